@@ -35,6 +35,8 @@ class PartKind(ValueKind[T_co]):
     inner: type[KeyedSection] | None = None
     """The section that it holds, one or several."""
     is_list: bool = False
+    named: tuple[type[KeyedSection], ...] = ()
+    """The sections that its schema refers to by their definitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ class KeyedSection(Section):
     known: ClassVar[Keys] = Keys(())
     definition: ClassVar[str] = ""
     """The name of its schema where others refer to it."""
+    instead: ClassVar[Plain] = None
+    """What else its definition allows in its place."""
     is_open: ClassVar[bool] = False
     """Whether it may have other keys, too."""
 
@@ -189,9 +193,9 @@ TEXTS: PartKind[tuple[str, ...]] = PartKind(
 )
 
 
-def node_as(schema: Plain = None) -> PartKind[YamlNode | None]:
+def node_as(schema: Plain = None, *named: type[KeyedSection]) -> PartKind[YamlNode | None]:
     """Return the kind of anything at all, which its user reads."""
-    return PartKind("anything", _as_it_is, schema or {}, None, take=Section.find)
+    return PartKind("anything", _as_it_is, schema or {}, None, take=Section.find, named=named)
 
 
 def _mapping(section: Section, name: str) -> YamlNode | None:
@@ -293,23 +297,29 @@ def schema_of(section: type[KeyedSection]) -> dict[str, Plain]:
     }
     needed = [n for n, each in section.declared.items() if each.is_needed and not each.aliases]
     found: dict[str, Plain] = {"type": "object", "properties": known}
-    return (
-        found if section.is_open else {**found, "additionalProperties": False, "required": needed}
-    )
+    if not section.is_open:
+        found |= {"additionalProperties": False, "required": needed}
+    return {"anyOf": [section.instead, found]} if section.instead else found
+
+
+def refer(section: type[KeyedSection]) -> dict[str, Plain]:
+    """Return a reference to the definition of a section."""
+    return {"$ref": f"#/$defs/{section.definition}"}
+
+
+def definitions_in(section: type[KeyedSection]) -> dict[str, Plain]:
+    """Return the schemas of the sections below one that have definitions, by their names."""
+    below = (each for _, each in inner_sections(section, ""))
+    return {each.definition: schema_of(each) for each in below if each.definition}
 
 
 def _schema_under(kind: ValueKind[Any]) -> Plain:
     if not isinstance(kind, PartKind) or kind.inner is None:
         return kind.schema
-    name = kind.inner.definition
-    reference: Plain = {"anyOf": [{"$ref": f"#/$defs/{name}"}, {"type": "string"}]}
-    one = reference if name else schema_of(kind.inner)
+    one: Plain = refer(kind.inner) if kind.inner.definition else schema_of(kind.inner)
     if kind.schema:
         one = {"anyOf": [kind.schema, one]}
-    if not kind.is_list:
-        return one
-    listed: Plain = {"type": "array", "items": one}
-    return {"anyOf": [listed, {"type": "string"}]} if name else listed
+    return {"type": "array", "items": one} if kind.is_list else one
 
 
 def inner_sections(
@@ -318,9 +328,11 @@ def inner_sections(
     """Yield a section and those inside it by their names: the keys that lead there."""
     yield name, section
     for word, each in section.declared.items():
-        inner = each.kind.inner if isinstance(each.kind, PartKind) else None
-        if inner is not None and inner is not section:
-            yield from inner_sections(inner, inner.definition or f"{name}.{word}")
+        kind = each.kind
+        below = (kind.inner, *kind.named) if isinstance(kind, PartKind) else ()
+        for inner in below:
+            if inner is not None and inner is not section:
+                yield from inner_sections(inner, inner.definition or f"{name}.{word}")
 
 
 def words_of(section: type[KeyedSection]) -> Sequence[str]:
