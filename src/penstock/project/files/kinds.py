@@ -28,8 +28,8 @@ class ValueKind(Generic[T_co]):
     """What a sentence says it must be."""
     parse: Callable[[Any], T_co | None]
     """Reads a value, None for what does not fit; `take` of `sections.py` reads what has parts."""
-    schema: Plain
-    """What editors know of it."""
+    schema: Plain | Callable[[], Plain]
+    """What editors know of it; a function where that is known later than the section."""
     empty: T_co
     """What holds where nothing fitting is written."""
     exact: tuple[type, ...] = (str,)
@@ -119,10 +119,15 @@ def whole(least: int | None = None, most: float = math.inf) -> ValueKind[int | N
 def word(words: Sequence[str]) -> ValueKind[str]:
     """Return the kind of one of several words, read in the letters in which they are listed."""
     folded = {each.lower(): str(each) for each in words}
+    return replace(exact_word(*words), parse=lambda value: folded.get(str(value).lower()))
+
+
+def exact_word(*words: str) -> ValueKind[str]:
+    """Return the kind of one of several words, in the same letters."""
     return ValueKind(
-        f"one of {', '.join(words)}",
-        lambda value: folded.get(str(value).lower()),
-        {"enum": [*folded.values()]},
+        f"one of {', '.join(words)}" if len(words) > 1 else words[0],
+        lambda value: value if isinstance(value, str) and value in words else None,
+        {"enum": [*map(str, words)]},
         "",
         hint=lambda value: word_hint(value, words),
     )

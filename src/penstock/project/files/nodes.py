@@ -308,12 +308,13 @@ class Section:
 
     def bad(self, key: str, expected: str, hint: str = "") -> None:
         """Note that a value does not fit, or that it is a reference that gives something else."""
-        value, dotted = self.members[key].value, self.dotted(key)
+        node, dotted = self.members[key], self.dotted(key)
+        value = node.value
         if isinstance(value, VersionReference):
             sentence = f"{value} stands under {dotted}, which is no {value.field}"
             self.report(key, "reference-wrong-field", sentence)
         else:
-            sentence = f"{dotted} is {shown(key, value)}; it must be {expected}"
+            sentence = f"{dotted} is {shown((*node.path, key), value)}; it must be {expected}"
             self.report(key, "bad-value", sentence, hint)
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast, overload
 from penstock.core.findings import Finding
 from penstock.project.files.kinds import T_co, ValueKind
 from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, items_of, take_members
-from penstock.project.files.values import Plain, text_of
+from penstock.project.files.values import Plain, mapping_of, text_of
 
 T = TypeVar("T")
 S = TypeVar("S", bound="KeyedSection")
@@ -35,6 +35,8 @@ class PartKind(ValueKind[T_co]):
     inner: type[KeyedSection] | None = None
     """The section that it holds, one or several."""
     is_list: bool = False
+    is_map: bool = False
+    """Whether it holds sections by names."""
     named: tuple[type[KeyedSection], ...] = ()
     """The sections that its schema refers to by their definitions."""
 
@@ -102,6 +104,8 @@ class KeyedSection(Section):
     """What else its definition allows in its place."""
     is_open: ClassVar[bool] = False
     """Whether it may have other keys, too."""
+    refuses_null: ClassVar[bool] = False
+    """Whether null is a wrong value, and not nothing written, where a kind does not take it."""
 
     is_mapping = False
     """Whether there was a mapping to read."""
@@ -111,16 +115,18 @@ class KeyedSection(Section):
 
         `filled` is what its values go into: keys have the defaults of the fields of their name.
         """
-        above = [each for each in reversed(cls.__mro__[1:]) if issubclass(each, KeyedSection)]
         own = {
             name: replace(each, default=getattr(filled, name, each.default))
             for name, each in vars(cls).items()
             if isinstance(each, Key)
         }
-        pairs = [(n, k) for each in above for n, k in each.declared.items()]
-        cls.declared = dict([*pairs, *((name.rstrip("_"), each) for name, each in own.items())])
-        names = [(n, a) for each in above for n, a in each.attributes.items()]
-        cls.attributes = dict([*names, *((name.rstrip("_"), name) for name in own)])
+        declared = {name.rstrip("_"): each for name, each in own.items()}
+        attributes = {name.rstrip("_"): name for name in own}
+        for above in cls.__mro__[1:]:
+            if issubclass(above, KeyedSection):
+                declared = declared | {k: v for k, v in above.declared.items() if k not in declared}
+                attributes = {**above.attributes, **attributes}
+        cls.declared, cls.attributes = declared, attributes
         for name, each in own.items():
             setattr(cls, name, each.default)
         needed = tuple(name for name, each in cls.declared.items() if each.is_needed)
@@ -137,6 +143,8 @@ def fill_section(section: KeyedSection, needed: Sequence[str] = ()) -> None:
         each = section.declared.get(name)
         is_null = each is not None and each.kind.takes_null and member.value is None
         if each is None or (member.is_absent and not is_null):
+            if each is not None and section.refuses_null and member.value is None:
+                section.bad(name, each.kind.expected)
             continue
         value = None if is_null else read_key(section, name, each)
         if is_null or value != each.kind.empty:
@@ -246,6 +254,21 @@ def each_of(inner: type[S], what: str, above: str = "") -> PartKind[tuple[S, ...
     return replace(found, inner=inner, is_list=True)
 
 
+def each_under(inner: type[S]) -> PartKind[Mapping[str, S]]:
+    """Return the kind of sections by names that users give them."""
+
+    def take(section: Section, name: str) -> Mapping[str, S]:
+        node, dotted = _mapping(section, name), section.dotted(name)
+        members = node.members if node else {}
+        return {
+            each: read_section(inner, member, f"{dotted}.{each}", section.findings)
+            for each, member in members.items()
+        }
+
+    found: PartKind[Mapping[str, S]] = PartKind("a mapping", _as_it_is, {}, {}, take=take)
+    return replace(found, inner=inner, is_map=True)
+
+
 def opened(inner: type[S], node: YamlNode, above: str, section: Section) -> S | None:
     """Read a section inside of another; None beside a finding for what is no mapping."""
     found = read_section(inner, node, above, section.findings)
@@ -291,7 +314,7 @@ def _strings_below(section: type) -> Iterator[tuple[str, str]]:
 def schema_of(section: type[KeyedSection]) -> dict[str, Plain]:
     """Return the schema of a section; those that have a definition are referred to."""
     known = {
-        word: _schema_under(each.kind)
+        word: _with_default(_schema_under(each.kind), each)
         for name, each in section.declared.items()
         for word in (name, *each.aliases)
     }
@@ -313,12 +336,20 @@ def definitions_in(section: type[KeyedSection]) -> dict[str, Plain]:
     return {each.definition: schema_of(each) for each in below if each.definition}
 
 
+def _with_default(schema: Plain, each: Key[Any]) -> Plain:
+    is_plain = isinstance(each.default, str | int | tuple) and each.default != each.kind.empty
+    return {**mapping_of(schema), "default": each.default} if is_plain else schema
+
+
 def _schema_under(kind: ValueKind[Any]) -> Plain:
+    schema = kind.schema() if callable(kind.schema) else kind.schema
     if not isinstance(kind, PartKind) or kind.inner is None:
-        return kind.schema
+        return schema
     one: Plain = refer(kind.inner) if kind.inner.definition else schema_of(kind.inner)
-    if kind.schema:
-        one = {"anyOf": [kind.schema, one]}
+    if schema:
+        one = {"anyOf": [schema, one]}
+    if kind.is_map:
+        return {"type": "object", "additionalProperties": one}
     return {"type": "array", "items": one} if kind.is_list else one
 
 
