@@ -17,11 +17,20 @@ from penstock.core.sessions.package import MODULES, SNOWPLOW
 from penstock.project.entities.sections import DocumentSection, NativeSection
 from penstock.project.files.documents import read_document
 from penstock.project.files.nodes import Keys
-from penstock.project.files.sections import described_keys, inner_sections, schema_of
+from penstock.project.files.sections import (
+    KeyedSection,
+    definitions_in,
+    described_keys,
+    inner_sections,
+    refer,
+    schema_of,
+)
 from penstock.project.files.values import Plain, mapping_of
 from penstock.project.sessions import keys
 from penstock.project.settings.check_keys import check_schema, checks_schema, key_descriptions
-from penstock.project.settings.shapes import ModelsFileShape, ProjectShape
+from penstock.project.settings.entry_keys import ModelsFileSection
+from penstock.project.settings.model_keys import ModelConfigSection
+from penstock.project.settings.project_keys import ProjectSection
 from penstock.project.settings.strategy import LAYOUTS
 from penstock.project.unit_tests.given import (
     CHECK_STATUSES,
@@ -38,12 +47,15 @@ from penstock.project.versioned.schema import FIELD
 from penstock.project.versioned.versions import REVISION, VERSION
 
 Tree: TypeAlias = "dict[str, Plain]"
-SECTIONS = {"entities": DocumentSection, "entity": NativeSection}
+SECTIONS = {
+    "entities": DocumentSection,
+    "entity": NativeSection,
+    "models": ModelsFileSection,
+    "penstock": ProjectSection,
+}
 """The files whose keys are declared in sections."""
 DESCRIPTIONS = Path(__file__).with_name("keys")
 _SECTIONS = {
-    "ChecksShape": "checks_settings",
-    "EntitiesShape": "entities_settings",
     **dict.fromkeys(("model_config", "defaults", "snapshot_config"), "header"),
     "entities.entities.settings.retention": "retention",
 }
@@ -54,10 +66,6 @@ _CHECKS: Mapping[str, Plain] = {
     "checks": checks_schema({"$ref": "#/$defs/check"}),
 }
 _LIKE = {
-    "nested_snapshot": "header",
-    "snapshot_entry": "documented_model",
-    "seed": "documented_model",
-    "source_table": "documented_model",
     "run": "test",
     "given_input": "table",
     "expect": "given_input",
@@ -247,13 +255,10 @@ def _said_of(section: str) -> Iterator[Mapping[str, Plain]]:
 def section_name(section: str) -> str:
     """Return the section that says what this one says.
 
-    >>> section_name("SnapshotConfigShape"), section_name("entity.entity.columns")
+    >>> section_name("snapshot_config"), section_name("entity.entity.columns")
     ('header', 'entities.entities.columns')
     """
-    if section in _SECTIONS:
-        return _SECTIONS[section]
-    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", section.removesuffix("Shape")).lower()
-    shared = re.sub(r"^entity\.entity\.(?!bronze)", "entities.entities.", snake)
+    shared = re.sub(r"^entity\.entity\.(?!bronze)", "entities.entities.", section)
     shared = shared.replace("connections.settings", "entities.settings")
     return _SECTIONS.get(shared, shared)
 
@@ -267,7 +272,7 @@ def descriptions() -> Mapping[str, Mapping[str, Plain]]:
         found |= {section: mapping_of(keys) for section, keys in mapping_of(document.tree).items()}
     for name, top in SECTIONS.items():
         for inner, section in inner_sections(top, name):
-            found[section_name(inner)] = described_keys(section)
+            found.setdefault(section_name(inner), described_keys(section))
     return found | {"check": {**found["check"], **key_descriptions()}}
 
 
@@ -321,21 +326,21 @@ def _with_checks(tree: Plain) -> Plain:
     return {key: _with_checks(value) for key, value in tree.items()}
 
 
+def _section_schema(name: str, section: type[KeyedSection]) -> Tree:
+    """Return the schema of a file whose keys are declared in sections."""
+    definitions = definitions_in(section)
+    if "defaults" in definitions:  # keys that end with / are folders
+        definitions["model_config"] = schema_of(ModelConfigSection)
+        folders: Mapping[str, Plain] = {"patternProperties": {"/$": refer(ModelConfigSection)}}
+        definitions["defaults"] = {**folders, **mapping_of(definitions["defaults"])}
+    below: Tree = {"$defs": definitions} if definitions else {}
+    return {"title": name, **below, **schema_of(section)}
+
+
 def json_schemas() -> Mapping[str, str]:
     """Return each schema as text by the name it is written under; sorted keys, so it is stable."""
-    project = ProjectShape.model_json_schema(by_alias=True)
-    project["$defs"]["DefaultsShape"] = {
-        **project["$defs"]["ModelConfigShape"],
-        "patternProperties": {"/$": {"$ref": "#/$defs/ModelConfigShape"}},
-    }
-    project["properties"]["defaults"] = {"$ref": "#/$defs/DefaultsShape"}
-    models = ModelsFileShape.model_json_schema(by_alias=True)
-    models["properties"]["unit_tests"] = {"type": "array"}  # unit_tests.schema.json has more
     schemas = {
-        "entities": {"title": "entities", **schema_of(DocumentSection)},
-        "entity": {"title": "entity", **schema_of(NativeSection)},
-        "models": models,
-        "penstock": project,
+        **{name: _section_schema(name, section) for name, section in SECTIONS.items()},
         "sessions": _session_schema(),
         "unit_tests": _unit_tests_schema(),
         "versioned": _versioned_schema(),
