@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import yaml
 
@@ -29,7 +28,8 @@ from penstock.project.editor_schemas import (
     sections,
 )
 from penstock.project.entities.template_functions import FUNCTIONS
-from penstock.project.python.declare import FunctionKind, shape_of
+from penstock.project.files.sections import schema_of
+from penstock.project.python.sections import SECTIONS as DECORATORS
 from penstock.project.settings.check_keys import keys_of
 
 Table = tuple[list[str], list[list[str]]]
@@ -46,7 +46,6 @@ EXAMPLES = {
     "format": "today, 'yyyy/MM'",
 }
 WORDS = {"string": "text", "boolean": "true or false", "object": "mapping", "array": "list"}
-FROM_PYTHON = {str: "text", bool: "True or False", int: "integer"}
 PYTHON = "python."
 
 
@@ -112,8 +111,8 @@ def rows_of(section: str) -> Iterator[list[str]]:
     ordered = in_order(section, found)
     for key in sorted(ordered, key=lambda key: not found[key]["is_required"]):
         node, said = found[key], described(section, key)
-        kind = said.get("type") or (node["kind"] if is_python else kind_of(node))
-        written = f"{key}={said['example']}" if is_python else flow({key: said["example"]})[1:-1]
+        kind = said.get("type") or kind_of(node)
+        written = f"{key}={said['example']!r}" if is_python else flow({key: said["example"]})[1:-1]
         cells = [f"`{key}`", str(kind), default_of(node, said), str(said["says"]), f"`{written}`"]
         yield [cell.replace("|", "\\|") for cell in cells]
 
@@ -122,17 +121,13 @@ def rows_of(section: str) -> Iterator[list[str]]:
 def all_sections() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     """Give the keys of every section as the schemas have them; those of decorators as well."""
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for file, text in json_schemas().items():
-        for name, tree in sections(file.partition(".")[0], json.loads(text)):
+    schemas = {file.partition(".")[0]: json.loads(text) for file, text in json_schemas().items()}
+    schemas |= {f"{PYTHON}{kind}": schema_of(each) for kind, each in DECORATORS.items()}
+    for file, schema in schemas.items():
+        for name, tree in sections(file, schema):
             keys = found.setdefault(section_name(name), {})
             for key, node in tree["properties"].items():
                 keys.setdefault(key, {**node, "is_required": key in tree.get("required", ())})
-    for kind in FunctionKind:
-        shape = shape_of(kind)
-        found[f"{PYTHON}{kind}"] = {
-            key: {"kind": python_kind(hint), "is_required": key in shape.__required_keys__}
-            for key, hint in get_type_hints(shape).items()
-        }
     return found
 
 
@@ -160,19 +155,6 @@ def kind_of(node: Mapping[str, Any]) -> str:
 def plural(kind: str) -> str:
     """Give the word for several."""
     return f"{kind}s" if kind in ("text", "mapping", "integer") else kind
-
-
-def python_kind(hint: Any) -> str:  # noqa: ANN401  a type expression
-    """Give a type of Python in the words of people."""
-    if get_origin(hint) in (UnionType, Union):
-        return " or ".join(dict.fromkeys(map(python_kind, get_args(hint))))
-    if get_origin(hint) is Literal:
-        return ", ".join(f"`{word!r}`" for word in get_args(hint))
-    if get_origin(hint) is list:
-        return f"list of {plural(python_kind(get_args(hint)[0]))}"
-    if get_origin(hint) is not None:
-        return "list" if get_origin(hint).__name__ == "Sequence" else "mapping"
-    return FROM_PYTHON.get(hint, hint.__name__)
 
 
 def default_of(node: Mapping[str, Any], said: Mapping[str, Any]) -> str:

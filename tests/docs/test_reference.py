@@ -258,9 +258,9 @@ def test_the_examples_of_a_section_are_taken(section, tmp_path):
 def test_the_options_of_a_decorator_are_taken(kind, tmp_path):
     wrong, small = {}, {name: FILES[name] for name in ALWAYS}
     for key in SECTIONS[f"python.{kind}"]:
-        options = {"time_column": "'n'"} if kind == "incremental_table" else {}
+        options = {"time_column": "n"} if kind == "incremental_table" else {}
         options |= {key: described(f"python.{kind}", key)["example"]}
-        written = ", ".join(f"{name}={value}" for name, value in options.items())
+        written = ", ".join(f"{name}={value!r}" for name, value in options.items())
         reads = "df" if kind == "source" and key in FROM_OUTSIDE else "events"
         body = f"def made({reads}):\n    return {reads}\n"
         text = f"from penstock import {kind}\n@{kind}({written})\n{body}"
@@ -289,7 +289,7 @@ def test_every_section_is_shown_once():
     shown = [each for path in PAGES for each in reference.shown_sections(path.read_text("utf-8"))]
 
     assert Counter(shown) == Counter([*SECTIONS])
-    assert set(PLACES) | {f"python.{kind}" for kind in reference.FunctionKind} == set(SECTIONS)
+    assert set(PLACES) | {f"python.{kind}" for kind in reference.DECORATORS} == set(SECTIONS)
 
 
 def test_every_key_has_a_meaning_a_default_and_an_example():

@@ -11,7 +11,7 @@ from fakes.session_files import source
 from penstock.core.errors import ProjectError
 from penstock.project.load import load_project
 from penstock.project.sessions.aliases import ALIASES
-from penstock.project.sessions.keys import FILE
+from penstock.project.sessions.sections import PackageSection
 
 pytestmark = pytest.mark.laws
 WORDS = ("raw.events", "web", "sessions", "users", "uuid()", "a >", "count(*)", "2021-01-01", "(")
@@ -28,7 +28,7 @@ VALUES = st.recursive(
 VARIABLES = st.dictionaries(
     st.sampled_from([f"snowplow__{name}" for name in (*ALIASES, "other")]), VALUES, max_size=3
 )
-SAID = st.dictionaries(st.sampled_from(FILE.known), VALUES, max_size=4)
+SAID = st.dictionaries(st.sampled_from([*PackageSection.declared]), VALUES, max_size=4)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from penstock.core.checks import OnFailure
-from penstock.core.sessions.package import MODULES, SNOWPLOW
 from penstock.project.entities.sections import DocumentSection, NativeSection
 from penstock.project.files.documents import read_document
 from penstock.project.files.nodes import Keys
@@ -26,7 +25,8 @@ from penstock.project.files.sections import (
     schema_of,
 )
 from penstock.project.files.values import Plain, mapping_of
-from penstock.project.sessions import keys
+from penstock.project.python.sections import SECTIONS as DECORATORS
+from penstock.project.sessions.sections import PackageSection
 from penstock.project.settings.check_keys import check_schema, checks_schema, key_descriptions
 from penstock.project.settings.entry_keys import ModelsFileSection
 from penstock.project.settings.model_keys import ModelConfigSection
@@ -47,13 +47,15 @@ from penstock.project.versioned.schema import FIELD
 from penstock.project.versioned.versions import REVISION, VERSION
 
 Tree: TypeAlias = "dict[str, Plain]"
-SECTIONS = {
+FILES: Mapping[str, type[KeyedSection]] = {
     "entities": DocumentSection,
     "entity": NativeSection,
     "models": ModelsFileSection,
     "penstock": ProjectSection,
+    "sessions": PackageSection,
 }
-"""The files whose keys are declared in sections."""
+SECTIONS = {**FILES, **{f"python.{kind}": each for kind, each in DECORATORS.items()}}
+"""The files, and the decorators, whose keys are declared in sections."""
 DESCRIPTIONS = Path(__file__).with_name("keys")
 _SECTIONS = {
     **dict.fromkeys(("model_config", "defaults", "snapshot_config"), "header"),
@@ -70,9 +72,6 @@ _LIKE = {
     "given_input": "table",
     "expect": "given_input",
     "entity.entity": "entities.entities",
-    "python.model": "python.source",
-    "python.table": "python.model",
-    "python.incremental_table": "python.table",
 }
 """The sections whose keys another one describes unless they do."""
 _TEXT: Plain = {"type": "string"}
@@ -195,40 +194,6 @@ def _unit_tests_schema() -> Tree:
     return {"title": "unit tests", "$defs": definitions, **top}
 
 
-def _session_schema() -> Tree:
-    """Return the schema of a session package."""
-    carried: Plain = {"anyOf": [_TEXT, {"type": "object", "additionalProperties": _TEXT}]}
-    lists: Tree = {
-        **dict.fromkeys(("page_views", "first", "last"), _array(carried)),
-        "agg": {"type": "object", "additionalProperties": _TEXT},
-    }
-    inner = {
-        **lists,
-        "sessions": _mapping(keys.OF_SESSIONS.known, lists, _TEXT),
-        "users": _mapping(keys.OF_USERS.known, lists, _TEXT),
-    }
-    known: Tree = {
-        **dict.fromkeys((*keys.COLUMN_LISTS, *keys.TEXT_LISTS, *keys.EXPRESSION_LISTS), _TEXTS),
-        **{key: {"type": "integer", "minimum": least} for key, least in keys.LEAST.items()},
-        **dict.fromkeys(keys.FLAGS, _FLAG),
-        **{key: {"enum": [str(word) for word in words]} for key, words in keys.WORDS.items()},
-        "strategy": {"enum": ["sessions"]},
-        "session_lookback_days": {"type": ["integer", "null"], "minimum": 1},
-        "app_ids": {"type": ["array", "string", "null"], "items": {"type": ["string", "null"]}},
-        "modules": {"type": "array", "items": {"enum": [str(each) for each in MODULES]}},
-        "passthrough": _mapping(keys.PASSTHROUGH.known, inner, _TEXT),
-        "compat": {"enum": [SNOWPLOW, None]},
-        **dict.fromkeys(("filters", "tags"), _TEXTS),
-        **dict.fromkeys(("vars", "checks", "meta"), _OBJECT),
-    }
-    known |= {key: {"type": ["string", "null"]} for key in keys.NULLABLE if key not in known}
-    return {"title": "sessions", **_mapping(keys.FILE.known, known, _TEXT, keys.REQUIRED)}
-
-
-def _array(items: Plain) -> Plain:
-    return {"type": "array", "items": items}
-
-
 def described(section: str, key: str) -> Mapping[str, Plain]:
     """Return what is said of a key: `says`, `unset` where the schema knows no default, `example`.
 
@@ -340,8 +305,7 @@ def _section_schema(name: str, section: type[KeyedSection]) -> Tree:
 def json_schemas() -> Mapping[str, str]:
     """Return each schema as text by the name it is written under; sorted keys, so it is stable."""
     schemas = {
-        **{name: _section_schema(name, section) for name, section in SECTIONS.items()},
-        "sessions": _session_schema(),
+        **{name: _section_schema(name, section) for name, section in FILES.items()},
         "unit_tests": _unit_tests_schema(),
         "versioned": _versioned_schema(),
     }

@@ -104,7 +104,6 @@ class SessionOptions:
     lookback_window_hours: int = 6
     days_late_allowed: int = 3
     session_lookback_days: int | None = 730
-    upsert_lookback_days: int = 30
     app_ids: tuple[str | None, ...] = ()
     app_id: str = "app_id"
     allow_null_device_timestamps: bool = False
@@ -181,7 +180,6 @@ COST_KEYS = frozenset(
         "session_lookback_days",
         "partition_column",
         "partition_pad_days",
-        "upsert_lookback_days",
         "skip_unchanged",
         "backfill",
         "allow_refresh",

@@ -28,14 +28,16 @@ class ValueKind(Generic[T_co]):
     """What a sentence says it must be."""
     parse: Callable[[Any], T_co | None]
     """Reads a value, None for what does not fit; `take` of `sections.py` reads what has parts."""
-    schema: Plain | Callable[[], Plain]
-    """What editors know of it; a function where that is known later than the section."""
+    schema: Plain
+    """What editors know of it."""
     empty: T_co
     """What holds where nothing fitting is written."""
     exact: tuple[type, ...] = (str,)
     """The types that exact sections take; others read what is written as text, too."""
     hint: Callable[[Any], str] = _no_hint
     """Says of a value what exact sections want instead."""
+    schema_later: Callable[[], Plain] | None = None
+    """What editors know of it where that is known later than the section."""
     takes_null: bool = False
     """Whether null is a value of its own, and not nothing written."""
 
@@ -117,8 +119,8 @@ def whole(least: int | None = None, most: float = math.inf) -> ValueKind[int | N
 
 
 def word(words: Sequence[str]) -> ValueKind[str]:
-    """Return the kind of one of several words, read in the letters in which they are listed."""
-    folded = {each.lower(): str(each) for each in words}
+    """Return the kind of one of several words: the one that is listed, whatever the letters."""
+    folded = {each.lower(): each for each in words}
     return replace(exact_word(*words), parse=lambda value: folded.get(str(value).lower()))
 
 

@@ -287,7 +287,7 @@ def described_keys(section: type[KeyedSection]) -> dict[str, dict[str, Plain]]:
     for name, each in section.declared.items():
         found[name] = {"says": says[name], "example": each.example}
         if each.unset is not None:
-            is_default = each.unset == "none" and each.default != each.kind.empty
+            is_default = each.unset == "none" and each.default not in (each.kind.empty, ())
             found[name]["unset"] = f"`{_shown(each.default)}`" if is_default else each.unset
         for alias in each.aliases:
             text = f"Another word for `{name}`."
@@ -342,7 +342,7 @@ def _with_default(schema: Plain, each: Key[Any]) -> Plain:
 
 
 def _schema_under(kind: ValueKind[Any]) -> Plain:
-    schema = kind.schema() if callable(kind.schema) else kind.schema
+    schema = kind.schema_later() if kind.schema_later else kind.schema
     if not isinstance(kind, PartKind) or kind.inner is None:
         return schema
     one: Plain = refer(kind.inner) if kind.inner.definition else schema_of(kind.inner)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
 
 from penstock.core.findings import Finding, Location
 from penstock.core.strategy import WindowSettings
-from penstock.project.files.values import Plain, nearest, parse_duration
-from penstock.project.python.declare import FunctionKind, PythonModel, shape_of
+from penstock.project.files.nodes import YamlNode
+from penstock.project.files.sections import fill_section, written_values
+from penstock.project.files.values import Plain
+from penstock.project.python.declare import FunctionKind, PythonModel
+from penstock.project.python.sections import SECTIONS, lookback_of
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.strategy import StrategyConfig
 
@@ -26,7 +25,6 @@ _OWN = ("lookback", "grain", "partition_mode", "late", "delta", "persist")
 """The options that no setting of another front end stands for."""
 _APART = {"name", "columns", "schema", "path", "table", "format", "options", *CHECK_KEYS}
 """The options that are no settings of a strategy."""
-_SHOWN = 80
 
 
 def settings_of(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> dict[str, Plain]:
@@ -91,54 +89,25 @@ class PythonConfig(StrategyConfig):
         return replace(how, lookback=lookback, counts_late=counts, guarded=True)
 
 
-def lookback_of(value: object) -> dt.timedelta | int | Decimal | None:
-    """Read a lookback; None where it cannot be read, or reaches forward."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        try:
-            value = parse_duration(value)
-        except ValueError:
-            return None
-    zero = dt.timedelta(0) if isinstance(value, dt.timedelta) else 0
-    if not isinstance(value, dt.timedelta | int | Decimal) or value < zero:  # type: ignore[operator]
-        return None
-    return value
-
-
 def misfits_of(
     declared: PythonModel[..., Any], where: Location
 ) -> tuple[list[Finding], dict[str, Any]]:
     """Return what is wrong with options, of another type or not together; and those that fit."""
-    found, fitting = [], dict(declared.options)
     # whoever reads the checks says what is wrong with them
-    options = {k: v for k, v in declared.options.items() if k not in CHECK_KEYS}
-    try:
-        TypeAdapter(shape_of(declared.kind)).validate_python(dict(options), strict=True)
-    except ValidationError as error:
-        for each in error.errors(include_url=False, include_context=True):
-            key = str(each["loc"][0]) if each["loc"] else ""
-            found.append(_misfit(key, options.get(key), each, where))
-            if key != "time_column":  # without it others would be asked for
-                fitting.pop(key, None)
-    if "lookback" in options and lookback_of(options["lookback"]) is None:
-        sentence = f"lookback is {shown(options['lookback'])}; it must be a duration, 0 or more"
-        found.append(Finding(where, "bad-value", sentence, "such as '1 day', or 0"))
-    found += [Finding(where, code, sentence, hint) for code, sentence, hint in _conflicts(options)]
-    by_key = {(each.code, each.sentence.partition(" ")[0]): each for each in reversed(found)}
-    return sorted(by_key.values()), fitting
+    nodes = {k: YamlNode(v, where) for k, v in declared.options.items() if k not in CHECK_KEYS}
+    section = SECTIONS[declared.kind](YamlNode({}, where), "", [], nodes)
+    for key, node in nodes.items():
+        if node.value is None:
+            section.bad(key, section.declared[key].kind.expected)
+    fill_section(section)
+    # without time_column others would be asked for
+    kept = {"time_column", *CHECK_KEYS, *written_values(section)}
+    fitting = {key: value for key, value in declared.options.items() if key in kept}
+    return sorted((*section.findings, *_conflicts(declared.options, where))), fitting
 
 
-def _misfit(key: str, value: object, error: Mapping[str, Any], where: Location) -> Finding:
-    wanted = error["msg"].removeprefix("Input should be ").replace("a valid ", "a ")
-    sentence = f"{key} is {shown(value)}; it must be {wanted}"
-    words = re.findall(r"'([^']+)'", str(error.get("ctx", {}).get("expected", "")))
-    near = nearest(shown(value), words) if words else ""
-    return Finding(where, "bad-value", sentence, near)
-
-
-def _conflicts(options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return code, sentence and hint of every two options that exclude each other."""
+def _conflicts(options: Mapping[str, Any], where: Location) -> Iterable[Finding]:
+    """Return the first finding of each option of two that exclude each other."""
     overwrites = options.get("partition_mode") == "overwrite"
     rules = (
         (
@@ -162,7 +131,8 @@ def _conflicts(options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             "unique_key='id'",
         ),
     )
-    return [("option-conflict", sentence, hint) for is_so, sentence, hint in rules if is_so]
+    found = [Finding(where, "option-conflict", said, hint) for is_so, said, hint in rules if is_so]
+    return {each.sentence.partition(" ")[0]: each for each in reversed(found)}.values()
 
 
 def name_findings(name: str, where: Location) -> list[Finding]:
@@ -171,17 +141,6 @@ def name_findings(name: str, where: Location) -> list[Finding]:
         sentence = f"{name!r} is a reserved parameter and cannot name a model"
         return [Finding(where, "reserved-name", sentence, "rename the function")]
     if not _IDENTIFIER.fullmatch(name):
-        sentence = f"{name[:_SHOWN]!r} cannot name a Python model"
+        sentence = f"{name[:80]!r} cannot name a Python model"
         return [Finding(where, "bad-value", sentence, "use letters, digits and _, no digit first")]
     return []
-
-
-def shown(value: object) -> str:
-    """Return a value as it is written, or its type alone where Python writes an address."""
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001  code of a user
-        text = "<"
-    if text.startswith("<") or " at 0x" in text:
-        return f"{'function' if callable(value) else type(value).__name__}(…)"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

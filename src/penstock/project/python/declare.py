@@ -1,8 +1,7 @@
 """The decorators: a function becomes a model, and stays the function that it is.
 
 Nothing is checked here but what Python itself would check; loading reports the rest of all files
-together. The typed dictionaries are the file format of this front end: name, type and place of
-each option (spec: Python models, §1.2).
+together.
 """
 
 from __future__ import annotations
@@ -24,12 +23,11 @@ from typing import (
     ParamSpec,
     Protocol,
     Required,
+    TypedDict,
     TypeVar,
     cast,
     overload,
 )
-
-from typing_extensions import TypedDict
 
 from penstock.core.errors import PythonModelError
 from penstock.core.shown.notebooks import ShownInNotebooks, html_of
@@ -113,17 +111,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def shape_of(kind: FunctionKind) -> Any:  # noqa: ANN401  typed dictionaries have no common type
-    """Return the options that a decorator takes."""
-    return _SHAPES[kind]
-
-
-_SHAPES: Mapping[FunctionKind, Any] = {
+SHAPES: Mapping[FunctionKind, Any] = {
     FunctionKind.SOURCE: SourceOptions,
     FunctionKind.MODEL: ModelOptions,
     FunctionKind.TABLE: TableOptions,
     FunctionKind.INCREMENTAL: IncrementalOptions,
 }
+"""The options that each decorator takes, as type checkers know them; `sections.py` says more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +384,7 @@ def _given(
 
 def _refuse_unknown(kind: FunctionKind, options: Mapping[str, object]) -> None:
     """Do what Python does with a keyword that a function does not have."""
-    known = _SHAPES[kind].__annotations__
+    known = SHAPES[kind].__annotations__
     for key in options:
         if key not in known:
             raise TypeError(f"{kind}() got an unexpected keyword argument {key!r}")

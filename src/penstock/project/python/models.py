@@ -27,11 +27,11 @@ from penstock.project.python.config import (
     name_findings,
     paragraph_of,
     settings_of,
-    shown,
 )
 from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.imports import Imported
 from penstock.project.python.meaning import meaning_of
+from penstock.project.python.sections import shown
 from penstock.project.python.texts import path_below
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import merged, shown_config

@@ -19,8 +19,7 @@ from penstock.core.sessions.package import (
 from penstock.project.checks.scene import KnownColumns
 from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.files.values import did_you_mean
-from penstock.project.sessions.definition import SessionFile
-from penstock.project.sessions.keys import WrittenSql
+from penstock.project.sessions.definition import SessionFile, WrittenSql
 
 RESERVED = ("session_identifier", "user_identifier", "session_start_date")
 """The columns that penstock adds to the events of a run."""
@@ -70,7 +69,7 @@ def sql_findings(file: SessionFile, facts: Facts) -> Iterator[Finding]:
     """Report expressions that cannot be read, or that differ from run to run."""
     for each in file.sql:
         found = facts(each.text)
-        where, is_whole = each.node.where, each.is_aggregate
+        where, is_whole = each.where, each.is_aggregate
         if found.problem and not (is_whole and found.aggregate):
             sentence = f"{each.key} is {_cut(each.text)}: {found.problem}"
             hint = "write an aggregate over the events of a session" if is_whole else ""
@@ -151,7 +150,7 @@ def _of_expressions(file: SessionFile, facts: Facts) -> Iterator[NeededColumn]:
     options, written = file.package.options, {each.key for each in file.sql}
     usual = _usual(options)
     said: list[tuple[str, str, Location]] = [
-        (each.key, each.text, each.node.where) for each in file.sql if _counts(each, options)
+        (each.key, each.text, each.where) for each in file.sql if _counts(each, options)
     ]
     for key, texts in usual.items():
         said += [(key, text, file.events_at) for text in texts if key not in written]

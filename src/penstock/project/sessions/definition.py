@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from math import ceil
 from typing import Any
 
@@ -19,10 +19,10 @@ from penstock.core.sessions.package import (
     unresolved,
 )
 from penstock.project.files.discovery import check_name
-from penstock.project.files.nodes import Section, YamlNode, open_section
-from penstock.project.files.parsed import PACKAGE
+from penstock.project.files.nodes import YamlNode
+from penstock.project.files.sections import read_section, written_values
 from penstock.project.sessions.aliases import aliased, unknown_variables
-from penstock.project.sessions.keys import FILE, OPTIONS, OptionReader, WrittenSql
+from penstock.project.sessions.sections import SQL_KINDS, PackageSection
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _COMPAT: Mapping[str, object] = {
@@ -37,6 +37,19 @@ _HORIZON = (
     "max_session_days",
     "lookback_window_hours",
 )
+
+
+_OPTIONS = frozenset(each.name for each in fields(SessionOptions))
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSql:
+    """SQL that a file writes under a key; an aggregate looks at all events of a session."""
+
+    key: str
+    text: str
+    where: Location
+    is_aggregate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,95 +85,98 @@ def read_package(
     node: YamlNode, scene: SessionScene, findings: list[Finding]
 ) -> SessionFile | None:
     """Read a file; None where it has no name. Its options are the usual ones where it is wrong."""
-    section = open_section(node, FILE, "", findings)
-    section.word("strategy", [PACKAGE])
-    name = section.text("name")
+    section = read_section(PackageSection, _with_variables(node, scene, findings), "", findings)
+    name = section.name
     if name and not _NAME.fullmatch(name):
         section.bad("name", "at most 40 of a-z, 0-9 and _, and begin with a letter")
         name = ""
-    _take_variables(section, scene)
-    sql: list[WrittenSql] = []
-    options = _options(section, sql)
+    options = _options(section)
     _check(section, options)
     if not name:
         return None
     schemas = _schemas(section, scene)
     package = SessionPackage(
         name=name,
-        events=unresolved(section.text("events")),
+        events=unresolved(section.events),
         options=options,
         models=session_models(name, schemas, options),
         manifest_schema=schemas.manifest,
         where=section.place("name"),
         places={key: member.key for key, member in section.members.items()},
     )
-    checks = section.find("checks")
-    if checks is not None and not isinstance(checks.value, Mapping):
-        section.bad("checks", "a mapping of tables to checks")
     return SessionFile(
         package=package,
         events=package.events.name,
         events_at=section.place("events"),
-        sql=tuple(sql),
-        checks=checks.members if checks is not None else {},
-        description=section.text("description").strip(),
-        tags=tuple(str(each.value) for each in section.texts("tags")),
+        sql=tuple(_written_sql(section)),
+        checks=section.checks or {},
+        description=section.description.strip(),
+        tags=section.tags,
     )
 
 
-def _take_variables(section: Section, scene: SessionScene) -> None:
-    """Put variables under their keys: those of the command win over the file, it over the project.
+def _with_variables(node: YamlNode, scene: SessionScene, findings: list[Finding]) -> YamlNode:
+    """Return a file with variables under their keys: the command wins over it, it over the project.
 
     A key and a variable of the same file that say two things are a finding.
     """
-    vars_node = section.find("vars")
-    own = vars_node.members if vars_node is not None else {}
-    if vars_node is not None and not isinstance(vars_node.value, Mapping):
-        section.bad("vars", "a mapping")
-    section.findings += unknown_variables(own)
+    members = dict(node.members)
+    own = members["vars"].members if "vars" in members else {}
+    findings += unknown_variables(own)
     for key, (variable, member) in aliased(own).items():
-        known = section.members.get(key)
-        if known is None:
-            section.members[key] = member
-        elif _value(section, key, known) != _value(section, key, member):
-            said, other = (_plain(each.node) for each in (known, member))
-            sentence = f"{key} is {said} but vars has {variable} {other}"
-            section.report(key, "conflicting-settings", sentence, "keep one")
+        known = members.setdefault(key, member)
+        if _value(key, known) != _value(key, member):
+            sentence = f"{key} is {_plain(known)} but vars has {variable} {_plain(member)}"
+            findings.append(Finding(known.where, "conflicting-settings", sentence, "keep one"))
     for key, (variable, member) in aliased(scene.asked).items():
-        known = section.members.get(key)
-        section.members[key] = member.under(known.key if known else section.place("name"))
-        if known is None or _value(section, key, known) != _value(section, key, member):
-            said = f"{key} is {_plain(member.node)}: --vars {variable}"
-            said += f" wins over {_plain(known.node)} of the file" if known else " sets it"
-            where = section.members[key].key
+        written = members.get(key)
+        where = written.key if written else members.get("name", node).where
+        members[key] = member.under(where)
+        if written is None or _value(key, written) != _value(key, member):
+            said = f"{key} is {_plain(member)}: --vars {variable}"
+            said += f" wins over {_plain(written)} of the file" if written else " sets it"
             hint, info = "leave --vars out to take what files say", Severity.INFO
-            section.findings.append(Finding(where, "set-by-vars", said, hint, info))
+            findings.append(Finding(where, "set-by-vars", said, hint, info))
     for key, (_, member) in aliased(scene.vars).items():
-        section.members.setdefault(key, member)
+        members.setdefault(key, member)
+    return node.having(members) if isinstance(node.value, Mapping) else node
 
 
-def _value(section: Section, key: str, member: YamlNode) -> object:
-    alone = Section(section.node, "", [], {key: member})
-    return OptionReader(alone, []).read(key) or member.node.plain
+def _value(key: str, member: YamlNode) -> object:
+    alone = read_section(PackageSection, YamlNode({key: member}), "", [])
+    return written_values(alone).get(key, (member.plain,))
 
 
 def _plain(node: YamlNode) -> str:
     return str(node.plain).lower() if isinstance(node.value, bool) else str(node.plain)
 
 
-def _options(section: Section, sql: list[WrittenSql]) -> SessionOptions:
-    reader = OptionReader(section, sql)
-    found: dict[str, Any] = {key: value[0] for key in OPTIONS if (value := reader.read(key))}
-    if "upsert_lookback_days" in found:
+def _options(section: PackageSection) -> SessionOptions:
+    written = written_values(section)
+    if "upsert_lookback_days" in written:
         sentence = "upsert_lookback_days has no effect: upserts are exact"
         section.warn("upsert_lookback_days", "option-without-effect", sentence)
-    usual: Mapping[str, Any] = _COMPAT if found.get("compat") else {}
-    return replace(SessionOptions(), **{**usual, **found})
+    usual: Mapping[str, Any] = _COMPAT if section.compat else {}
+    options = {key: value for key, value in written.items() if key in _OPTIONS}
+    return SessionOptions(**{**usual, **options})
 
 
-def _schemas(section: Section, scene: SessionScene) -> SessionSchemas:
+def _written_sql(section: PackageSection) -> Iterator[WrittenSql]:
+    for key, value in written_values(section).items():
+        if section.declared[key].kind in SQL_KINDS and value is not None:
+            node, texts = section.members[key], (value,) if isinstance(value, str) else value
+            for item, text in zip(node.items or (node,), texts, strict=False):
+                yield WrittenSql(key, text, item.where)
+    carried = section.passthrough
+    for key in ("page_views", "sessions_first", "sessions_last", "sessions_agg"):
+        name = f"passthrough.{key.removeprefix('sessions_')}"
+        for each in getattr(carried, key):
+            yield WrittenSql(name, each.sql, each.where, key == "sessions_agg")
+
+
+def _schemas(section: PackageSection, scene: SessionScene) -> SessionSchemas:
     def named(key: str, usual: str) -> str:
-        text = section.text(key) or usual
+        text = getattr(section, key) or usual
         bad = check_name("schema", text, section.place(key)) if key in section.members else None
         if bad is not None:
             section.findings.append(bad)
@@ -171,7 +187,7 @@ def _schemas(section: Section, scene: SessionScene) -> SessionSchemas:
     return SessionSchemas(*(scene.schema_prefix + each for each in found))
 
 
-def _check(section: Section, options: SessionOptions) -> None:
+def _check(section: PackageSection, options: SessionOptions) -> None:
     """Report options that do not go together."""
     lookback, modules = options.session_lookback_days, options.modules
     window, days = options.backfill_limit_days, options.max_session_days

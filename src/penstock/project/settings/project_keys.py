@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from penstock.core.checks import CheckSettings, OnFailure
 from penstock.core.project import STATE_PATIENCE, LeaseSettings
-from penstock.project.files.kinds import DURATION, TEXT, ValueKind, whole
+from penstock.project.files.kinds import DURATION, TEXT, ValueKind, whole, word
 from penstock.project.files.nodes import YamlNode
 from penstock.project.files.sections import each_under, inside, key, read_section
 from penstock.project.settings.model_keys import ModelConfigSection, SystemColumnsSection
@@ -93,20 +93,11 @@ class SyncSection(ConfigSection):
     """How many partitions one `sync` may run unless `--max-partitions` or `--all` say otherwise."""
 
 
-def _gate(value: object) -> OnFailure | None:
-    return next((each for each in OnFailure if each == str(value).lower()), None)
-
-
-GATE: ValueKind[OnFailure | None] = ValueKind(
-    f"one of {', '.join(OnFailure)}", _gate, {"enum": [*map(str, OnFailure)]}, None
-)
-
-
 class ChecksSettingsSection(ConfigSection, filled=CheckSettings()):
     """What holds for the checks of every model."""
 
     definition = "checks_settings"
-    on_failure = key(GATE, "block")
+    on_failure = key(word(tuple(OnFailure)), "block")
     """What a failed gate does to the rows of its step; a model, and `--on-failure`, win."""
     sample = key(SWITCH, example=False)
     """Whether rows that break a check are kept and shown; a check may say it for itself."""

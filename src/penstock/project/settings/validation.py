@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from penstock.core.findings import IGNORED_CODE, Finding, Severity
 from penstock.core.strategy import strategies
@@ -84,8 +84,9 @@ def empty(section: type[S]) -> S:
 
 def nullable(kind: K) -> K:
     """Return a kind that null fits as well, as if nothing were written."""
-    null, schema = {"type": "null"}, cast("Plain", kind.schema)
-    return replace(kind, schema={"anyOf": [schema, null]} if schema else null, takes_null=True)
+    null: Plain = {"type": "null"}
+    schema = {"anyOf": [kind.schema, null]} if kind.schema else null
+    return replace(kind, schema=schema, takes_null=True)
 
 
 def spelt(pattern: str, expected: str) -> ValueKind[str]:
@@ -165,8 +166,9 @@ LOOKBACK: ValueKind[object] = ValueKind(
 STRATEGY: PartKind[str] = PartKind(
     "a strategy",
     text_of,
-    lambda: {"enum": [*strategy_words()]},
+    {},
     "",
+    schema_later=lambda: {"enum": [*strategy_words()]},
     take=_read_strategy,
 )
 TREE: PartKind[Mapping[str, Plain]] = PartKind("a mapping", mapping_of, OBJECT, {}, take=_tree)
@@ -188,5 +190,5 @@ LISTED: PartKind[tuple[str, ...] | None] = PartKind(
 )
 TESTS = replace(node_as({"type": "array", "items": _TEST}), expected="a list of tests")
 """Tests as dbt writes them, which `checks/phases.py` reads."""
-CHECKS = replace(node_as(), schema=checks_schema, takes_null=True)
+CHECKS = replace(node_as(), schema_later=checks_schema, takes_null=True)
 ON_FAILURE = replace(node_as({"enum": ["flag", "block", "rollback"]}), takes_null=True)

@@ -3,6 +3,9 @@
 import subprocess
 import sys
 
+from penstock.project.python.declare import SHAPES
+from penstock.project.python.sections import SECTIONS
+
 WITHOUT_SPARK = """
 import sys, time
 began = time.process_time()
@@ -26,3 +29,9 @@ def test_the_decorators_cost_nothing_to_import():
     )
 
     assert done.stdout == "False False True\n", done.stderr
+
+
+def test_type_hints_name_the_options_that_sections_declare():
+    hinted = {kind: sorted(shape.__annotations__) for kind, shape in SHAPES.items()}
+
+    assert hinted == {kind: sorted(each.declared) for kind, each in SECTIONS.items()}

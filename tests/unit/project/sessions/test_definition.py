@@ -117,6 +117,7 @@ def test_the_package_of_the_documentation(load):
             "modules: [sessions, page_views]",
             {"modules": (SessionTable.PAGE_VIEWS, SessionTable.SESSIONS)},
         ),
+        ("modules: [Sessions]", {"modules": (SessionTable.SESSIONS,)}),
         ("start_date: 2021-01-01T02:00:00+02:00", {"start_date": at("01-01")}),
         ("start_date: 2021-01-01 10:00", {"start_date": at("01-01 10:00")}),
         ("backfill: per_model", {"backfill": BackfillOrder.PER_MODEL}),
@@ -202,16 +203,14 @@ def test_a_number_says_what_it_must_be(findings, days):
             "session_lookback_days: 20",
             (
                 "4:24: error: horizon-too-short: session_lookback_days is 20; windows of 30 "
-                "days and "
-                "sessions of 3 need at least 34"
+                "days and sessions of 3 need at least 34"
             ),
         ),
         (
             "max_session_days: 700",
             (
                 "4:19: error: horizon-too-short: session_lookback_days is 730; windows of 30 "
-                "days and "
-                "sessions of 700 need at least 731"
+                "days and sessions of 700 need at least 731"
             ),
         ),
         (
@@ -225,16 +224,12 @@ def test_a_number_says_what_it_must_be(findings, days):
                 "upserts are exact"
             ),
         ),
-        (
-            "session_id: uuid()",
-            "4:13: error: volatile-expression: session_id calls uuid()",
-        ),
+        ("session_id: uuid()", "4:13: error: volatile-expression: session_id calls uuid()"),
         (
             "filters: [x > 1, 'y >']",
             (
                 "4:18: error: bad-expression: filters is 'y >': it cannot be read as one "
-                "expression: "
-                "Required keyword: 'expression' is missing"
+                "expression: Required keyword: 'expression' is missing"
             ),
         ),
         (
@@ -252,10 +247,7 @@ def test_a_number_says_what_it_must_be(findings, days):
             "passthrough: {page_views: [a b]}",
             "4:28: error: bad-value: passthrough.page_views holds what names no column",
         ),
-        (
-            "passthrough: {session: {}}",
-            "4:15: error: unknown-key: unknown key 'session'",
-        ),
+        ("passthrough: {session: {}}", "4:15: error: unknown-key: unknown key 'session'"),
     ],
 )
 def test_what_does_not_fit_is_a_finding_at_its_place(findings, text, sentence):
@@ -272,8 +264,7 @@ def test_a_key_and_a_variable_that_disagree_are_a_finding(findings):
     assert findings(files(said), hints=True) == [
         (
             "sessions/web.yml:4:19: error: conflicting-settings: max_session_days is 3 but vars "
-            "has "
-            "snowplow__max_session_days 5\n  hint: keep one"
+            "has snowplow__max_session_days 5\n  hint: keep one"
         )
     ]
     assert findings(files(said.replace("5", "3"))) == []
