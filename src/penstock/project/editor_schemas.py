@@ -16,13 +16,17 @@ from penstock.core.checks import OnFailure
 from penstock.core.sessions.package import MODULES, SNOWPLOW
 from penstock.project.entities.sections import DocumentSection, NativeSection
 from penstock.project.files.documents import read_document
-from penstock.project.files.nodes import Keys
-from penstock.project.files.sections import described_keys, inner_sections, schema_of
+from penstock.project.files.sections import (
+    KeyedSection,
+    definitions_in,
+    described_keys,
+    inner_sections,
+    schema_of,
+)
 from penstock.project.files.values import Plain, mapping_of
 from penstock.project.sessions import keys
 from penstock.project.settings.check_keys import check_schema, checks_schema, key_descriptions
 from penstock.project.settings.shapes import ModelsFileShape, ProjectShape
-from penstock.project.settings.strategy import LAYOUTS
 from penstock.project.unit_tests.given import (
     CHECK_STATUSES,
     OF_EXPECT,
@@ -33,12 +37,10 @@ from penstock.project.unit_tests.given import (
 )
 from penstock.project.unit_tests.load import OF_RUN, OF_TEST
 from penstock.project.unit_tests.tables import FORMS
-from penstock.project.versioned.gather import DESTINATION, MODEL, PARTITION, STRATEGIES
-from penstock.project.versioned.schema import FIELD
-from penstock.project.versioned.versions import REVISION, VERSION
+from penstock.project.versioned.sections import VersionedSection
 
 Tree: TypeAlias = "dict[str, Plain]"
-SECTIONS = {"entities": DocumentSection, "entity": NativeSection}
+SECTIONS = {"entities": DocumentSection, "entity": NativeSection, "versioned": VersionedSection}
 """The files whose keys are declared in sections."""
 DESCRIPTIONS = Path(__file__).with_name("keys")
 _SECTIONS = {
@@ -76,20 +78,6 @@ _DATE: Plain = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}
 _SCALAR: Plain = {"type": ["string", "number", "integer", "boolean"]}
 _OBJECT: Plain = {"type": "object"}
 _OBJECTS: Plain = {"type": "array", "items": _OBJECT}
-_VERSIONED: Tree = {
-    **dict.fromkeys(("version", "revision", "batch_size", "interval"), _COUNT),
-    **dict.fromkeys(("immutable", "nullable", "deletion_vectors"), _FLAG),
-    **dict.fromkeys(("effective_from", "backfill_since"), _DATE),
-    **dict.fromkeys(("tags", "cluster"), _TEXTS),
-    "meta": _OBJECT,
-    "invariants": {"anyOf": [checks_schema(), {"type": ["object", "array", "string"]}]},
-    "columns": _OBJECTS,
-    "depends_on": {"type": "array"},
-    "strategy": {"enum": list(STRATEGIES)},
-    "layout": {"enum": list(LAYOUTS)},
-    "start": {"type": ["string", "integer"]},
-    "end": {"type": "integer"},
-}
 _TABLE: Plain = {"$ref": "#/$defs/table"}
 _FORMS: Tree = {
     "rows": {"type": ["array", "string"], "items": _OBJECT},
@@ -129,34 +117,8 @@ def _mapping(keys: Iterable[str], values: Tree, usual: Plain, needed: Iterable[s
     return found | {"properties": known, "required": [*needed]}
 
 
-def _one(name: str) -> Plain:
-    return {"anyOf": [{"$ref": f"#/$defs/{name}"}, _TEXT]}
-
-
-def _list(name: str) -> Plain:
-    return {"anyOf": [{"type": "array", "items": _one(name)}, _TEXT]}
-
-
-def _section(keys: Keys, **values: Plain) -> Tree:
-    """Describe a mapping; what is needed may stand under its other name, so only few are."""
-    known = {**_VERSIONED, **values}
-    known |= {other: known.get(key, _TEXT) for other, key in keys.aliases.items()}
-    needed = [key for key in keys.needed if key not in keys.aliases.values()]
-    return _mapping((*keys.known, *keys.aliases), known, _TEXT, needed)
-
-
-def _versioned_schema() -> Tree:
-    """Return the schema as a tree; a reference may stand for every mapping and list."""
-    definitions: Tree = {
-        "field": _section(FIELD, fields=_list("field")),
-        "partition": _section(PARTITION),
-        "destination": _section(DESTINATION, partition=_one("partition")),
-        "revision": _section(REVISION),
-        "schema": {"anyOf": [_list("field"), _OBJECT]},
-        "version": _section(VERSION, schema=_one("schema"), sql_revisions=_list("revision")),
-    }
-    top = _section(MODEL, destination=_one("destination"), versions=_list("version"))
-    return {"title": "versioned model", "$defs": definitions, **top}
+def _schema_with_definitions(title: str, top: type[KeyedSection]) -> Tree:
+    return {"title": title, "$defs": definitions_in(top), **schema_of(top)}
 
 
 def _unit_tests_schema() -> Tree:
@@ -338,7 +300,7 @@ def json_schemas() -> Mapping[str, str]:
         "penstock": project,
         "sessions": _session_schema(),
         "unit_tests": _unit_tests_schema(),
-        "versioned": _versioned_schema(),
+        "versioned": _schema_with_definitions("versioned model", VersionedSection),
     }
     return {
         f"{name}.schema.json": json.dumps(_described(name, schema), indent=2, sort_keys=True) + "\n"
