@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from penstock.core.checks import OnFailure
 from penstock.core.sessions.package import MODULES, SNOWPLOW
 from penstock.project.entities.sections import DocumentSection, NativeSection
 from penstock.project.files.documents import read_document
@@ -27,20 +26,16 @@ from penstock.project.files.values import Plain, mapping_of
 from penstock.project.sessions import keys
 from penstock.project.settings.check_keys import check_schema, checks_schema, key_descriptions
 from penstock.project.settings.shapes import ModelsFileShape, ProjectShape
-from penstock.project.unit_tests.given import (
-    CHECK_STATUSES,
-    OF_EXPECT,
-    OF_GIVEN,
-    OF_LISTED,
-    OF_STATE,
-    STATUSES,
-)
-from penstock.project.unit_tests.load import OF_RUN, OF_TEST
-from penstock.project.unit_tests.tables import FORMS
+from penstock.project.unit_tests.sections import TestFileSection
 from penstock.project.versioned.sections import VersionedSection
 
 Tree: TypeAlias = "dict[str, Plain]"
-SECTIONS = {"entities": DocumentSection, "entity": NativeSection, "versioned": VersionedSection}
+SECTIONS = {
+    "entities": DocumentSection,
+    "entity": NativeSection,
+    "versioned": VersionedSection,
+    "unit_tests": TestFileSection,
+}
 """The files whose keys are declared in sections."""
 DESCRIPTIONS = Path(__file__).with_name("keys")
 _SECTIONS = {
@@ -60,9 +55,6 @@ _LIKE = {
     "snapshot_entry": "documented_model",
     "seed": "documented_model",
     "source_table": "documented_model",
-    "run": "test",
-    "given_input": "table",
-    "expect": "given_input",
     "entity.entity": "entities.entities",
     "python.model": "python.source",
     "python.table": "python.model",
@@ -78,36 +70,6 @@ _DATE: Plain = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}
 _SCALAR: Plain = {"type": ["string", "number", "integer", "boolean"]}
 _OBJECT: Plain = {"type": "object"}
 _OBJECTS: Plain = {"type": "array", "items": _OBJECT}
-_TABLE: Plain = {"$ref": "#/$defs/table"}
-_FORMS: Tree = {
-    "rows": {"type": ["array", "string"], "items": _OBJECT},
-    **dict.fromkeys(("csv", "sql", "file", "fixture"), _TEXT),
-    "columns": {"type": "object", "additionalProperties": _TEXT},
-    "format": {"enum": ["dict", "csv", "sql"]},
-}
-_WATERMARK: Plain = {"anyOf": [_SCALAR, {"type": "object", "additionalProperties": _SCALAR}]}
-_EXPECTED: Tree = {
-    **_FORMS,
-    **dict.fromkeys(("columns_exact", "unchanged"), _FLAG),
-    **dict.fromkeys(("row_count", "commits"), _FROM_ZERO),
-    "metrics": {"type": "object", "additionalProperties": _FROM_ZERO},
-    "watermark": _WATERMARK,
-    "quarantine": _TABLE,
-    "checks": {"type": "object", "additionalProperties": {"enum": [*CHECK_STATUSES]}},
-    "status": {"enum": [*STATUSES]},
-    "tolerance": {"type": ["number", "string"]},
-}
-_TEST: Tree = {
-    "full_refresh": _FLAG,
-    "on_failure": {"enum": [str(each) for each in OnFailure]},
-    "version": _COUNT,
-    **dict.fromkeys(("tags", "key"), _TEXTS),
-    **dict.fromkeys(("vars", "overrides", "config"), _OBJECT),
-    "given": {"$ref": "#/$defs/given"},
-    "expect": {"anyOf": [{"$ref": "#/$defs/expect"}, _OBJECTS]},
-    "expect_error": {"anyOf": [_TEXT, {"$ref": "#/$defs/error"}]},
-    "runs": {"type": "array", "items": {"$ref": "#/$defs/run"}},
-}
 
 
 def _mapping(keys: Iterable[str], values: Tree, usual: Plain, needed: Iterable[str] = ()) -> Tree:
@@ -119,34 +81,6 @@ def _mapping(keys: Iterable[str], values: Tree, usual: Plain, needed: Iterable[s
 
 def _schema_with_definitions(title: str, top: type[KeyedSection]) -> Tree:
     return {"title": title, "$defs": definitions_in(top), **schema_of(top)}
-
-
-def _unit_tests_schema() -> Tree:
-    state: Tree = {"watermark": _WATERMARK, "history": {"type": "array"}}
-    tables: Plain = {"type": "object", "additionalProperties": _TABLE}
-    given: Tree = {
-        **dict.fromkeys(("inputs", "slices"), tables),
-        "target": _TABLE,
-        "state": _mapping(OF_STATE, state, _SCALAR),
-    }
-    listed = _mapping(OF_LISTED, _FORMS, _SCALAR, ("input",))
-    tests: Plain = {"type": "array", "items": {"$ref": "#/$defs/test"}}
-    definitions: Tree = {
-        "table": {"anyOf": [_OBJECTS, _mapping((*FORMS, "columns"), _FORMS, _SCALAR)]},
-        "given": {
-            "anyOf": [
-                _mapping(OF_GIVEN, given, _SCALAR),
-                {"type": "array", "items": {"$ref": "#/$defs/given_input"}},
-            ]
-        },
-        "given_input": listed,
-        "expect": _mapping((*OF_EXPECT, "format", "fixture"), _EXPECTED, _SCALAR),
-        "error": _mapping(("code", "contains"), {}, _SCALAR, ("code",)),
-        "run": _mapping(OF_RUN, _TEST, _SCALAR),
-        "test": _mapping(OF_TEST, _TEST, _SCALAR, ("name", "model")),
-    }
-    top = _mapping(("unit_tests", "version"), {"unit_tests": tests, "version": _FROM_ZERO}, _SCALAR)
-    return {"title": "unit tests", "$defs": definitions, **top}
 
 
 def _session_schema() -> Tree:
@@ -299,7 +233,7 @@ def json_schemas() -> Mapping[str, str]:
         "models": models,
         "penstock": project,
         "sessions": _session_schema(),
-        "unit_tests": _unit_tests_schema(),
+        "unit_tests": _schema_with_definitions("unit tests", TestFileSection),
         "versioned": _schema_with_definitions("versioned model", VersionedSection),
     }
     return {
