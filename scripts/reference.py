@@ -149,6 +149,7 @@ def kind_of(node: Mapping[str, Any]) -> str:
         text = f"list of {plural(kind_of(node['items']))}"
     if node.get("pattern", "").startswith(r"^\d{4}"):
         text = "date"
+    text = node.get("$comment", text)
     return f"{text} ≥ {node['minimum']}" if "minimum" in node else text
 
 

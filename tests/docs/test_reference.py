@@ -120,6 +120,8 @@ PLACES = {
     "version": (VERSIONED, "versions.0"),
     "revision": (VERSIONED, "versions.0.sql_revisions.0"),
     "field": (VERSIONED, "versions.0.schema.0"),
+    "schema_changes": (VERSIONED, "versions.0.schema"),
+    "dependency": (VERSIONED, "depends_on.0"),
     "entities": (SALES, ""),
     "entities.environment": (SALES, "environment"),
     "entities.connections": (SALES, "connections.0"),
@@ -183,6 +185,8 @@ BESIDE = {
     ("expect", "format"): {"rows": "id,n\n1,1\n"},
     ("expect", "fixture"): {"format": "csv"},
     ("field", "fields"): {"type": "RECORD"},
+    **{("schema_changes", key): {"base": []} for key in ("remove", "modify", "add")},
+    **{("dependency", key): {"model": "m"} for key in ("partitions", "column")},
     **{("partition", key): OF_RANGE for key in ("start", "end", "interval")},
 }
 """What an example needs beside it."""
@@ -191,7 +195,7 @@ BESIDE = {
 def put(tree, path, example, gone=()):
     """Give a tree in which the keys of an example stand at a path, beside what is there."""
     if not path:
-        kept = {key: value for key, value in (tree or {}).items() if key not in gone}
+        kept = {key: tree[key] for key in tree if key not in gone} if type(tree) is dict else {}
         return {**kept, **example}
     first, *rest = path
     if first == "0":

@@ -12,10 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from penstock.core.checks import OnFailure
 from penstock.project.entities.sections import DocumentSection, NativeSection
 from penstock.project.files.documents import read_document
-from penstock.project.files.nodes import Keys
 from penstock.project.files.sections import (
     KeyedSection,
     definitions_in,
@@ -31,20 +29,8 @@ from penstock.project.settings.check_keys import check_schema, checks_schema, ke
 from penstock.project.settings.entry_keys import ModelsFileSection
 from penstock.project.settings.model_keys import ModelConfigSection
 from penstock.project.settings.project_keys import ProjectSection
-from penstock.project.settings.strategy import LAYOUTS
-from penstock.project.unit_tests.given import (
-    CHECK_STATUSES,
-    OF_EXPECT,
-    OF_GIVEN,
-    OF_LISTED,
-    OF_STATE,
-    STATUSES,
-)
-from penstock.project.unit_tests.load import OF_RUN, OF_TEST
-from penstock.project.unit_tests.tables import FORMS
-from penstock.project.versioned.gather import DESTINATION, MODEL, PARTITION, STRATEGIES
-from penstock.project.versioned.schema import FIELD
-from penstock.project.versioned.versions import REVISION, VERSION
+from penstock.project.unit_tests.sections import TestFileSection
+from penstock.project.versioned.sections import VersionedSection
 
 Tree: TypeAlias = "dict[str, Plain]"
 FILES: Mapping[str, type[KeyedSection]] = {
@@ -53,6 +39,8 @@ FILES: Mapping[str, type[KeyedSection]] = {
     "models": ModelsFileSection,
     "penstock": ProjectSection,
     "sessions": PackageSection,
+    "unit_tests": TestFileSection,
+    "versioned": VersionedSection,
 }
 SECTIONS = {**FILES, **{f"python.{kind}": each for kind, each in DECORATORS.items()}}
 """The files, and the decorators, whose keys are declared in sections."""
@@ -68,9 +56,6 @@ _CHECKS: Mapping[str, Plain] = {
     "checks": checks_schema({"$ref": "#/$defs/check"}),
 }
 _LIKE = {
-    "run": "test",
-    "given_input": "table",
-    "expect": "given_input",
     "entity.entity": "entities.entities",
 }
 """The sections whose keys another one describes unless they do."""
@@ -83,50 +68,6 @@ _DATE: Plain = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}
 _SCALAR: Plain = {"type": ["string", "number", "integer", "boolean"]}
 _OBJECT: Plain = {"type": "object"}
 _OBJECTS: Plain = {"type": "array", "items": _OBJECT}
-_VERSIONED: Tree = {
-    **dict.fromkeys(("version", "revision", "batch_size", "interval"), _COUNT),
-    **dict.fromkeys(("immutable", "nullable", "deletion_vectors"), _FLAG),
-    **dict.fromkeys(("effective_from", "backfill_since"), _DATE),
-    **dict.fromkeys(("tags", "cluster"), _TEXTS),
-    "meta": _OBJECT,
-    "invariants": {"anyOf": [checks_schema(), {"type": ["object", "array", "string"]}]},
-    "columns": _OBJECTS,
-    "depends_on": {"type": "array"},
-    "strategy": {"enum": list(STRATEGIES)},
-    "layout": {"enum": list(LAYOUTS)},
-    "start": {"type": ["string", "integer"]},
-    "end": {"type": "integer"},
-}
-_TABLE: Plain = {"$ref": "#/$defs/table"}
-_FORMS: Tree = {
-    "rows": {"type": ["array", "string"], "items": _OBJECT},
-    **dict.fromkeys(("csv", "sql", "file", "fixture"), _TEXT),
-    "columns": {"type": "object", "additionalProperties": _TEXT},
-    "format": {"enum": ["dict", "csv", "sql"]},
-}
-_WATERMARK: Plain = {"anyOf": [_SCALAR, {"type": "object", "additionalProperties": _SCALAR}]}
-_EXPECTED: Tree = {
-    **_FORMS,
-    **dict.fromkeys(("columns_exact", "unchanged"), _FLAG),
-    **dict.fromkeys(("row_count", "commits"), _FROM_ZERO),
-    "metrics": {"type": "object", "additionalProperties": _FROM_ZERO},
-    "watermark": _WATERMARK,
-    "quarantine": _TABLE,
-    "checks": {"type": "object", "additionalProperties": {"enum": [*CHECK_STATUSES]}},
-    "status": {"enum": [*STATUSES]},
-    "tolerance": {"type": ["number", "string"]},
-}
-_TEST: Tree = {
-    "full_refresh": _FLAG,
-    "on_failure": {"enum": [str(each) for each in OnFailure]},
-    "version": _COUNT,
-    **dict.fromkeys(("tags", "key"), _TEXTS),
-    **dict.fromkeys(("vars", "overrides", "config"), _OBJECT),
-    "given": {"$ref": "#/$defs/given"},
-    "expect": {"anyOf": [{"$ref": "#/$defs/expect"}, _OBJECTS]},
-    "expect_error": {"anyOf": [_TEXT, {"$ref": "#/$defs/error"}]},
-    "runs": {"type": "array", "items": {"$ref": "#/$defs/run"}},
-}
 
 
 def _mapping(keys: Iterable[str], values: Tree, usual: Plain, needed: Iterable[str] = ()) -> Tree:
@@ -134,64 +75,6 @@ def _mapping(keys: Iterable[str], values: Tree, usual: Plain, needed: Iterable[s
     known = {key: values.get(key, usual) for key in keys}
     found: Tree = {"type": "object", "additionalProperties": False}
     return found | {"properties": known, "required": [*needed]}
-
-
-def _one(name: str) -> Plain:
-    return {"anyOf": [{"$ref": f"#/$defs/{name}"}, _TEXT]}
-
-
-def _list(name: str) -> Plain:
-    return {"anyOf": [{"type": "array", "items": _one(name)}, _TEXT]}
-
-
-def _section(keys: Keys, **values: Plain) -> Tree:
-    """Describe a mapping; what is needed may stand under its other name, so only few are."""
-    known = {**_VERSIONED, **values}
-    known |= {other: known.get(key, _TEXT) for other, key in keys.aliases.items()}
-    needed = [key for key in keys.needed if key not in keys.aliases.values()]
-    return _mapping((*keys.known, *keys.aliases), known, _TEXT, needed)
-
-
-def _versioned_schema() -> Tree:
-    """Return the schema as a tree; a reference may stand for every mapping and list."""
-    definitions: Tree = {
-        "field": _section(FIELD, fields=_list("field")),
-        "partition": _section(PARTITION),
-        "destination": _section(DESTINATION, partition=_one("partition")),
-        "revision": _section(REVISION),
-        "schema": {"anyOf": [_list("field"), _OBJECT]},
-        "version": _section(VERSION, schema=_one("schema"), sql_revisions=_list("revision")),
-    }
-    top = _section(MODEL, destination=_one("destination"), versions=_list("version"))
-    return {"title": "versioned model", "$defs": definitions, **top}
-
-
-def _unit_tests_schema() -> Tree:
-    state: Tree = {"watermark": _WATERMARK, "history": {"type": "array"}}
-    tables: Plain = {"type": "object", "additionalProperties": _TABLE}
-    given: Tree = {
-        **dict.fromkeys(("inputs", "slices"), tables),
-        "target": _TABLE,
-        "state": _mapping(OF_STATE, state, _SCALAR),
-    }
-    listed = _mapping(OF_LISTED, _FORMS, _SCALAR, ("input",))
-    tests: Plain = {"type": "array", "items": {"$ref": "#/$defs/test"}}
-    definitions: Tree = {
-        "table": {"anyOf": [_OBJECTS, _mapping((*FORMS, "columns"), _FORMS, _SCALAR)]},
-        "given": {
-            "anyOf": [
-                _mapping(OF_GIVEN, given, _SCALAR),
-                {"type": "array", "items": {"$ref": "#/$defs/given_input"}},
-            ]
-        },
-        "given_input": listed,
-        "expect": _mapping((*OF_EXPECT, "format", "fixture"), _EXPECTED, _SCALAR),
-        "error": _mapping(("code", "contains"), {}, _SCALAR, ("code",)),
-        "run": _mapping(OF_RUN, _TEST, _SCALAR),
-        "test": _mapping(OF_TEST, _TEST, _SCALAR, ("name", "model")),
-    }
-    top = _mapping(("unit_tests", "version"), {"unit_tests": tests, "version": _FROM_ZERO}, _SCALAR)
-    return {"title": "unit tests", "$defs": definitions, **top}
 
 
 def described(section: str, key: str) -> Mapping[str, Plain]:
@@ -302,14 +185,11 @@ def _section_schema(name: str, section: type[KeyedSection]) -> Tree:
     return {"title": name, **below, **schema_of(section)}
 
 
+def _schema_text(name: str, section: type[KeyedSection]) -> str:
+    schema = _described(name, _section_schema(name, section))
+    return json.dumps(schema, indent=2, sort_keys=True) + "\n"
+
+
 def json_schemas() -> Mapping[str, str]:
     """Return each schema as text by the name it is written under; sorted keys, so it is stable."""
-    schemas = {
-        **{name: _section_schema(name, section) for name, section in FILES.items()},
-        "unit_tests": _unit_tests_schema(),
-        "versioned": _versioned_schema(),
-    }
-    return {
-        f"{name}.schema.json": json.dumps(_described(name, schema), indent=2, sort_keys=True) + "\n"
-        for name, schema in schemas.items()
-    }
+    return {f"{name}.schema.json": _schema_text(name, section) for name, section in FILES.items()}
