@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 
 import click
-import yaml
 
 import penstock
+from penstock.project.editor_schemas import descriptions
 from penstock.ui.cli.main import commands
 
 SRC = Path(penstock.__file__).parent
@@ -133,6 +133,4 @@ def flags() -> frozenset[str]:
 @cache
 def keys() -> frozenset[str]:
     """Return every key that the reference explains."""
-    files = (SRC / "project" / "keys").glob("*.yml")
-    sections = (yaml.safe_load(each.read_text(encoding="utf-8")) for each in files)
-    return frozenset(key for each in sections for section in each.values() for key in section)
+    return frozenset(key for section in descriptions().values() for key in section)

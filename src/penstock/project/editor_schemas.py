@@ -20,7 +20,12 @@ from penstock.project.files.nodes import Keys
 from penstock.project.files.sections import described_keys, inner_sections, schema_of
 from penstock.project.files.values import Plain, mapping_of
 from penstock.project.sessions import keys
-from penstock.project.settings.check_keys import check_schema, checks_schema, key_descriptions
+from penstock.project.settings.check_keys import (
+    PhasesSection,
+    check_schema,
+    checks_schema,
+    key_descriptions,
+)
 from penstock.project.settings.shapes import ModelsFileShape, ProjectShape
 from penstock.project.settings.strategy import LAYOUTS
 from penstock.project.unit_tests.given import (
@@ -268,7 +273,7 @@ def descriptions() -> Mapping[str, Mapping[str, Plain]]:
     for name, top in SECTIONS.items():
         for inner, section in inner_sections(top, name):
             found[section_name(inner)] = described_keys(section)
-    return found | {"check": {**found["check"], **key_descriptions()}}
+    return found | {"checks": described_keys(PhasesSection), "check": key_descriptions()}
 
 
 def sections(name: str, schema: Mapping[str, Plain]) -> Iterator[tuple[str, Mapping[str, Plain]]]:
