@@ -7,9 +7,11 @@ import pytest
 import yaml
 
 from docs.shell import ROOT
+from penstock.core.check_type import check_types
 from penstock.core.errors import ProjectError
 from penstock.project.editor_schemas import described, descriptions, section_name
 from penstock.project.load import load_project
+from penstock.project.settings.check_keys import section_of
 from penstock.project.unit_tests.load import load_unit_tests
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -217,7 +219,7 @@ def with_example(section, key):
 
 def check_with(key):
     """Give what a check needs that has this key."""
-    kinds = {name: keys for name, keys in reference.CHECK_KEYS.items() if name != "sql"}
+    kinds = {name: section_of(name).known for name in check_types() if name != "sql"}
     if key == "sql":
         return {"name": "no_refunds"}
     name = next(name for name, keys in kinds.items() if key in (*keys.known, *keys.aliases))

@@ -1,6 +1,6 @@
 """JSON Schemas of the YAML files, for editors; loading itself checks more.
 
-What each key says stands in `keys/`, by sections, and nowhere else: docs/reference/ has it, too.
+What each key says stands where its section declares it; docs/reference/ is made of it, too.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import TypeAlias, cast
 
 from penstock.project.entities.sections import DocumentSection, NativeSection
-from penstock.project.files.documents import read_document
 from penstock.project.files.sections import (
     KeyedSection,
     definitions_in,
@@ -25,7 +23,12 @@ from penstock.project.files.sections import (
 from penstock.project.files.values import Plain, mapping_of
 from penstock.project.python.sections import SECTIONS as DECORATORS
 from penstock.project.sessions.sections import PackageSection
-from penstock.project.settings.check_keys import check_schema, checks_schema, key_descriptions
+from penstock.project.settings.check_keys import (
+    PhasesSection,
+    check_schema,
+    checks_schema,
+    key_descriptions,
+)
 from penstock.project.settings.entry_keys import ModelsFileSection
 from penstock.project.settings.model_keys import ModelConfigSection
 from penstock.project.settings.project_keys import ProjectSection
@@ -44,7 +47,6 @@ FILES: Mapping[str, type[KeyedSection]] = {
 }
 SECTIONS = {**FILES, **{f"python.{kind}": each for kind, each in DECORATORS.items()}}
 """The files, and the decorators, whose keys are declared in sections."""
-DESCRIPTIONS = Path(__file__).with_name("keys")
 _SECTIONS = {
     **dict.fromkeys(("model_config", "defaults", "snapshot_config"), "header"),
     "entities.entities.settings.retention": "retention",
@@ -55,26 +57,6 @@ _CHECKS: Mapping[str, Plain] = {
     "check": check_schema(),
     "checks": checks_schema({"$ref": "#/$defs/check"}),
 }
-_LIKE = {
-    "entity.entity": "entities.entities",
-}
-"""The sections whose keys another one describes unless they do."""
-_TEXT: Plain = {"type": "string"}
-_TEXTS: Plain = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
-_FLAG: Plain = {"type": "boolean"}
-_COUNT: Plain = {"type": "integer", "minimum": 1}
-_FROM_ZERO: Plain = {"type": "integer", "minimum": 0}
-_DATE: Plain = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}
-_SCALAR: Plain = {"type": ["string", "number", "integer", "boolean"]}
-_OBJECT: Plain = {"type": "object"}
-_OBJECTS: Plain = {"type": "array", "items": _OBJECT}
-
-
-def _mapping(keys: Iterable[str], values: Tree, usual: Plain, needed: Iterable[str] = ()) -> Tree:
-    """Describe a mapping with these keys and no others."""
-    known = {key: values.get(key, usual) for key in keys}
-    found: Tree = {"type": "object", "additionalProperties": False}
-    return found | {"properties": known, "required": [*needed]}
 
 
 def described(section: str, key: str) -> Mapping[str, Plain]:
@@ -83,21 +65,12 @@ def described(section: str, key: str) -> Mapping[str, Plain]:
     A section is a part of a schema, by the name of its definition or the keys that lead to it.
     Raises `KeyError` for one that nobody described.
     """
-    found = next((keys for keys in _said_of(section) if key in keys), {})
-    return mapping_of(found[key])
+    return mapping_of(descriptions()[section_name(section)][key])
 
 
 def in_order(section: str, keys: Iterable[str]) -> list[str]:
-    """Return keys as they are described, those that another section describes last."""
-    order = [key for said in _said_of(section) for key in said]
-    return sorted(keys, key=order.index)
-
-
-def _said_of(section: str) -> Iterator[Mapping[str, Plain]]:
-    following: str | None = section_name(section)
-    while following is not None:
-        yield descriptions().get(following, {})
-        following = _LIKE.get(following)
+    """Return keys as they are described."""
+    return sorted(keys, key=[*descriptions()[section_name(section)]].index)
 
 
 def section_name(section: str) -> str:
@@ -115,13 +88,10 @@ def section_name(section: str) -> str:
 def descriptions() -> Mapping[str, Mapping[str, Plain]]:
     """Return all that is said of keys, by sections."""
     found: dict[str, Mapping[str, Plain]] = {}
-    for path in sorted(DESCRIPTIONS.glob("*.yml")):
-        document = read_document(path.name, path.read_text(encoding="utf-8"))
-        found |= {section: mapping_of(keys) for section, keys in mapping_of(document.tree).items()}
     for name, top in SECTIONS.items():
         for inner, section in inner_sections(top, name):
             found.setdefault(section_name(inner), described_keys(section))
-    return found | {"check": {**found["check"], **key_descriptions()}}
+    return found | {"checks": described_keys(PhasesSection), "check": key_descriptions()}
 
 
 def sections(name: str, schema: Mapping[str, Plain]) -> Iterator[tuple[str, Mapping[str, Plain]]]:
