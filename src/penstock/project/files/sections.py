@@ -223,13 +223,13 @@ def held(inner: type[KeyedSection], *, is_list: bool = False) -> PartKind[Any]:
     return replace(kind, inner=inner, is_list=is_list)
 
 
-def nodes(what: str, schema: Plain) -> PartKind[tuple[YamlNode, ...]]:
+def nodes(what: str, schema: Plain, *named: type[KeyedSection]) -> PartKind[tuple[YamlNode, ...]]:
     """Return the kind of lists of something, which its user reads."""
 
     def take(section: Section, name: str) -> tuple[YamlNode, ...]:
         return items_of(section, name, what)
 
-    return PartKind(f"a list of {what}", _as_it_is, schema, (), take=take)
+    return PartKind(f"a list of {what}", _as_it_is, schema, (), take=take, named=named)
 
 
 def inside(inner: type[S], above: str = "") -> PartKind[S | None]:

@@ -74,7 +74,7 @@ def read_entry(node: YamlNode, variant: Variant, tables: TableReader) -> UnitTes
     except ProjectError as error:
         findings += error.findings
         return None
-    return _EntryReader(project, tables, section).read()
+    return _EntryReader(project, tables, section).read(variables)
 
 
 def _judge_variables(section: UnitTestSection | OverridesSection, variant: Variant) -> None:
@@ -99,7 +99,7 @@ class _EntryReader:
     tables: TableReader
     entry: UnitTestSection
 
-    def read(self) -> UnitTest | None:
+    def read(self, variables: Mapping[str, str]) -> UnitTest | None:
         """Read the entry; None, with findings, where its model is not known."""
         entry, written = self.entry, self.entry.model
         model = model_named(self.project, written)
@@ -111,7 +111,7 @@ class _EntryReader:
                 sentence = f"no model is called {written!r}"
                 entry.report("model", "unknown-model", sentence, hint)
             return None
-        config, overrides = entry.config, entry.overrides
+        config = entry.config
         return UnitTest(
             name=entry.name,
             model=model.name,
@@ -121,7 +121,7 @@ class _EntryReader:
             description=entry.description,
             tags=config.tags if config and not entry.find("tags") else entry.tags,
             version=self._version(model),
-            vars=entry.vars | (overrides.vars if overrides else {}),
+            vars=variables,
             key=entry.key_,
         )
 
@@ -133,11 +133,13 @@ class _EntryReader:
         base = {key: node for key, node in entry.members.items() if key in RunSection.declared}
         runs: list[UnitRun] = []
         for number, item in enumerate(entry.runs or (entry.node,), 1):
-            own = item.members if entry.runs else {}
+            members = item.members if entry.runs else {}
+            own = {key: node for key, node in members.items() if not node.is_absent}
             left = {*_EXPECTED} if number < len(entry.runs) else set()  # they are for the last
             left |= {*_RANGE} if not own.keys().isdisjoint(_RANGE) else set()
             kept = {key: node for key, node in base.items() if key not in left}
-            node = YamlNode({**kept, **own}, item.where) if item.members else item
+            is_odd = not isinstance(item.value, Mapping) and not item.is_absent
+            node = item if is_odd else YamlNode({**members, **kept, **own}, item.where)
             section = read_section(RunSection, node, "a run", self.tables.findings)
             run = self._run(section, model)
             if runs and model.strategy.moves_forward and "as_of" not in own:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, TypeVar
 
 from penstock.core.checks import OnFailure
-from penstock.core.columns.types import ColumnType
 from penstock.core.findings import Finding
-from penstock.project.files import values
-from penstock.project.files.kinds import TEXT, ValueKind, whole, word
-from penstock.project.files.nodes import Section, YamlNode
+from penstock.project.files.kinds import TEXT, whole, word
+from penstock.project.files.nodes import YamlNode
 from penstock.project.files.sections import (
     OBJECT,
     TEXTS,
@@ -26,60 +22,25 @@ from penstock.project.files.sections import (
     refer,
 )
 from penstock.project.files.values import Plain
-from penstock.project.unit_tests.casting import CellError, scalar
-from penstock.project.unit_tests.definition import CellKind, GivenWatermark, Written
+from penstock.project.unit_tests.kinds import (
+    COUNT,
+    LINE,
+    NAME,
+    SHARE,
+    SWITCH,
+    TIME,
+    TYPES,
+    WATERMARKS,
+    named_nodes,
+    pairs,
+    part,
+)
 
-T = TypeVar("T")
 S = TypeVar("S", bound=KeyedSection)
 FORMS = ("rows", "csv", "sql", "file")
-_WORDS: Plain = ["string", "number", "integer", "boolean"]
-_SCALAR: Plain = {"type": _WORDS}
 _OBJECTS: Plain = {"type": "array", "items": OBJECT}
 _COUNTED: Plain = {"row_count": 1}
 _ROWS: Plain = {"rows": [{"n": 1}]}
-
-
-def _switch(value: object) -> bool | None:
-    is_switch = isinstance(value, Written) and value.kind is CellKind.BOOLEAN
-    return str(value).lower() in ("true", "yes", "on") if is_switch else None
-
-
-def _count(value: object) -> int | None:
-    is_whole = isinstance(value, Written) and value.kind is CellKind.INTEGER
-    return int(str(value)) if is_whole and not str(value).startswith("-") else None
-
-
-def _time(value: object) -> dt.datetime | None:
-    with suppress(CellError):
-        found = scalar(str(value), "timestamp")
-        if isinstance(found, dt.datetime):
-            return found.replace(tzinfo=dt.UTC)
-    return None
-
-
-def _share(value: object) -> float | None:
-    is_switch = isinstance(value, Written) and value.kind is CellKind.BOOLEAN
-    with suppress(ValueError):
-        return found if 0 <= (found := float(str(value))) < 1 and not is_switch else None
-    return None
-
-
-LINE: ValueKind[str] = replace(TEXT, schema=_SCALAR)
-NAME: ValueKind[str] = replace(LINE, parse=lambda value: TEXT.parse(value) or None)
-SWITCH = ValueKind("true or false", _switch, {"type": "boolean"}, None)
-COUNT = ValueKind("an integer >= 0", _count, whole(0).schema, None)
-TIME = ValueKind(
-    "a time, for example 2024-06-02T00:00:00Z",
-    _time,
-    {"type": _WORDS, "$comment": "time"},
-    None,
-)
-SHARE = ValueKind(
-    "a number from 0 to below 1, for example 1e-9",
-    _share,
-    {"type": ["number", "string"]},
-    0.0,
-)
 
 
 class TestedSection(KeyedSection):
@@ -92,66 +53,6 @@ class TestedSection(KeyedSection):
     def _missing(self, key: str) -> None:
         sentence = f"{self.above} needs {key}"
         self.findings.append(Finding(self.node.where, "missing-key", sentence))
-
-
-def _named_nodes(section: Section, name: str, of: str) -> Mapping[str, YamlNode]:
-    """Return the members of a mapping whose keys are free; anything else is a finding."""
-    node = section.find(name)
-    if node is not None and not isinstance(node.value, Mapping):
-        section.bad(name, f"a mapping of names to {of}")
-    return node.members if node else {}
-
-
-def _pairs(of: str, kind: ValueKind[T]) -> PartKind[dict[str, T]]:
-    """Return the kind of mappings of free names to values."""
-
-    def take(section: Section, name: str) -> dict[str, T]:
-        members = _named_nodes(section, name, of)
-        free = TestedSection(section.node, "", section.findings, members)
-        return {each: free.read(each, kind) for each in members}
-
-    schema: Plain = {"type": "object", "additionalProperties": kind.schema}
-    return _part(take, {}, schema)
-
-
-def _types(section: Section, name: str) -> dict[str, ColumnType]:
-    found = {}
-    for column, inner in _named_nodes(section, name, "types").items():
-        free = TestedSection(section.node, "", section.findings, {column: inner})
-        try:
-            found[column] = values.read_type(free.read(column, LINE))
-            continue
-        except values.UnsupportedTypeError as error:
-            hint, sentence = error.hint, f"column {column!r}: Delta has no type {error.word!r}"
-        except values.UnknownTypeError as error:
-            hint, sentence = "", f"column {column!r}: {error.word!r} names no type"
-        free.report(column, "bad-value", sentence, hint)
-    return found
-
-
-def _watermarks(section: Section, name: str) -> tuple[GivenWatermark, ...]:
-    node = section.find(name)
-    if node is None:
-        return ()
-    if not isinstance(node.value, Mapping):
-        return (GivenWatermark("", section.read(name, LINE), node.where),)
-    free = TestedSection(node, "", section.findings, node.members)
-    return tuple(
-        GivenWatermark(each, free.read(each, LINE), inner.where)
-        for each, inner in node.members.items()
-    )
-
-
-def _part(take: Callable[[Section, str], T], empty: T, schema: Plain) -> PartKind[T]:
-    return PartKind("a mapping", lambda value: value, schema, empty, take=take)
-
-
-_OF_TYPES: Plain = {"type": "object", "additionalProperties": TEXT.schema}
-TYPES: PartKind[dict[str, ColumnType]] = _part(_types, {}, _OF_TYPES)
-_OF_WATERMARK: Plain = {"type": "object", "additionalProperties": _SCALAR}
-WATERMARKS: PartKind[tuple[GivenWatermark, ...]] = _part(
-    _watermarks, (), {"anyOf": [_SCALAR, _OF_WATERMARK]}
-)
 
 
 class TableSection(TestedSection):
@@ -207,14 +108,14 @@ class ExpectSection(FixtureSection):
     """How many rows the table has."""
     commits = key(COUNT, 1, "any")
     """How many commits there were."""
-    metrics = key(_pairs("numbers", COUNT), {"inserted": 1}, "any")
+    metrics = key(pairs("numbers", COUNT), {"inserted": 1}, "any")
     """Counts by name: `inserted`, `updated`, `deleted`, and those of the strategy."""
     watermark = key(WATERMARKS, "2024-06-01", "any")
     """How far the model has read now."""
     quarantine = key(node_as(refer(TableSection), TableSection), _ROWS, "any")
     """The rows that a failed gate held back."""
     checks = key(
-        _pairs("passed, failed or skipped", word(("passed", "failed", "skipped"))),
+        pairs("passed, failed or skipped", word(("passed", "failed", "skipped"))),
         {"row_count": "passed"},
         "no gate failed",
     )
@@ -258,9 +159,10 @@ class StateSection(TestedSection):
     """Earlier successes as `{partition, rows, executed_at}`."""
 
 
-_OF_TABLES: Plain = {"type": "object", "additionalProperties": refer(TableSection)}
-TABLES: PartKind[Mapping[str, YamlNode]] = _part(
-    lambda section, name: _named_nodes(section, name, "tables"), {}, _OF_TABLES
+TABLES: PartKind[Mapping[str, YamlNode]] = part(
+    lambda section, name: named_nodes(section, name, "tables"),
+    {},
+    {"type": "object", "additionalProperties": refer(TableSection)},
 )
 
 
@@ -324,7 +226,7 @@ class MacrosSection(TestedSection):
 class OverridesSection(TestedSection):
     """dbt's word for what a test changes."""
 
-    vars = key(_pairs("values", LINE), {"days": "3"}, "those of the project")
+    vars = key(pairs("values", LINE), {"days": "3"}, "those of the project")
     """Values for `var()`."""
     macros = key(inside(MacrosSection), {"is_incremental": False})
     """What macros say."""
@@ -368,14 +270,14 @@ class UnitTestSection(RunSection, NamedSection):
     expect = key(_EXPECT, _COUNTED, "`expect_error`; exactly one of the two")
     """[What there must be afterwards](#what-is-expected)."""
     runs = key(
-        replace(nodes("runs", {"type": "array", "items": refer(RunSection)}), named=(RunSection,)),
+        nodes("runs", {"type": "array", "items": refer(RunSection)}, RunSection),
         [{"expect": _COUNTED}],
         "one",
     )
     """[Several runs](#a-run), one after the other."""
     version = key(replace(COUNT, schema=whole(1).schema), 1, "the one for the date")
     """The version of the model to test."""
-    vars = key(_pairs("values", LINE), {"days": "3"}, "those of the project")
+    vars = key(pairs("values", LINE), {"days": "3"}, "those of the project")
     """Values for `var()`."""
     key_ = key(TEXTS, ["n"], "the model's key")
     """The columns that pair rows when they are shown."""
@@ -391,10 +293,7 @@ class TestFileSection(TestedSection):
     """A file of unit tests."""
 
     unit_tests = key(
-        replace(
-            nodes("unit tests", {"type": "array", "items": refer(UnitTestSection)}),
-            named=(UnitTestSection,),
-        ),
+        nodes("unit tests", {"type": "array", "items": refer(UnitTestSection)}, UnitTestSection),
         [{"name": "t", "model": "m", "expect": _COUNTED}],
     )
     """The tests of this file."""

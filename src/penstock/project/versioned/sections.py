@@ -56,7 +56,7 @@ def _or_text(schema: Plain) -> dict[str, Plain]:
 
 def _list_of(inner: type[KeyedSection], what: str) -> PartKind[tuple[YamlNode, ...]]:
     listed: Plain = {"type": "array", "items": _or_text(refer(inner))}
-    return replace(nodes(what, _or_text(listed)), named=(inner,))
+    return nodes(what, _or_text(listed), inner)
 
 
 _FIELDS: Plain = {"type": "array", "items": _or_text({"$ref": "#/$defs/field"})}
@@ -298,8 +298,7 @@ class VersionedSection(KeyedSection):
     immutable = key(FLAG, example=True, unset="that of the project")
     """Whether the SQL of a version that built rows may not change."""
     depends_on = key(
-        replace(nodes("names", _INPUTS), take=_one_or_more, named=(DependencySection,)),
-        ["raw.events"],
+        replace(nodes("names", _INPUTS, DependencySection), take=_one_or_more), ["raw.events"]
     )
     """[Inputs](#an-input), and which range of them a partition reads, beside what its SQL shows."""
     checks = key(
