@@ -1,4 +1,4 @@
-"""penstock.yml, sources and seeds as values. Shapes were checked before."""
+"""penstock.yml, sources and seeds as values; what is wrong with them was reported before."""
 
 from __future__ import annotations
 
