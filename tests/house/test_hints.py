@@ -49,7 +49,7 @@ def test_a_sentence_takes_the_name_of_a_class_from_code_of_users_alone():
 
 
 NAMING = {
-    "config.py",  # bad-value: the type of an option of a decorator
+    "sections.py",  # bad-value: the type of an option of a decorator
     "commit.py",  # internal-error: a bug, with its traceback
     "functions.py",  # model-failed, and what a function returned
     "imports.py",  # python-import-failed

@@ -14,7 +14,7 @@ from penstock.project.files.nodes import YamlNode
 from penstock.project.files.sections import fill_section, written_values
 from penstock.project.files.values import Plain
 from penstock.project.python.declare import FunctionKind, PythonModel
-from penstock.project.python.sections import SECTIONS, lookback_of
+from penstock.project.python.sections import SECTIONS, DecoratorSection
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.strategy import StrategyConfig
 
@@ -80,19 +80,19 @@ class PythonConfig(StrategyConfig):
         found = StrategyConfig.window(self)
         if found is None:
             return None
-        lookback = lookback_of(self.options["lookback"]) if "lookback" in self.options else None
-        overlaps = self.text("materialized") == "overwrite"
-        grain = str(self.options.get("grain", ""))
-        counts = self.options.get("late", "count") == "count"
-        on = {self.named.get(name, name): column for name, column in found.on.items()}
-        how = replace(found, on=on, grain=grain, overlaps=overlaps)
-        return replace(how, lookback=lookback, counts_late=counts, guarded=True)
+        return replace(
+            found,
+            on={self.named.get(name, name): column for name, column in found.on.items()},
+            grain=str(self.options.get("grain", "")),
+            overlaps=self.text("materialized") == "overwrite",
+            lookback=self.options.get("lookback"),
+            counts_late=self.options.get("late", "count") == "count",
+            guarded=True,
+        )
 
 
-def misfits_of(
-    declared: PythonModel[..., Any], where: Location
-) -> tuple[list[Finding], dict[str, Any]]:
-    """Return what is wrong with options, of another type or not together; and those that fit."""
+def read_options(declared: PythonModel[..., Any], where: Location) -> DecoratorSection:
+    """Read the options of a decorator; note those of another type, or that do not go together."""
     # whoever reads the checks says what is wrong with them
     nodes = {k: YamlNode(v, where) for k, v in declared.options.items() if k not in CHECK_KEYS}
     section = SECTIONS[declared.kind](YamlNode({}, where), "", [], nodes)
@@ -100,10 +100,15 @@ def misfits_of(
         if node.value is None:
             section.bad(key, section.declared[key].kind.expected)
     fill_section(section)
+    section.findings += _conflicts(declared.options, where)
+    return section
+
+
+def fitting_options(declared: PythonModel[..., Any], section: DecoratorSection) -> dict[str, Any]:
+    """Return the options as they are written, without those of another type."""
     # without time_column others would be asked for
     kept = {"time_column", *CHECK_KEYS, *written_values(section)}
-    fitting = {key: value for key, value in declared.options.items() if key in kept}
-    return sorted((*section.findings, *_conflicts(declared.options, where))), fitting
+    return {key: value for key, value in declared.options.items() if key in kept}
 
 
 def _conflicts(options: Mapping[str, Any], where: Location) -> Iterable[Finding]:

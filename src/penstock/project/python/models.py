@@ -18,14 +18,16 @@ from penstock.core.project import Target
 from penstock.core.query import Query
 from penstock.core.strategy import OnSchemaChange, strategies
 from penstock.project.files.parsed import SqlFile
+from penstock.project.files.sections import written_values
 from penstock.project.files.values import Plain, did_you_mean, digest
 from penstock.project.models import Built, Draft, entry_settings
 from penstock.project.python.config import (
     PythonConfig,
     columns_of,
-    misfits_of,
+    fitting_options,
     name_findings,
     paragraph_of,
+    read_options,
     settings_of,
 )
 from penstock.project.python.declare import FunctionKind, PythonModel
@@ -134,13 +136,14 @@ def _draft(
     where, name = Location(shown, line), declared.name
     meaning = meaning_of(declared, imported)
     entry = entries.pop(name, None)
-    misfits, options = misfits_of(declared, where)
-    findings = [*misfits, *name_findings(name, where)]
+    section = read_options(declared, where)
+    options = fitting_options(declared, section)
+    findings = [*section.findings, *name_findings(name, where)]
     findings += [] if "version" in options else meaning.findings(name)
     described_by = entry_settings(entry.tree) if entry else {}
     layers = [paragraph_of(declared), described_by, settings_of(declared, options)]
     config = PythonConfig(merged(layers), {}, where, name, findings)
-    config.options = options
+    config.options = written_values(section)
     schema = str(options.get("schema") or _folder(shown, settings))
     described: Plain = entry.tree.get("columns") if entry else None
     config.columns = column_docs(columns_of(options) if described is None else described)

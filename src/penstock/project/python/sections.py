@@ -30,7 +30,7 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def lookback_of(value: object) -> dt.timedelta | int | Decimal | None:
+def _lookback(value: object) -> dt.timedelta | int | Decimal | None:
     """Read a lookback; None where it cannot be read, or reaches forward."""
     if isinstance(value, bool):
         return None
@@ -100,7 +100,7 @@ _VERSION = _kind(
 )
 _LOOKBACK: ValueKind[Any] = ValueKind(
     "a duration, 0 or more",
-    lambda value: None if lookback_of(value) is None else value,
+    _lookback,
     {"type": ["timedelta", "string", "integer", "Decimal"]},
     None,
     hint=lambda _: "such as '1 day', or 0",
