@@ -49,10 +49,9 @@ class Divisible(CheckType):
     name = "divisible"
     has_failing = True
 
-    def measure(self, where, columns, *, sample):
+    def measure(self, kept):
         """Count the rows that break it."""
-        del columns, sample
-        kept, breaks = measure.Restriction(where), f"{self.column} % {self.by or 2} <> 0"
+        breaks = f"{self.column} % {self.by or 2} <> 0"
         return measure.counting(kept, breaks, "all divide", lambda _: "a remainder")
 
 

@@ -43,6 +43,14 @@ class Restriction:
     """The rows that count: those of which `where` is true, or with "" all of them."""
 
     where: str = ""
+    columns: Schema = Schema()
+    sample: bool = True
+    """Whether a value of a row may be among the measured ones."""
+
+    def type_of(self, name: str) -> str:
+        """Return the Spark type of a column, "" without it."""
+        column = self.columns.find(name)
+        return column.type if column else ""
 
     @property
     def rows(self) -> str:
@@ -113,12 +121,6 @@ COLUMNS = partial(
 )
 LEAST = partial(key, "min", says="The least that is allowed.", example=1, unset="none")
 MOST = partial(key, "max", says="The most that is allowed.", example=1000, unset="none")
-
-
-def type_of(name: str, columns: Schema) -> str:
-    """Return the Spark type of a column, "" without it."""
-    column = columns.find(name)
-    return column.type if column else ""
 
 
 def counting(

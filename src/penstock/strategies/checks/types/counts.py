@@ -19,7 +19,6 @@ from penstock.core.check_type import (
     Measure,
     key,
 )
-from penstock.core.columns.schema import Schema
 from penstock.core.names import quoted
 from penstock.strategies.checks import literals, measure
 from penstock.strategies.checks.measure import Restriction
@@ -36,11 +35,10 @@ class RowCount(CheckType):
     counts_empty = True
     without_empty = "0 rows are compared with the bounds"
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows."""
-        del columns, sample
         return Measure(
-            {ROWS: Restriction(where).rows},
+            {ROWS: kept.rows},
             lambda found: measure.verdict_by_bounds("rows", found.rows, self.minimum, self.maximum),
         )
 
@@ -61,10 +59,9 @@ class DistinctCount(CheckType):
     is_observable = False
     counts_empty = True
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the different values."""
-        del columns, sample
-        kept, (first, *others) = Restriction(where), (quoted(each) for each in self.columns)
+        first, *others = (quoted(each) for each in self.columns)
         values = ", ".join((kept.only(first), *others))
         return Measure(
             {ROWS: kept.rows, _NOUN: f"count(DISTINCT {values})"},
@@ -90,10 +87,9 @@ class NullPercentage(CheckType):
     name = "null_percentage"
     stores_rows = True
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows, and those with NULL."""
-        del columns, sample
-        kept, breaks = Restriction(where), f"{quoted(self.column)} IS NULL"
+        breaks = f"{quoted(self.column)} IS NULL"
         most = Fraction(self.maximum)
 
         def judge(found: GroupMeasures) -> GroupValue:
@@ -181,10 +177,9 @@ class RowCountChange(CheckType):
         """How many earlier runs it compares with: 0 for the last success."""
         return self.last or 0
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows."""
-        del columns, sample
-        return Measure({ROWS: Restriction(where).rows}, self._judge)
+        return Measure({ROWS: kept.rows}, self._judge)
 
     def _judge(self, found: GroupMeasures) -> GroupValue:
         rows, before = found.rows, found.before

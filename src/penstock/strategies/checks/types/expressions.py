@@ -72,13 +72,12 @@ class ColumnCheck(CheckType):
     name = "column_check"
     has_failing = True
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows that break it, or measure the condition and the aggregates in it.
 
         Without `sample` only aggregates that are figures: others may hold what stands in a row.
         """
-        del columns
-        kept, condition = Restriction(where), self.condition
+        condition = self.condition
         if not condition.aggregates:
             return measure.counting(
                 kept,
@@ -92,7 +91,7 @@ class ColumnCheck(CheckType):
         shown = {
             _PLAIN.sub(r"\1", each): measure.text(kept.call(each))
             for each in condition.aggregates
-            if sample or _FIGURES.match(each)
+            if kept.sample or _FIGURES.match(each)
         }
 
         def judge(found: GroupMeasures) -> GroupValue:
@@ -148,16 +147,15 @@ class Relationships(CheckType):
             given.bad("fields", f"as many columns as columns, which are {len(columns)}")
         return values
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows without a partner; NULL is nobody's partner.
 
         The rows are those that the `lookup` gives.
         """
-        del columns, sample
         has_all = "".join(f"{quoted(each)} IS NOT NULL AND " for each in self.columns)
         there = f"{self.shown} ({', '.join(self.fields)})"
         return measure.counting(
-            Restriction(where),
+            kept,
             f"{has_all}NOT {_FOUND}",
             "every row has a partner",
             lambda found: f"{literals.counted(found.failures, 'row')} without a partner in {there}",

@@ -15,7 +15,7 @@ from penstock.core.check_type import (
     Measure,
     key,
 )
-from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.schema import Column
 from penstock.core.names import quoted
 from penstock.core.partitions import calendar
 from penstock.strategies.checks import literals, measure
@@ -59,10 +59,9 @@ class Unique(CheckType):
         """Whether it leaves the closed versions of a history table out."""
         return not self.all_versions
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count complete rows and different ones."""
-        del columns, sample
-        kept, (first, *others) = Restriction(where), (quoted(each) for each in self.columns)
+        first, *others = (quoted(each) for each in self.columns)
         breaks = f"{measure.COPIES} > 1"
         if self.nulls_equal:
             complete = kept.rows
@@ -92,10 +91,8 @@ class NotNull(CheckType):
     name = "not_null"
     has_failing = True
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows with a NULL, and the NULLs of each column."""
-        del columns, sample
-        kept = Restriction(where)
         by_column = {f"nulls {each}": f"{quoted(each)} IS NULL" for each in self.columns}
 
         def wrong(found: GroupMeasures) -> str:
@@ -129,15 +126,14 @@ class AcceptedValues(CheckType):
         """The values."""
         return self.values
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows with other values."""
-        del sample
-        kind = measure.type_of(self.column, columns)
+        kind = kept.type_of(self.column)
         # a long list is a set of hashes to Spark
         value = literals.one_zero(quoted(self.column), kind)
         listed = ", ".join(literals.literal_of(each, kind) for each in self.values)
         return measure.counting(
-            Restriction(where),
+            kept,
             f"NOT ({value} IN ({listed}))",
             "only accepted values",
             lambda found: f"{literals.counted(found.failures, 'row')} with other values",
@@ -172,14 +168,9 @@ class ValueRange(CheckType):
         """The bounds."""
         return tuple(each for each in (self.minimum, self.maximum) if each is not None)
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Measure the least and the greatest value, and count the rows outside."""
-        del sample
-        kept, column, kind = (
-            Restriction(where),
-            quoted(self.column),
-            measure.type_of(self.column, columns),
-        )
+        column, kind = quoted(self.column), kept.type_of(self.column)
         low, high = ("<=", ">=") if self.strict else ("<", ">")
         value = kept.only(literals.one_zero(column, kind))
         sides = [
@@ -241,10 +232,8 @@ class Freshness(CheckType):
             return ""
         return f'column "{self.column}" is {column.type.upper()}, no DATE or TIMESTAMP'
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Measure the newest value."""
-        del columns, sample
-        kept = Restriction(where)
         newest = measure.text(f"max({kept.only(quoted(self.column))})")
         return Measure({ROWS: kept.rows, "newest": newest}, self._judge)
 
