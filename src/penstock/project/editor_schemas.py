@@ -24,7 +24,11 @@ from penstock.project.files.sections import (
 )
 from penstock.project.files.values import Plain, mapping_of
 from penstock.project.sessions import keys
-from penstock.project.settings.check_keys import check_schema, checks_schema, key_descriptions
+from penstock.project.settings.check_keys import (
+    check_schema,
+    checks_schema,
+    key_descriptions,
+)
 from penstock.project.settings.shapes import ModelsFileShape, ProjectShape
 from penstock.project.unit_tests.sections import TestFileSection
 from penstock.project.versioned.sections import VersionedSection
@@ -190,8 +194,9 @@ def _mappings(section: str, tree: Plain) -> Iterator[tuple[str, Mapping[str, Pla
 def _described(name: str, schema: Tree) -> Tree:
     """Return a schema in which each key says what it means, and checks stand once."""
     found = mapping_of(_with_checks(json.loads(json.dumps(schema))))
-    definitions = {**mapping_of(found.get("$defs")), **_CHECKS} if found != schema else {}
-    made: Tree = {**found, **({"$defs": definitions} if definitions else {})}
+    made: Tree = dict(found)
+    if '"#/$defs/checks"' in json.dumps(found):
+        made["$defs"] = {**mapping_of(found.get("$defs")), **_CHECKS}
     for section, tree in sections(name, made):
         properties = cast("Tree", tree["properties"])
         for key, value in properties.items():

@@ -32,6 +32,8 @@ _ALIASES = {"column": "columns", "field": "fields", "source": "query"}
 CHECK_KEYS = (*WITH_CHECKS, "on_failure")
 """The settings of a model that say something of its checks."""
 TESTS = ("tests", "data_tests")
+CHECKS: Plain = {"$ref": "#/$defs/checks"}
+"""The schema of what stands under `checks:`, in files of schemas that define it."""
 _KEPT = (*WITH_CHECKS, *TESTS, "columns", "config")
 
 
