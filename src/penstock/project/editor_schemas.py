@@ -24,6 +24,7 @@ from penstock.project.files.values import Plain, mapping_of
 from penstock.project.python.sections import SECTIONS as DECORATORS
 from penstock.project.sessions.sections import PackageSection
 from penstock.project.settings.check_keys import (
+    CHECKS,
     PhasesSection,
     check_schema,
     checks_schema,
@@ -53,10 +54,6 @@ _SECTIONS = {
 }
 """The sections that say the same as another one."""
 _LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
-_CHECKS: Mapping[str, Plain] = {
-    "check": check_schema(),
-    "checks": checks_schema({"$ref": "#/$defs/check"}),
-}
 
 
 def described(section: str, key: str) -> Mapping[str, Plain]:
@@ -116,9 +113,10 @@ def _mappings(section: str, tree: Plain) -> Iterator[tuple[str, Mapping[str, Pla
 
 def _described(name: str, schema: Tree) -> Tree:
     """Return a schema in which each key says what it means, and checks stand once."""
-    found = mapping_of(_with_checks(json.loads(json.dumps(schema))))
-    definitions = {**mapping_of(found.get("$defs")), **_CHECKS} if found != schema else {}
-    made: Tree = {**found, **({"$defs": definitions} if definitions else {})}
+    made: Tree = json.loads(json.dumps(schema))
+    if json.dumps(CHECKS["$ref"]) in json.dumps(schema):
+        checks: Tree = {"check": check_schema(), "checks": checks_schema()}
+        made["$defs"] = {**mapping_of(made.get("$defs")), **checks}
     for section, tree in sections(name, made):
         properties = cast("Tree", tree["properties"])
         for key, value in properties.items():
@@ -131,17 +129,6 @@ def _described(name: str, schema: Tree) -> Tree:
             more: Tree = {"description": text, "examples": [said["example"]]}
             properties[key] = {**mapping_of(value), **more}
     return made
-
-
-def _with_checks(tree: Plain) -> Plain:
-    if isinstance(tree, list):
-        return [_with_checks(each) for each in tree]
-    if not isinstance(tree, Mapping):
-        return tree
-    if tree.get("anyOf") == checks_schema()["anyOf"]:
-        rest = {key: value for key, value in tree.items() if key != "anyOf"}
-        return {**rest, "$ref": "#/$defs/checks"}
-    return {key: _with_checks(value) for key, value in tree.items()}
 
 
 def _section_schema(name: str, section: type[KeyedSection]) -> Tree:

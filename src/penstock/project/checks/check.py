@@ -16,6 +16,7 @@ from penstock.project.checks.form import Form, number_of
 from penstock.project.checks.kept import definition_of
 from penstock.project.checks.phases import LONGEST, name_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
+from penstock.project.files.kinds import word
 from penstock.project.files.nodes import Section, TemplateText, YamlNode, shown
 from penstock.project.files.sections import read_section
 from penstock.project.files.values import did_you_mean, some_of
@@ -78,7 +79,7 @@ def _read(form: Form, kind: type[CheckType], name: str) -> Check | None:
 
 def _empty(section: Section, kind: type[CheckType]) -> str:
     if not kind.without_empty:
-        return section.word("empty", [each.value for each in Empty])
+        return section.read("empty", word([each.value for each in Empty]))
     if section.find("empty") is not None:
         section.bad("empty", f"left out: {kind.without_empty}")
     return ""

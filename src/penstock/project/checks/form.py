@@ -21,6 +21,7 @@ from penstock.project.checks.kept import condition_of, linked_query, query_of
 from penstock.project.checks.phases import TEST, unknown_test
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files import parsed
+from penstock.project.files.kinds import DURATION, FLAG, whole, word
 from penstock.project.files.nodes import TemplateText, YamlNode
 from penstock.project.files.parsed import ReadText
 from penstock.project.files.readers import TextFiles
@@ -218,11 +219,11 @@ class Form:
 
     def choice(self, key: str, words: tuple[str, ...]) -> bool:
         """Return whether the second of two words stands under a key."""
-        return self.section.word(key, words) == words[1]
+        return self.section.read(key, word(words)) == words[1]
 
     def age(self, key: str) -> tuple[dt.timedelta, str] | None:
         """Return a length of time, and how it is written."""
-        age = self.section.duration(key)
+        age = self.section.read(key, DURATION)
         return (age, self.section.text(key).strip()) if age else None
 
     def _check_bounds(self, are_counts: bool, read: Mapping[str, Any]) -> None:  # noqa: FBT001
@@ -383,13 +384,13 @@ _READERS: Mapping[KeyKind, Callable[[Form, CheckKey], Any]] = {
     KeyKind.TIME: lambda form, key: form.time_column(key.name),
     KeyKind.COLUMNS: lambda form, key: form.column_names(key.name, form.columns),
     KeyKind.FIELDS: lambda form, key: form.column_names(key.name, form.others),
-    KeyKind.COUNT: lambda form, key: form.section.number(key.name, 0),
-    KeyKind.NATURAL: lambda form, key: form.section.number(key.name, 1),
+    KeyKind.COUNT: lambda form, key: form.section.read(key.name, whole(0)),
+    KeyKind.NATURAL: lambda form, key: form.section.read(key.name, whole(1)),
     KeyKind.VALUE: lambda form, key: form.value(form.section.find(key.name), key.name),
     KeyKind.VALUES: lambda form, key: form.values(key.name),
     KeyKind.PERCENT: lambda form, key: form.percent(key.name),
     KeyKind.CHANGE: lambda form, key: form.percent(key.name, most=None),
-    KeyKind.FLAG: lambda form, key: form.section.flag(key.name),
+    KeyKind.FLAG: lambda form, key: form.section.read(key.name, FLAG),
     KeyKind.CHOICE: lambda form, key: form.choice(key.name, key.choice),
     KeyKind.AGE: lambda form, key: form.age(key.name),
     KeyKind.CONDITION: lambda form, key: form.condition(key.name),

@@ -43,6 +43,8 @@ PHASES = ("before", "after")
 CHECK_KEYS = (*WITH_CHECKS, "on_failure")
 """The settings of a model that say something of its checks."""
 TESTS = ("tests", "data_tests")
+CHECKS: Mapping[str, str] = {"$ref": "#/$defs/checks"}
+"""The schema of what stands under `checks:`, in files of schemas that define it."""
 _KEPT = (*WITH_CHECKS, *TESTS, "columns", "config")
 _SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "warn": Severity.WARNING}
 _OBJECTS: Plain = {"type": "array", "items": {"type": "object"}}
@@ -213,9 +215,9 @@ def check_schema() -> dict[str, Plain]:
     return {"type": "object", "properties": keys}
 
 
-def checks_schema(check: Plain = None) -> dict[str, Plain]:
-    """Return the JSON Schema of what stands under `checks:`; `check` stands for one of them."""
-    listed: Plain = {"type": "array", "items": check or check_schema()}
+def checks_schema() -> dict[str, Plain]:
+    """Return the JSON Schema of what stands under `checks:`; the definition `check` is of one."""
+    listed: Plain = {"type": "array", "items": {"$ref": "#/$defs/check"}}
     phases = schema_of(PhasesSection)
     known = {**mapping_of(phases["properties"]), **dict.fromkeys(PHASES, listed)}
     return {"anyOf": [listed, {**phases, "properties": known}]}

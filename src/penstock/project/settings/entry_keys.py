@@ -9,21 +9,20 @@ from penstock.project.files.kinds import DURATION, exact_word, whole
 from penstock.project.files.nodes import Section
 from penstock.project.files.sections import TEXTS, PartKind, each_of, inside, key, node_as
 from penstock.project.files.values import duration_of
-from penstock.project.settings.model_keys import COLUMNS, HeaderSection
+from penstock.project.settings.model_keys import CHECKS, COLUMNS, HeaderSection
 from penstock.project.settings.validation import (
-    CHECKS,
     SCALARS,
     STRING,
     STRINGS,
     TESTS,
     TEXT_OR_NULL,
     TREE,
-    ConfigSection,
+    StrictSection,
     nullable,
 )
 
 
-class TestedSection(ConfigSection):
+class TestedEntrySection(StrictSection):
     """What entries say of themselves that have tests."""
 
     description = key(TEXT_OR_NULL, "All orders.")
@@ -34,7 +33,7 @@ class TestedSection(ConfigSection):
     """Another word for `data_tests`."""
 
 
-class CheckedEntrySection(TestedSection):
+class CheckedEntrySection(TestedEntrySection):
     """What entries say of themselves that have checks."""
 
     checks = key(CHECKS, [{"type": "row_count", "min": 1}])
@@ -90,7 +89,7 @@ class SnapshotEntrySection(DocumentedModelSection):
     """The query that it keeps the history of, a template."""
 
 
-class PeriodSection(ConfigSection):
+class PeriodSection(StrictSection):
     """A duration as dbt writes it."""
 
     definition = "period"
@@ -112,7 +111,7 @@ AGE: PartKind[object] = PartKind(
 """A duration, as a text or as dbt writes it."""
 
 
-class FreshnessSection(ConfigSection):
+class FreshnessSection(StrictSection):
     """How old the newest row of a source may be."""
 
     definition = "freshness"
@@ -157,7 +156,7 @@ class SourceTableSection(CheckedEntrySection):
     """What must hold of it before a model reads it."""
 
 
-class SourceSection(ConfigSection):
+class SourceSection(StrictSection):
     """A schema of tables that penstock reads and does not build."""
 
     definition = "source"
@@ -181,7 +180,7 @@ class SourceSection(ConfigSection):
     """Whatever you like; it goes into the artifacts."""
 
 
-class SeedConfigSection(ConfigSection):
+class SeedConfigSection(StrictSection):
     """How a seed is loaded."""
 
     definition = "seed_config"
@@ -195,7 +194,7 @@ class SeedConfigSection(ConfigSection):
     """For people and the artifacts."""
 
 
-class SeedSection(TestedSection):
+class SeedSection(TestedEntrySection):
     """One entry of `seeds:`."""
 
     definition = "seed"
@@ -211,7 +210,7 @@ class SeedSection(TestedSection):
     """Its columns, with types where `column_types` says none."""
 
 
-class ModelsFileSection(ConfigSection):
+class ModelsFileSection(StrictSection):
     """A YAML file under models/: descriptions of SQL models, snapshots, sources, seeds."""
 
     version = key(nullable(whole()), 2)

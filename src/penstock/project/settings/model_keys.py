@@ -8,9 +8,9 @@ from dataclasses import replace
 from penstock.core.strategy import strategies
 from penstock.project.files.kinds import DURATION, TEXT, exact_word, whole, word
 from penstock.project.files.nodes import YamlNode
-from penstock.project.files.sections import TEXTS, each_of, inside, key
+from penstock.project.files.sections import TEXTS, each_of, inside, key, node_as
+from penstock.project.settings.check_keys import CHECKS as CHECKS_SCHEMA
 from penstock.project.settings.validation import (
-    CHECKS,
     LOOKBACK,
     NAMES,
     ON_FAILURE,
@@ -21,13 +21,15 @@ from penstock.project.settings.validation import (
     TESTS,
     TEXT_OR_NULL,
     TREE,
-    ConfigSection,
+    StrictSection,
     nullable,
     spelt,
 )
 
+CHECKS = replace(node_as(CHECKS_SCHEMA), takes_null=True)
 
-class SystemColumnsSection(ConfigSection):
+
+class SystemColumnsSection(StrictSection):
     """How columns that penstock adds are named."""
 
     definition = "system_columns"
@@ -37,7 +39,7 @@ class SystemColumnsSection(ConfigSection):
     """`snake` is `valid_from`, `pascal` is `ValidFrom`."""
 
 
-class KeptVersionsSection(ConfigSection):
+class KeptVersionsSection(StrictSection):
     """Which old versions of a row are removed."""
 
     definition = "retention"
@@ -47,7 +49,7 @@ class KeptVersionsSection(ConfigSection):
     """How many days closed versions stay."""
 
 
-class DocumentedColumnSection(ConfigSection):
+class DocumentedColumnSection(StrictSection):
     """What a document says of a column."""
 
     definition = "column"
@@ -72,7 +74,7 @@ class DocumentedColumnSection(ConfigSection):
 COLUMNS = each_of(DocumentedColumnSection, "columns")
 
 
-class HistorySection(ConfigSection):
+class HistorySettingsSection(StrictSection):
     """The settings of a history table."""
 
     unique_key = key(TEXTS, ["id"], "required for `merge` and snapshots")
@@ -121,7 +123,7 @@ class HistorySection(ConfigSection):
     """How the columns of this history table are named."""
 
 
-class NestedHistorySection(HistorySection):
+class NestedHistorySection(HistorySettingsSection):
     """The settings of a history table under `snapshot`."""
 
     definition = "nested_snapshot"
@@ -131,7 +133,7 @@ class NestedHistorySection(HistorySection):
     """Says that the model is a snapshot; `snapshot` is the only word."""
 
 
-class OwnSettingsSection(ConfigSection):
+class OwnSettingsSection(StrictSection):
     """The settings of a model but for those of history tables."""
 
     materialized = key(STRATEGY, "table", default="view")
@@ -241,7 +243,7 @@ class OwnSettingsSection(ConfigSection):
     """The settings of a history table; they may stand beside the others as well."""
 
 
-class ModelConfigSection(OwnSettingsSection, HistorySection):
+class ModelConfigSection(OwnSettingsSection, HistorySettingsSection):
     """The settings of a model, in a header, beside it or under `defaults`."""
 
     definition = "model_config"
@@ -252,7 +254,7 @@ class ModelConfigSection(OwnSettingsSection, HistorySection):
             super()._unknown(written, member, known)
 
 
-class CheckedSection(ConfigSection):
+class CheckedSection(StrictSection):
     """What a header says of checks."""
 
     checks = key(CHECKS, [{"type": "row_count", "min": 1}])

@@ -17,14 +17,14 @@ from penstock.project.settings.validation import (
     SWITCH,
     TEXT_OR_NULL,
     TREE,
-    ConfigSection,
+    StrictSection,
     empty,
     nullable,
     spelt,
 )
 
 
-class SparkSection(ConfigSection):
+class SparkSection(StrictSection):
     """How the Spark session of a target starts."""
 
     definition = "spark"
@@ -38,7 +38,7 @@ class SparkSection(ConfigSection):
     """How long the JVM [waits](#a-warm-jvm) for the next command; local masters only."""
 
 
-class EntitiesSettingsSection(ConfigSection):
+class EntitiesSettingsSection(StrictSection):
     """Settings of entities."""
 
     definition = "entities_settings"
@@ -48,7 +48,7 @@ class EntitiesSettingsSection(ConfigSection):
     """
 
 
-class TargetSection(ConfigSection):
+class TargetSection(StrictSection):
     """An environment."""
 
     definition = "target"
@@ -75,7 +75,7 @@ class TargetSection(ConfigSection):
     """Settings of entities for this target; they win over those of the project."""
 
 
-class LeaseSection(ConfigSection, filled=LeaseSettings()):
+class LeaseSection(StrictSection, filled=LeaseSettings()):
     """How long a silent run keeps its targets."""
 
     definition = "lease"
@@ -85,7 +85,7 @@ class LeaseSection(ConfigSection, filled=LeaseSettings()):
     """How often a run gives one."""
 
 
-class SyncSection(ConfigSection):
+class SyncSection(StrictSection):
     """Limits of `penstock sync`."""
 
     definition = "sync"
@@ -93,7 +93,7 @@ class SyncSection(ConfigSection):
     """How many partitions one `sync` may run unless `--max-partitions` or `--all` say otherwise."""
 
 
-class ChecksSettingsSection(ConfigSection, filled=CheckSettings()):
+class ChecksSettingsSection(StrictSection, filled=CheckSettings()):
     """What holds for the checks of every model."""
 
     definition = "checks_settings"
@@ -129,7 +129,7 @@ VERSION: ValueKind[int | None] = ValueKind(
 )
 
 
-class ProjectSection(ConfigSection):
+class ProjectSection(StrictSection):
     """penstock.yml."""
 
     name = key(TEXT, "shop", needed=True)

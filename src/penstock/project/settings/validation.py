@@ -22,7 +22,6 @@ from penstock.project.files.sections import (
     read_section,
 )
 from penstock.project.files.values import Plain, duration_of, mapping_of, text_of, texts_of
-from penstock.project.settings.check_keys import checks_schema
 
 K = TypeVar("K", bound=ValueKind[Any])
 _OTHER_FILES = {"historic": "entities", "sessions": "session packages"}
@@ -52,7 +51,7 @@ _SWITCHES = dict.fromkeys(_ON, True) | dict.fromkeys(_OFF, False)
 _TEST: Plain = {"anyOf": [{"type": "string"}, OBJECT]}
 
 
-class ConfigSection(KeyedSection):
+class StrictSection(KeyedSection):
     """A mapping in which null is a value, and which says of keys of dbt's that they do nothing."""
 
     refuses_null = True
@@ -190,5 +189,4 @@ LISTED: PartKind[tuple[str, ...] | None] = PartKind(
 )
 TESTS = replace(node_as({"type": "array", "items": _TEST}), expected="a list of tests")
 """Tests as dbt writes them, which `checks/phases.py` reads."""
-CHECKS = replace(node_as(), schema_later=checks_schema, takes_null=True)
 ON_FAILURE = replace(node_as({"enum": ["flag", "block", "rollback"]}), takes_null=True)

@@ -138,8 +138,9 @@ class _EntryReader:
             left = {*_EXPECTED} if number < len(entry.runs) else set()  # they are for the last
             left |= {*_RANGE} if not own.keys().isdisjoint(_RANGE) else set()
             kept = {key: node for key, node in base.items() if key not in left}
-            is_odd = not isinstance(item.value, Mapping) and not item.is_absent
-            node = item if is_odd else YamlNode({**members, **kept, **own}, item.where)
+            if not isinstance(item.value, Mapping) and not item.is_absent:
+                read_section(RunSection, item, "a run", self.tables.findings)  # says so
+            node = YamlNode({**members, **kept, **own}, item.where)
             section = read_section(RunSection, node, "a run", self.tables.findings)
             run = self._run(section, model)
             if runs and model.strategy.moves_forward and "as_of" not in own:

@@ -31,11 +31,7 @@ from penstock.project.files.sections import read_section
 from penstock.project.files.values import Plain, nearest
 from penstock.project.settings.strategy import CLUSTERED
 from penstock.project.versioned.given import GivenVersion, VersionedDraft, check_rules
-from penstock.project.versioned.sections import (
-    DestinationSection,
-    PartitionSection,
-    VersionedSection,
-)
+from penstock.project.versioned.sections import DestinationSection, VersionedSection
 from penstock.project.versioned.versions import Versions
 
 _BOUNDS = ("start", "end", "interval")
@@ -61,9 +57,10 @@ def _read_destination(node: YamlNode, findings: list[Finding]) -> DestinationSec
     return section
 
 
-def _grid(section: PartitionSection | None) -> Grid:
-    if section is None:
-        return Grid()
+def _grid(destination: DestinationSection) -> Grid:
+    section = destination.partition
+    if section is None:  # one that is broken has a finding, and one is enough
+        return Grid(Grain.DAY) if destination.find("partition") else Grid()
     grain = Grain(section.type)
     if grain is not Grain.RANGE:
         for key in _BOUNDS:
@@ -102,7 +99,7 @@ def _read_model(resolved: Resolved, files: Files) -> VersionedDraft:
     draft.where = Location(draft.path, section.place("name").line)
     if section.destination:
         draft.destination = _read_destination(section.destination, findings)
-        draft.grid = _grid(draft.destination.partition)
+        draft.grid = _grid(draft.destination)
     _read_strategy(section, draft)
     draft.start = _start(section, draft.grid)
     idle = {Grain.RANGE: ("ready_after",), Grain.WHOLE: ("ready_after", "batch_size")}

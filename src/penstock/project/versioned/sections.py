@@ -21,7 +21,7 @@ from penstock.project.files.sections import (
     refer,
 )
 from penstock.project.files.values import Plain
-from penstock.project.settings.check_keys import checks_schema
+from penstock.project.settings.check_keys import CHECKS
 from penstock.project.settings.strategy import LAYOUTS
 
 STRATEGIES = ("partition", "table", "view")
@@ -29,7 +29,7 @@ UNITS = ("day", "week", "month", "year")
 RANGES = ("auto", "same", *UNITS, "all")
 _GRAINS = tuple(grain.value for grain in Grain if grain is not Grain.WHOLE)
 _LIST: Plain = {"type": "array"}
-_CHECKS: Plain = {"anyOf": [checks_schema(), {"type": ["object", "array", "string"]}]}
+_CHECKS: Plain = {"anyOf": [CHECKS, {"type": ["object", "array", "string"]}]}
 _PROSE: ValueKind[str] = replace(
     TEXT, parse=lambda value: None if (text := TEXT.parse(value)) is None else text.strip()
 )
