@@ -24,9 +24,9 @@ from penstock.project.unit_tests.definition import (
     input_named,
     inputs_of,
 )
-from penstock.project.unit_tests.kinds import SWITCH
 from penstock.project.unit_tests.sections import (
     FORMS,
+    SWITCH,
     ErrorSection,
     ExpectSection,
     GivenSection,

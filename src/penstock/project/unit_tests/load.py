@@ -127,8 +127,8 @@ class _EntryReader:
 
     def _runs(self, model: Model) -> tuple[UnitRun, ...]:
         entry = self.entry
-        macros = entry.overrides.macros if entry.overrides else None
-        is_incremental = macros.is_incremental if macros else None
+        macros = entry.overrides and entry.overrides.macros
+        is_incremental = macros and macros.is_incremental
         reader = GivenReader(self.project, model, self.tables, is_incremental is False)
         base = {key: node for key, node in entry.members.items() if key in RunSection.declared}
         runs: list[UnitRun] = []
@@ -162,8 +162,7 @@ class _EntryReader:
             sentence = "is_incremental is true, and no rows are given for the model's own table"
             macros.report("is_incremental", "missing-key", sentence, "give input: this")
         if not any(run.expect or run.error for run in runs):
-            sentence = f"{entry.name!r} expects nothing"
-            hint = "give expect or expect_error"
+            sentence, hint = f"{entry.name!r} expects nothing", "give expect or expect_error"
             self._say(entry.node, "test-without-expectation", sentence, hint)
         return tuple(runs)
 
@@ -204,7 +203,7 @@ class _EntryReader:
                 sentence = f"{model.name} has no partitions"
                 section.report(key, "option-conflict", sentence, "leave it out")
             return "", ""
-        if not named or ("partition" in named and len(named) > 1):
+        if not named or (section.find(_RANGE[0]) and len(named) > 1):
             first_of_2024 = grid.at(19_723 * _DAY)
             example = grid.key(0 if grid.grain is Grain.RANGE else first_of_2024)
             sentence = f"{model.name} has partitions; a test names one, or from and to"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime as dt
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar, TypeVar
 
 from penstock.core.checks import OnFailure
+from penstock.core.columns.types import ColumnType
 from penstock.core.findings import Finding
-from penstock.project.files.kinds import TEXT, whole, word
-from penstock.project.files.nodes import YamlNode
+from penstock.project.files import values
+from penstock.project.files.kinds import TEXT, ValueKind, whole, word
+from penstock.project.files.nodes import Section, YamlNode
 from penstock.project.files.sections import (
     OBJECT,
     TEXTS,
@@ -22,25 +26,118 @@ from penstock.project.files.sections import (
     refer,
 )
 from penstock.project.files.values import Plain
-from penstock.project.unit_tests.kinds import (
-    COUNT,
-    LINE,
-    NAME,
-    SHARE,
-    SWITCH,
-    TIME,
-    TYPES,
-    WATERMARKS,
-    named_nodes,
-    pairs,
-    part,
-)
+from penstock.project.unit_tests.casting import CellError, scalar
+from penstock.project.unit_tests.definition import CellKind, GivenWatermark, Written
 
+T = TypeVar("T")
 S = TypeVar("S", bound=KeyedSection)
 FORMS = ("rows", "csv", "sql", "file")
 _OBJECTS: Plain = {"type": "array", "items": OBJECT}
 _COUNTED: Plain = {"row_count": 1}
 _ROWS: Plain = {"rows": [{"n": 1}]}
+_WORDS: Plain = ["string", "number", "integer", "boolean"]
+_SCALAR: Plain = {"type": _WORDS}
+
+
+def _is(value: object, kind: CellKind) -> bool:
+    return isinstance(value, Written) and value.kind is kind
+
+
+def _switch(value: object) -> bool | None:
+    words = ("true", "yes", "on")
+    return str(value).lower() in words if _is(value, CellKind.BOOLEAN) else None
+
+
+def _count(value: object) -> int | None:
+    text = str(value)
+    return int(text) if _is(value, CellKind.INTEGER) and text[0] != "-" else None
+
+
+def _time(value: object) -> dt.datetime | None:
+    with suppress(CellError):
+        found = scalar(str(value), "timestamp")
+        return found.replace(tzinfo=dt.UTC) if isinstance(found, dt.datetime) else None
+    return None
+
+
+def _share(value: object) -> float | None:
+    with suppress(ValueError):
+        found = float(str(value))
+        return found if 0 <= found < 1 and not _is(value, CellKind.BOOLEAN) else None
+    return None
+
+
+LINE: ValueKind[str] = replace(TEXT, schema=_SCALAR)
+NAME: ValueKind[str] = replace(LINE, parse=lambda value: TEXT.parse(value) or None)
+SWITCH = ValueKind("true or false", _switch, {"type": "boolean"}, None)
+COUNT = ValueKind("an integer >= 0", _count, whole(0).schema, None)
+TIME = ValueKind(
+    "a time, for example 2024-06-02T00:00:00Z",
+    _time,
+    {"type": _WORDS, "$comment": "time"},
+    None,
+)
+SHARE = ValueKind(
+    "a number from 0 to below 1, for example 1e-9",
+    _share,
+    {"type": ["number", "string"]},
+    0.0,
+)
+
+
+def _part(take: Callable[[Section, str], T], empty: T, schema: Plain) -> PartKind[T]:
+    return PartKind("a mapping", lambda value: value, schema, empty, take=take)
+
+
+def _named_nodes(section: Section, name: str, of: str) -> Mapping[str, YamlNode]:
+    """Return the members of a mapping whose keys are free; anything else is a finding."""
+    node = section.find(name)
+    if node is not None and not isinstance(node.value, Mapping):
+        section.bad(name, f"a mapping of names to {of}")
+    return node.members if node else {}
+
+
+def _pairs(of: str, kind: ValueKind[T]) -> PartKind[dict[str, T]]:
+    def take(section: Section, name: str) -> dict[str, T]:
+        members = _named_nodes(section, name, of)
+        free = Section(section.node, "", section.findings, members)
+        return {each: free.read(each, kind) for each in members}
+
+    return _part(take, {}, {"type": "object", "additionalProperties": kind.schema})
+
+
+def _types(section: Section, name: str) -> dict[str, ColumnType]:
+    found = {}
+    for column, inner in _named_nodes(section, name, "types").items():
+        free = Section(section.node, "", section.findings, {column: inner})
+        try:
+            found[column] = values.read_type(free.read(column, LINE))
+            continue
+        except values.UnsupportedTypeError as error:
+            hint, sentence = error.hint, f"column {column!r}: Delta has no type {error.word!r}"
+        except values.UnknownTypeError as error:
+            hint, sentence = "", f"column {column!r}: {error.word!r} names no type"
+        free.report(column, "bad-value", sentence, hint)
+    return found
+
+
+def _watermarks(section: Section, name: str) -> tuple[GivenWatermark, ...]:
+    node = section.find(name)
+    if node is None:
+        return ()
+    if not isinstance(node.value, Mapping):
+        return (GivenWatermark("", section.read(name, LINE), node.where),)
+    free = Section(node, "", section.findings, node.members)
+    return tuple(
+        GivenWatermark(each, free.read(each, LINE), inner.where)
+        for each, inner in node.members.items()
+    )
+
+
+_TYPED: Plain = {"type": "object", "additionalProperties": TEXT.schema}
+_MARKED: Plain = {"anyOf": [_SCALAR, {"type": "object", "additionalProperties": _SCALAR}]}
+TYPES: PartKind[dict[str, ColumnType]] = _part(_types, {}, _TYPED)
+WATERMARKS: PartKind[tuple[GivenWatermark, ...]] = _part(_watermarks, (), _MARKED)
 
 
 class TestedSection(KeyedSection):
@@ -108,14 +205,14 @@ class ExpectSection(FixtureSection):
     """How many rows the table has."""
     commits = key(COUNT, 1, "any")
     """How many commits there were."""
-    metrics = key(pairs("numbers", COUNT), {"inserted": 1}, "any")
+    metrics = key(_pairs("numbers", COUNT), {"inserted": 1}, "any")
     """Counts by name: `inserted`, `updated`, `deleted`, and those of the strategy."""
     watermark = key(WATERMARKS, "2024-06-01", "any")
     """How far the model has read now."""
     quarantine = key(node_as(refer(TableSection), TableSection), _ROWS, "any")
     """The rows that a failed gate held back."""
     checks = key(
-        pairs("passed, failed or skipped", word(("passed", "failed", "skipped"))),
+        _pairs("passed, failed or skipped", word(("passed", "failed", "skipped"))),
         {"row_count": "passed"},
         "no gate failed",
     )
@@ -159,8 +256,8 @@ class StateSection(TestedSection):
     """Earlier successes as `{partition, rows, executed_at}`."""
 
 
-TABLES: PartKind[Mapping[str, YamlNode]] = part(
-    lambda section, name: named_nodes(section, name, "tables"),
+TABLES: PartKind[Mapping[str, YamlNode]] = _part(
+    lambda section, name: _named_nodes(section, name, "tables"),
     {},
     {"type": "object", "additionalProperties": refer(TableSection)},
 )
@@ -226,7 +323,7 @@ class MacrosSection(TestedSection):
 class OverridesSection(TestedSection):
     """dbt's word for what a test changes."""
 
-    vars = key(pairs("values", LINE), {"days": "3"}, "those of the project")
+    vars = key(_pairs("values", LINE), {"days": "3"}, "those of the project")
     """Values for `var()`."""
     macros = key(inside(MacrosSection), {"is_incremental": False})
     """What macros say."""
@@ -277,7 +374,7 @@ class UnitTestSection(RunSection, NamedSection):
     """[Several runs](#a-run), one after the other."""
     version = key(replace(COUNT, schema=whole(1).schema), 1, "the one for the date")
     """The version of the model to test."""
-    vars = key(pairs("values", LINE), {"days": "3"}, "those of the project")
+    vars = key(_pairs("values", LINE), {"days": "3"}, "those of the project")
     """Values for `var()`."""
     key_ = key(TEXTS, ["n"], "the model's key")
     """The columns that pair rows when they are shown."""

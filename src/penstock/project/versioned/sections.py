@@ -22,9 +22,8 @@ from penstock.project.files.sections import (
 )
 from penstock.project.files.values import Plain
 from penstock.project.settings.check_keys import CHECKS
-from penstock.project.settings.strategy import LAYOUTS
+from penstock.project.settings.strategy import LAYOUTS, VERSIONED
 
-STRATEGIES = ("partition", "table", "view")
 UNITS = ("day", "week", "month", "year")
 RANGES = ("auto", "same", *UNITS, "all")
 _GRAINS = tuple(grain.value for grain in Grain if grain is not Grain.WHOLE)
@@ -283,7 +282,7 @@ class VersionedSection(KeyedSection):
         needed=True,
     )
     """[Where the rows go](#the-destination), and how they lie."""
-    strategy = key(word(STRATEGIES), "table", "`partition` with a partition field, else `table`")
+    strategy = key(word(VERSIONED), "table", "`partition` with a partition field, else `table`")
     """How it is built."""
     versions = key(_list_of(VersionSection, "versions"), [_VERSION], "required")
     """[Generations](#a-version) of its SQL and columns."""
