@@ -11,6 +11,7 @@ from penstock.core import check_type
 from penstock.core.check_type import CheckType, KeyKind, check_types, key
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import ProjectError
+from penstock.project.files.cache import codec_of
 from penstock.project.load import load_project
 from penstock.project.settings.check_keys import check_schema, key_descriptions
 from penstock.strategies.checks import measure
@@ -57,6 +58,7 @@ class Divisible(CheckType):
 
 def test_a_new_type_of_check_is_one_class_and_one_line(tmp_path, monkeypatch):
     monkeypatch.setitem(check_type._registered, "divisible", Divisible)
+    codec_of.cache_clear()  # other tests of this process have asked for it before
     checks = "models: [{name: m, checks: [{type: divisible, column: n, by: %s}]}]"
     for name, text in {
         "penstock.yml": "name: shop",

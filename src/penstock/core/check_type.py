@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum, StrEnum
 from fractions import Fraction
+from functools import cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from penstock.core.columns.schema import Column, Schema
@@ -243,11 +244,12 @@ class CheckType:
     """Whether a merge is checked as a whole table unless the user says otherwise."""
 
     @classmethod
-    def own_keys(cls) -> Iterable[tuple[str, CheckKey]]:
-        """Yield its keys, each with the name of its field."""
+    @cache
+    def own_keys(cls) -> tuple[tuple[str, CheckKey], ...]:
+        """Return its keys, each with the name of its field."""
         fields = ((each.name, each.metadata.get("key")) for each in fields_of(cls))
-        yield from ((name, key) for name, key in fields if key)
-        yield from ((key.name, key) for key in cls.other_keys)
+        others = ((key.name, key) for key in cls.other_keys)
+        return (*((name, key) for name, key in fields if key), *others)
 
     @classmethod
     def settle(cls, given: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:

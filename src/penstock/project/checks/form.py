@@ -161,9 +161,8 @@ class Form:
             read[key.name] = value
             if key.unset is not None or value not in (None, "", ()):
                 values[field] = key.default if value is None else value
-        kinds = {key.name: key.kind for _, key in kind.own_keys()}
-        if "min" in kinds:
-            self._check_bounds(kinds["min"] is KeyKind.COUNT, read)
+        for key in (key for _, key in kind.own_keys() if key.name == "min"):
+            self._check_bounds(key.kind is KeyKind.COUNT, read)
         values = kind.settle(self.section, values)
         is_whole = all(key.unset is not None or field in values for field, key in kind.own_keys())
         return kind(**values) if is_whole else None
