@@ -1,8 +1,8 @@
 """The tables of docs/reference/: every key of a section, with type, default and an example.
 
 `<!-- keys: SECTION -->` begins a table in a page and `<!-- end -->` ends it; all else is written by
-hand. What a key says comes from `src/penstock/project/keys/`, its type from the schema. Other words
-in place of `keys: SECTION` are those of `OTHERS`.
+hand. What a key says comes from its section, its type from the schema. Other words in place of
+`keys: SECTION` are those of `OTHERS`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from penstock.project.editor_schemas import (
 from penstock.project.entities.template_functions import FUNCTIONS
 from penstock.project.files.sections import schema_of
 from penstock.project.python.sections import SECTIONS as DECORATORS
-from penstock.project.settings.check_keys import keys_of
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -73,12 +72,12 @@ def table(what: str) -> str:
 def types_of_checks() -> Table:
     """Say of each type of check which keys it has."""
     rows = []
-    common = set(keys_of(check_types()["row_count"]).known) - {"min", "max"}
     for name, kind in check_types().items():
-        keys = keys_of(kind)
-        own = [key for key in keys.known if key not in common]
-        needed = ", ".join(f"`{key}`" for key in own if key in keys.needed) or "-"
-        rows.append([f"`{name}`", needed, ", ".join(f"`{k}`" for k in own if k not in keys.needed)])
+        needed, others = (
+            ", ".join(f"`{key.name}`" for _, key in kind.own_keys() if (key.unset is None) is must)
+            for must in (True, False)
+        )
+        rows.append([f"`{name}`", needed or "-", others])
     return ["type", "needs", "also takes, beside what every check does"], rows
 
 
@@ -142,6 +141,8 @@ def kind_of(node: Mapping[str, Any]) -> str:
     if "anyOf" in node:
         kinds = dict.fromkeys(map(kind_of, node["anyOf"]))
         return " or ".join(kind for kind in kinds if kind != "null")
+    if node.get("contentMediaType") == "application/sql":
+        return "SQL"
     named = node.get("type", "anything")
     kinds = [WORDS.get(name, name) for name in ([named] if isinstance(named, str) else named)]
     text = " or ".join(kinds)
@@ -149,6 +150,7 @@ def kind_of(node: Mapping[str, Any]) -> str:
         text = f"list of {plural(kind_of(node['items']))}"
     if node.get("pattern", "").startswith(r"^\d{4}"):
         text = "date"
+    text = node.get("$comment", text)
     return f"{text} ≥ {node['minimum']}" if "minimum" in node else text
 
 

@@ -6,14 +6,12 @@ dataclass of what a user wrote that answers the questions below. Nobody else ask
 
 from __future__ import annotations
 
-import datetime as dt
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from decimal import Decimal
-from enum import StrEnum
+from dataclasses import MISSING, dataclass, field, fields, replace
+from enum import Enum, StrEnum
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from functools import cache
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import has_map, parse_type, scalars
@@ -138,22 +136,55 @@ class Lookup:
     """Say why columns of the rows and those fields cannot be compared, "" if they can."""
 
 
+class KeyKind(Enum):
+    """What stands under a key of a type; the project reads and checks it before the type is made.
+
+    A query, a table and an age have two fields: beside the value what people read.
+    """
+
+    COLUMN = "a column of the rows"
+    TIME = "a column of dates or timestamps"
+    COLUMNS = "columns of the rows"
+    FIELDS = "columns of the table"
+    COUNT = "a whole number from 0"
+    NATURAL = "a whole number from 1"
+    VALUE = "a value of the column, as text"
+    VALUES = "values of the column, as texts"
+    PERCENT = "a percentage up to 100"
+    CHANGE = "a percentage without an end"
+    FLAG = "true or false"
+    CHOICE = "one of two words: whether it is the second"
+    AGE = "a length of time"
+    CONDITION = "SQL that is true or not"
+    QUERY = "SQL, or a file of it"
+    TABLE = "a model or source"
+
+
 @dataclass(frozen=True, slots=True)
 class CheckKey:
-    """One key of a check type, as the JSON schema and the reference describe it."""
+    """One key of a check type: it is read, described and offered by editors as this says."""
 
     name: str
+    kind: KeyKind
     says: str
     example: str | int | bool | tuple[str, ...]
-    type: str = ""
-    unset: str = "none"
-    needed: bool = False
+    unset: str | None = "none"
+    """What holds without it; None where it must be there."""
+    beside: str = ""
+    """The field of what people read."""
+    choice: tuple[str, ...] = ()
+    alias: str = ""
 
     @property
-    def description(self) -> Mapping[str, str | int | bool | tuple[str, ...]]:
-        """What `project/keys/` would say of it."""
-        unset = "required" if self.needed else self.unset
-        return {"says": self.says, "unset": unset, "type": self.type, "example": self.example}
+    def default(self) -> bool | None:
+        """What its field has without it, if it may be left out."""
+        return False if self.kind in (KeyKind.FLAG, KeyKind.CHOICE) else None
+
+
+def key(*args: Any, **more: Any) -> Any:  # noqa: ANN401  a field
+    """Return a field that a key fills; it must be there, but for what holds `unset`."""
+    own = CheckKey(*args, **{"unset": None, **more})
+    return field(default=MISSING if own.unset is None else own.default, metadata={"key": own})
 
 
 class GivenKeys(Protocol):
@@ -166,19 +197,6 @@ class GivenKeys(Protocol):
         """Return a text, "" if there is none."""
         ...
 
-    def flag(self, key: str) -> bool | None:
-        """Return a switch."""
-
-    def word(self, key: str, allowed: tuple[str, ...]) -> str:
-        """Return one of several words, "" if there is none."""
-        ...
-
-    def number(self, key: str, least: int | None = None) -> int | None:
-        """Return a whole number."""
-
-    def duration(self, key: str) -> dt.timedelta | None:
-        """Return a length of time."""
-
     def bad(self, key: str, expected: str, hint: str = "") -> None:
         """Note that a value does not fit."""
 
@@ -186,56 +204,7 @@ class GivenKeys(Protocol):
         """Note an error where a value stands."""
 
 
-class GivenCheck(Protocol):
-    """One check in the place where it stands; the project reads it, and reports what is wrong."""
-
-    @property
-    def section(self) -> GivenKeys:
-        """Its keys."""
-        ...
-
-    def type_of(self, column: str) -> str:
-        """Return the Spark type of a column of its rows, "" where it is not known."""
-        ...
-
-    def column(self) -> str:
-        """Return the one column that it is about."""
-        ...
-
-    def column_names(self, key: str = "columns", of: InputName | None = None) -> tuple[str, ...]:
-        """Return one or more columns, under another key than `columns` those of a table."""
-        ...
-
-    def percent(self, key: str, most: Decimal | None = Decimal(100)) -> Decimal | None:
-        """Return a percentage from 0 up."""
-
-    def bounds(self, column: str, *, strict: bool) -> tuple[str | None, str | None]:
-        """Return `min` and `max` as texts in the type of a column."""
-        ...
-
-    def count_bounds(self) -> tuple[int | None, int | None]:
-        """Return `min` and `max` as whole numbers."""
-        ...
-
-    def needs_one(self, keys: tuple[str, ...], hint: str) -> None:
-        """Report that none of these keys is given."""
-
-    def values(self, key: str, column: str) -> tuple[str, ...]:
-        """Return a list of values as texts in the type of a column."""
-        ...
-
-    def query(self, key: str) -> tuple[Query | None, str]:
-        """Return a query and its file, "" for SQL that stands inline."""
-        ...
-
-    def condition(self, key: str, column: str) -> Condition | None:
-        """Return a condition; `column` is what `{column}` means in it."""
-
-    def table(self, key: str) -> tuple[InputName, str] | None:
-        """Return a model or source, and what people call it."""
-
-
-class CheckType(ABC):
+class CheckType:
     """What must hold for rows; one type of check with what a user said of it.
 
     Its fields are what decides: conditions, queries and names of tables among them are found by
@@ -245,8 +214,8 @@ class CheckType(ABC):
     __slots__ = ()
     name: ClassVar[str] = ""
     """The word that users write."""
-    keys: ClassVar[tuple[CheckKey, ...]] = ()
-    """Its keys, beside those of every check."""
+    other_keys: ClassVar[tuple[CheckKey, ...]] = ()
+    """Its keys that are no fields, beside those of every check."""
     for_people: ClassVar[frozenset[str]] = frozenset({"shown", "source"})
     """Fields that only people read: they do not decide what it says of rows."""
     takes_rows: ClassVar[bool] = True
@@ -275,16 +244,25 @@ class CheckType(ABC):
     """Whether a merge is checked as a whole table unless the user says otherwise."""
 
     @classmethod
-    @abstractmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its keys; None where a finding says why there is none."""
+    @cache
+    def own_keys(cls) -> tuple[tuple[str, CheckKey], ...]:
+        """Return its keys, each with the name of its field."""
+        fields = ((each.name, each.metadata.get("key")) for each in fields_of(cls))
+        others = ((key.name, key) for key in cls.other_keys)
+        return (*((name, key) for name, key in fields if key), *others)
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
-        """Return what it measures of columns that fit it; `where` restricts the rows that count.
+    @classmethod
+    def settle(cls, given: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
+        """Report keys that do not go together, and return the fields.
 
-        Without `sample` no value of a row may be among the measured ones.
+        `values` are those of its keys that fit, and the defaults of those that may be left out.
         """
-        del where, columns, sample
+        del given
+        return values
+
+    def measure(self, kept: Any) -> Measure:  # noqa: ANN401
+        """Return what it measures of a `Restriction` of `strategies/checks/measure.py`."""
+        del kept
         raise ValueError(f"{self.name} is no typed check")
 
     @property
@@ -343,7 +321,7 @@ def with_parts(rule: T, kind: type[P], change: Callable[[P], P]) -> T:
     return replace(rule, **changes) if changes else rule  # type: ignore[type-var]  # a dataclass
 
 
-def fields_of(rule: CheckType) -> Iterable[Any]:
+def fields_of(rule: CheckType | type[CheckType]) -> Iterable[Any]:
     """Return the fields of a check, which is a dataclass."""
     return fields(rule)  # type: ignore[arg-type]  # a dataclass
 

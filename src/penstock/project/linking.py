@@ -163,7 +163,7 @@ def _drafts(
 
 
 def _functions(parsed: ParsedFiles, descriptions: dict[str, YamlEntry]) -> list[PythonDraft]:
-    """Return a draft of every function; imports pydantic if there is any."""
+    """Return a draft of every function."""
     if parsed.functions is None:
         return []
     parsed.findings.extend(parsed.functions.findings)

@@ -245,7 +245,7 @@ def test_editors_get_a_schema_of_each_file():
         "version",
     ]
     assert schemas["penstock.schema.json"]["additionalProperties"] is False
-    assert "patternProperties" in schemas["penstock.schema.json"]["$defs"]["DefaultsShape"]
+    assert "patternProperties" in schemas["penstock.schema.json"]["$defs"]["defaults"]
 
 
 def test_a_typed_query_has_no_parameters(load):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -70,7 +70,7 @@ class Placed:
     groups: tuple[Group, ...]
     by_group: bool = False
     is_step: bool = False
-    answers: dict[str, Values] | None = None
+    answers: Mapping[str, Values] | None = None
     seconds: float = 0.0
 
     def answer(self, group: Group) -> Values:

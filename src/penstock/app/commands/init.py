@@ -64,7 +64,7 @@ def _files(source: Path) -> Iterator[tuple[str, str]]:
 def schemas() -> Mapping[str, str]:
     """Return each schema as text by its file name."""
     import penstock.strategies.registry  # noqa: F401  their words are in the schemas
-    from penstock.project.editor_schemas import json_schemas  # imports pydantic
+    from penstock.project.editor_schemas import json_schemas
 
     return json_schemas()
 

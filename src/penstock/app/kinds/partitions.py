@@ -65,7 +65,8 @@ def ready(state: StepState) -> StepState:
     with committer.rejecting(state.intent):
         # the model's own table, if the step reads it, may not have been there before
         own = _pinned(run, own=True)
-        inputs = Inputs(state.inputs.reads | own.reads, (*state.inputs.pins, *own.pins))
+        reads = {**state.inputs.reads, **own.reads}
+        inputs = Inputs(reads, (*state.inputs.pins, *own.pins))
         intent = replace(state.intent, inputs=inputs.pins)
         state = replace(state, inputs=inputs, intent=intent)
         slices, described = _slices(state)

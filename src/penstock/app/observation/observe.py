@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import TypeVar
 
 from penstock.app.services.services import Services
@@ -86,12 +87,13 @@ def unsettled(services: Services, changes: Iterable[Commit]) -> tuple[Commit, ..
     return tuple(change for change in made if change.step in lost)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ObservedTables:
-    """What was seen: the plan's side of it, and the listings that steps will read."""
+    """What was seen last: the plan's side of it, and the listings that steps will read."""
 
     now: Now
     listings: dict[str, Listing] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     @classmethod
     def empty(cls, run_timestamp: dt.datetime) -> ObservedTables:
@@ -104,21 +106,24 @@ class ObservedTables:
         Listings go before pins: a step that pins in between then reads more than its pin says,
         and reads it again, but never less.
         """
-        self.listings.update(later.listings)
-        _renew(self.now.targets, later.now.targets, self.now.unreadable)
-        _renew(self.now.unreadable, later.now.unreadable, self.now.targets)
-        _renew(self.now.sources, later.now.sources, self.now.broken)
-        _renew(self.now.broken, later.now.broken, self.now.sources)
-        _renew(self.now.slices, later.now.slices, {})
+        with self._lock:
+            self.listings.update(later.listings)
+            now, then = self.now, later.now
+            self.now = replace(
+                now,
+                targets=_renewed(now.targets, then.targets, then.unreadable),
+                unreadable=_renewed(now.unreadable, then.unreadable, then.targets),
+                sources=_renewed(now.sources, then.sources, then.broken),
+                broken=_renewed(now.broken, then.broken, then.sources),
+                slices={**now.slices, **then.slices},
+            )
 
 
-def _renew(
+def _renewed(
     known: Mapping[str, Value], later: Mapping[str, Value], other: Mapping[str, object]
-) -> None:
-    """Take over what was seen later; it no longer counts as the other of two things."""
-    known.update(later)  # type: ignore[attr-defined]
-    for name in later:
-        other.pop(name, None)  # type: ignore[attr-defined]
+) -> Mapping[str, Value]:
+    """Take over what was seen later; what is the other of two things now no longer counts."""
+    return {name: value for name, value in {**known, **later}.items() if name not in other}
 
 
 def observe(

@@ -7,7 +7,7 @@ was scanned once. Modules have sessions of their own, as all other steps have.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -117,12 +117,12 @@ class PassRun:
 
 @dataclass(frozen=True, slots=True)
 class PassesOf:
-    """The run that the passes are of: who it is, when, what it knows of models."""
+    """The run that the passes are of: who it is, when, and the run's own view of models."""
 
     holder: Holder
     run_timestamp: dt.datetime
     wait_seconds: float
-    records: dict[str, ModelRecord]
+    records: Mapping[str, ModelRecord]
     view: ObservedTables
 
 

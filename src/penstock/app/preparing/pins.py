@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.app.observation.observe import ObservedTables, is_as_left
@@ -33,12 +33,12 @@ from penstock.strategies.sessions.this_run import limits_view
 class Inputs:
     """How every input that is no view is read, and all pins, views included."""
 
-    reads: dict[InputName, Read]
+    reads: Mapping[InputName, Read]
     pins: tuple[InputPin, ...]
 
 
 def pin_inputs(
-    services: Services, model: Model, records: dict[str, ModelRecord], view: ObservedTables
+    services: Services, model: Model, records: Mapping[str, ModelRecord], view: ObservedTables
 ) -> Inputs:
     """Fix the version of every input: sources as planned, models as they stand now."""
     return pin_names(services, model, leaves(services.project, model), records, view)
@@ -48,7 +48,7 @@ def pin_names(  # the sides of one step
     services: Services,
     model: Model,
     names: tuple[InputName, ...],
-    records: dict[str, ModelRecord],
+    records: Mapping[str, ModelRecord],
     view: ObservedTables,
 ) -> Inputs:
     """Fix the version of some inputs of a model; views stand among them before what they read."""

@@ -69,9 +69,9 @@ class ViewReports:
         return tuple(self._message.pop(step, ()))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Context:
-    """One run: who it is, when, what it saw when it planned, what it remembers of models.
+    """One run: who it is, when, what it saw last, what it remembers of models as its steps end.
 
     `records` is brought up to date as steps end, so that later steps pin what earlier ones made.
     `changed` are the partitions whose rows steps of this run changed, `failed` those that it could

@@ -12,6 +12,7 @@ from penstock.app.unit_testing.verdict import COUNTS, is_called
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ColumnType
 from penstock.core.errors import PenstockError, UsageError
+from penstock.core.findings import Finding
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
@@ -19,7 +20,6 @@ from penstock.project.files.values import did_you_mean, shown_type, some_of
 from penstock.project.unit_tests.casting import CellError, model_types, type_in, typed
 from penstock.project.unit_tests.definition import Expectation, GivenTable, GivenWatermark, UnitTest
 from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
-from penstock.project.unit_tests.nodes import FileNotes
 from penstock.project.unit_tests.tables import columns_of_model
 
 _WORDS = ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")
@@ -54,7 +54,7 @@ def load_tests(variants: Variants) -> LoadedTests:
     Codes beside those of `load_unit_tests`: `missing-input`, `unknown-column`.
     """
     loaded = load_unit_tests(variants.project, variants.of)
-    notes = FileNotes(Path(variants.project.root))
+    notes = list[Finding]()
     for test in loaded.tests:
         project = variants.of(test.vars)
         model = project.models[test.model]
@@ -69,13 +69,13 @@ def load_tests(variants: Variants) -> LoadedTests:
         if unknown and not any(table.query for table in tables):  # they would pair nothing
             sentence = f"key: no expected row names {', '.join(unknown)}"
             hint = f"they name: {some_of(named) or 'nothing'}"
-            notes.say(test.where, "bad-value", sentence, hint)
+            notes.append(Finding(test.where, "bad-value", sentence, hint))
         _judge_watermarks(model, test, notes)
-    findings = sorted(dict.fromkeys((*loaded.findings, *notes.findings)))
+    findings = sorted(dict.fromkeys((*loaded.findings, *notes)))
     return LoadedTests(loaded.tests, tuple(findings))
 
 
-def _judge_inputs(project: Project, test: UnitTest, notes: FileNotes) -> None:
+def _judge_inputs(project: Project, test: UnitTest, notes: list[Finding]) -> None:
     """Find what a run reads and neither it nor a run before it gives; a seed has its own rows."""
     model = project.models[test.model]
     given: set[InputName] = set()
@@ -95,17 +95,19 @@ def _judge_inputs(project: Project, test: UnitTest, notes: FileNotes) -> None:
     if model.strategy.reads_slices and not any(run.given.slices for run in test.runs):
         sentence = f"{test.name!r} gives no slice, and {model.name} reads nothing else"
         hint = "add one under given.slices: its name, and rows"
-        notes.say(test.where, "missing-input", sentence, hint)
+        notes.append(Finding(test.where, "missing-input", sentence, hint))
     if missing:
         sentence = f"{test.name!r} does not give {missing}, which {model.name} reads"
         hint = f"add them under given.inputs: {missing}"
-        notes.say(test.where, "missing-input", sentence, hint)
+        notes.append(Finding(test.where, "missing-input", sentence, hint))
 
 
-def _judge_input(table: GivenTable, notes: FileNotes) -> None:
+def _judge_input(table: GivenTable, notes: list[Finding]) -> None:
     if not table.query and not table.names and not table.known:
         hint = "give columns: {name: TYPE}"
-        notes.say(table.where, "test-type-unknown", "a table without rows has no columns", hint)
+        notes.append(
+            Finding(table.where, "test-type-unknown", "a table without rows has no columns", hint)
+        )
     for name in table.names if not table.query else ():
         kind = type_in(table, name)
         if kind is not None:
@@ -115,10 +117,12 @@ def _judge_input(table: GivenTable, notes: FileNotes) -> None:
         sentence = f"column {name!r} holds only NULL, and nothing says its type"
         hint = f"give columns: {{{name}: TYPE}}"
         where = cells[0].where if cells else table.where
-        notes.say(where, "test-type-unknown", sentence, hint)
+        notes.append(Finding(where, "test-type-unknown", sentence, hint))
 
 
-def _judge_columns(project: Project, name: InputName, table: GivenTable, notes: FileNotes) -> None:
+def _judge_columns(
+    project: Project, name: InputName, table: GivenTable, notes: list[Finding]
+) -> None:
     """Find columns that the model of an input surely has not: nothing that is tested reads them."""
     model = project.models.get(name.name) if name.kind is InputKind.MODEL else None
     known = columns_of_model(project, model) if model else None
@@ -130,11 +134,13 @@ def _judge_columns(project: Project, name: InputName, table: GivenTable, notes: 
             row = next((each for each in table.rows if column in each), {})
             where = row[column].where if column in row else table.where
             hint = did_you_mean(column, known) or f"there are: {some_of(known)}"
-            notes.say(where, "unknown-column", f"{model.name} has no column {column!r}", hint)
+            notes.append(
+                Finding(where, "unknown-column", f"{model.name} has no column {column!r}", hint)
+            )
 
 
 def _judge_targets(
-    model: Model, test: UnitTest, expected: Iterable[GivenTable], notes: FileNotes
+    model: Model, test: UnitTest, expected: Iterable[GivenTable], notes: list[Finding]
 ) -> None:
     """Find values that do not fit the types of the model that are known before anything runs."""
     known = {name.lower(): kind for name, kind in model_types(model).items()}
@@ -155,22 +161,22 @@ def _judge_targets(
         for row in target.rows:
             cells = {name.lower(): cell for name, cell in row.items()}
             start = cells.get(columns.valid_from.lower())
-            if start is None or start.is_null:
+            if start is None or start.is_absent:
                 where = next(iter(cells.values())).where if cells else target.where
                 sentence = f"a version needs {columns.valid_from}"
-                notes.say(where, "bad-test-value", sentence, hint)
+                notes.append(Finding(where, "bad-test-value", sentence, hint))
 
 
-def _judge_column(table: GivenTable, name: str, kind: ColumnType, notes: FileNotes) -> None:
+def _judge_column(table: GivenTable, name: str, kind: ColumnType, notes: list[Finding]) -> None:
     for cell in table.column(name):
         try:
             typed(cell, kind)
         except CellError as error:
             sentence = f"column {name!r} is {shown_type(kind)}: {error}"
-            notes.say(cell.where, "bad-test-value", sentence)
+            notes.append(Finding(cell.where, "bad-test-value", sentence))
 
 
-def _judge_names(model: Model, expected: Expectation, notes: FileNotes) -> None:
+def _judge_names(model: Model, expected: Expectation, notes: list[Finding]) -> None:
     checks = (*model.checks.all, *(each for v in model.versions for each in v.checks.all))
     for written in expected.checks:
         found = [check for check in checks if is_called(written, check)]
@@ -178,21 +184,21 @@ def _judge_names(model: Model, expected: Expectation, notes: FileNotes) -> None:
             names = sorted({check.name for check in checks})
             hint = did_you_mean(written, names) or f"there are: {some_of(names) or 'none'}"
             sentence = f"{model.name} has no check {written!r}"
-            notes.say(expected.where, "bad-value", sentence, hint)
+            notes.append(Finding(expected.where, "bad-value", sentence, hint))
         elif len({check.phase for check in found}) > 1:
             sentence = f"{model.name} has a check {written!r} before and after its step"
             hint = f"name before.{written} or after.{written}"
-            notes.say(expected.where, "bad-value", sentence, hint)
+            notes.append(Finding(expected.where, "bad-value", sentence, hint))
 
     known = dict.fromkeys((*COUNTS, *model.strategy.counts({})))
     for name in expected.metrics:
         if name not in known:
             hint = did_you_mean(name, known) or f"there are: {', '.join(known)}"
             sentence = f"{model.name} has no count {name!r}"
-            notes.say(expected.where, "bad-value", sentence, hint)
+            notes.append(Finding(expected.where, "bad-value", sentence, hint))
 
 
-def _judge_watermarks(model: Model, test: UnitTest, notes: FileNotes) -> None:
+def _judge_watermarks(model: Model, test: UnitTest, notes: list[Finding]) -> None:
     """Find watermarks that the model does not have, and values that are none of their types."""
     given: dict[InputName, GivenTable] = {}
     for run in test.runs:
@@ -202,7 +208,7 @@ def _judge_watermarks(model: Model, test: UnitTest, notes: FileNotes) -> None:
             try:
                 _judge_watermark(counted, given, watermark)
             except UsageError as error:
-                notes.say(watermark.where, error.code, error.sentence, error.hint)
+                notes.append(Finding(watermark.where, error.code, error.sentence, error.hint))
 
 
 def _judge_watermark(

@@ -23,9 +23,10 @@ from penstock.core.columns.types import (
 from penstock.core.errors import QueryError, UsageError
 from penstock.core.names import literal, quoted
 from penstock.core.ports.engine import StepSession
+from penstock.project.files.nodes import YamlNode
 from penstock.project.files.values import shown_type
 from penstock.project.unit_tests.casting import CellError, Column, inferred, typed
-from penstock.project.unit_tests.definition import Cell, CellKind, GivenTable
+from penstock.project.unit_tests.definition import GivenTable
 
 _KEEP_NULLS = "map('ignoreNullFields', 'false')"
 _BINARY, _VARIANT = ScalarType("binary"), ScalarType("variant")
@@ -131,7 +132,7 @@ def _select(table: GivenTable, columns: Sequence[Column]) -> str:
         given = {name.lower(): cell for name, cell in row.items()}
         texts = {}
         for number, (name, kind) in enumerate(columns):
-            cell = given.get(name.lower(), Cell("", CellKind.NULL, table.where))
+            cell = given.get(name.lower(), YamlNode(None, table.where))
             try:
                 texts[f"f{number}"] = typed(cell, kind)
             except CellError as error:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -33,15 +34,10 @@ class LogColumn:
     name: str
     physical: str
     kind: str
-    _read: dict[str, Span | None] = field(default_factory=dict)
 
     def at(self, text: str | None) -> Span | None:
         """Return the span of a partition value, which is exact; None if it cannot be read."""
-        if not text:
-            return NOWHERE
-        if text not in self._read:
-            self._read[text] = over(position(text, self.kind), kind=self.kind)
-        return self._read[text]
+        return _span_at(text, self.kind) if text else NOWHERE
 
     def of_statistics(self, statistics: Mapping[str, Any]) -> Span | None:
         """Return the span of a file's statistics; None if they do not tell."""
@@ -59,6 +55,12 @@ class LogColumn:
         if low is None or high is None:
             return None
         return over(low, high, kind=self.kind, cut=CUT)
+
+
+@lru_cache(maxsize=65_536)
+def _span_at(text: str, kind: str) -> Span | None:
+    """Return the span of a partition value; many files have the same one."""
+    return over(position(text, kind), kind=kind)
 
 
 def over(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -> Span | None:

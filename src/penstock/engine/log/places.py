@@ -24,8 +24,8 @@ class _Draft:
     """A commit on its way to a `Touched`; `unplaced` are removed files only placed by their add."""
 
     commit: LogCommit
-    places: set[Places] = field(default_factory=set)
-    unplaced: dict[str, Places] = field(default_factory=dict)
+    places: frozenset[Places] = frozenset()
+    unplaced: Mapping[str, Places] = field(default_factory=dict)
 
 
 def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tuple[Touched, ...]:
@@ -65,20 +65,19 @@ def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColu
 
 
 def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColumn]) -> _Draft:
-    draft = _Draft(actions.commit(version))
+    unplaced: dict[str, Places] = {}
     try:
         here = {add["path"]: files.spans_of(add, fields) for add in actions.adds}
         for remove in actions.removes:
             path = remove["path"]
             places = _filled(files.spans_of(remove, fields), here.get(path))
             if None in places:
-                draft.unplaced[unquote(path)] = places
+                unplaced[unquote(path)] = places
             else:
                 here[path] = places
     except folder.UNREADABLE as error:
         raise folder.damaged(uri, version) from error
-    draft.places.update(here.values())
-    return draft
+    return _Draft(actions.commit(version), frozenset(here.values()), unplaced)
 
 
 def _filled(places: Places, placed: Places | None) -> Places:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 
@@ -18,12 +16,13 @@ from penstock.project.checks.form import Form, number_of
 from penstock.project.checks.kept import definition_of
 from penstock.project.checks.phases import LONGEST, name_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
-from penstock.project.files.nodes import Section, TemplateText, YamlNode, open_section, shown
+from penstock.project.files.kinds import word
+from penstock.project.files.nodes import Section, TemplateText, YamlNode, shown
+from penstock.project.files.sections import read_section
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.project.settings.check_keys import keys_of
+from penstock.project.settings.check_keys import RowsSection, section_of
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "warn": Severity.WARNING}
 
 
 def read_check(node: YamlNode, phase: Phase, scene: Scene, findings: list[Finding]) -> Check | None:
@@ -34,46 +33,45 @@ def read_check(node: YamlNode, phase: Phase, scene: Scene, findings: list[Findin
     name = name_of(node)
     mine: list[Finding] = []
     kind = _kind(node, mine)
-    found = _read(Form(_opened(node, kind, mine), phase, scene), kind, name) if kind else None
+    found = None
+    if kind is not None:
+        found = _read(
+            Form(read_section(section_of(kind.name), node, "", mine), phase, scene), kind, name
+        )
     label = f'check "{name}"' if name else "check"
     findings += [replace(each, sentence=f"{label}: {each.sentence}") for each in mine]
     return None if any(each.is_error for each in mine) else found
 
 
 def _read(form: Form, kind: type[CheckType], name: str) -> Check | None:
-    section, scene = form.section, form.scene
+    section = form.section
     _check_name(form, name)
-    _ = section.flag("enabled")
     input_name, query = _rows(form, kind) if kind.takes_rows else (None, None)
     form.columns = _columns(form, input_name)
-    rule, empty = kind.read(form), _empty(section, kind)
-    sample = section.flag("sample")
+    rule, empty, scope = form.rule(kind), _empty(section, kind), _scope(form, kind)
     condition = form.condition("where", kind=ConditionKind.WHERE)
-    scope = _scope(form, kind)
+    thresholds = read_failing(form, rule)
     if rule is None:
-        _ = _meta(form), section.texts("tags"), section.text("description")
-        read_failing(form, rule, _severity(form))
         return None
-    thresholds, store, limit = read_failing(form, rule, severity := _severity(form))
     check = Check(
         name=name,
         phase=form.phase,
         rule=rule,
         where=section.node.where,
-        severity=severity,
-        description=section.text("description").strip(),
-        tags=tuple(str(each.value) for each in section.texts("tags")),
-        meta=_meta(form),
+        severity=section.severity,
+        description=section.description.strip(),
+        tags=section.tags,
+        meta=section.meta,
         condition=condition,
         input=input_name,
         query=query,
         scope=scope,
         empty=Empty(empty) if empty else None,
-        sample=scene.sample if sample is None else sample,
+        sample=form.scene.sample if section.sample is None else section.sample,
         reads=_reads(rule, input_name, query),
         thresholds=thresholds,
-        store=store,
-        limit=limit,
+        store=bool(section.store_failures),
+        limit=section.limit,
         test=_test(section),
     )
     return replace(check, definition=definition_of(check))
@@ -81,7 +79,7 @@ def _read(form: Form, kind: type[CheckType], name: str) -> Check | None:
 
 def _empty(section: Section, kind: type[CheckType]) -> str:
     if not kind.without_empty:
-        return section.word("empty", [each.value for each in Empty])
+        return section.read("empty", word([each.value for each in Empty]))
     if section.find("empty") is not None:
         section.bad("empty", f"left out: {kind.without_empty}")
     return ""
@@ -117,35 +115,14 @@ def _kind(node: YamlNode, findings: list[Finding]) -> type[CheckType] | None:
     return None
 
 
-def _opened(node: YamlNode, kind: type[CheckType], findings: list[Finding]) -> Section:
-    """Open a check's keys; of each that is missing say that its type needs it."""
-    section = open_section(node, keys_of(kind), "", findings)
-    for index, found in enumerate(findings):
-        if found.code == "missing-key":
-            key = found.sentence.split("'")[1]
-            word = {"columns": "column", "fields": "field"}.get(key, key)
-            findings[index] = replace(found, sentence=f"{kind.name} needs {word}", where=node.where)
-    return section
-
-
 def _check_name(form: Form, name: str) -> None:
-    written = form.section.text("name")
+    written = form.section.name
     if not name:
         sentence = "SQL that stands inline needs a name"
         form.section.report("name", "missing-key", sentence, "name: no_negative_counts")
     elif written and (not _NAME.fullmatch(written) or len(written) > LONGEST):
         expected = f"letters, digits, _ . and -, no digit first, {LONGEST} at most"
         form.section.bad("name", expected)
-
-
-def _severity(form: Form) -> Severity:
-    node = form.section.find("severity")
-    if node is None:
-        return Severity.ERROR
-    found = _SEVERITIES.get(str(node.value).lower())
-    if found is None:
-        form.section.bad("severity", "error or warning", "error, warning")
-    return found or Severity.ERROR
 
 
 def _rows(form: Form, kind: type[CheckType]) -> tuple[InputName | None, Query | None]:
@@ -193,7 +170,7 @@ def _columns(form: Form, named: InputName | None) -> KnownColumns:
 
 
 def _scope(form: Form, kind: type[CheckType]) -> CheckScope:
-    word = form.section.word("scope", [each.value for each in CheckScope])
+    word = form.section.scope if isinstance(form.section, RowsSection) else ""
     writing = form.scene.strategy.writing
     has_query = form.section.find("query") is not None
     if form.phase is Phase.BEFORE or writing is Writing.WHOLE or has_query:
@@ -204,19 +181,6 @@ def _scope(form: Form, kind: type[CheckType]) -> CheckScope:
     return CheckScope.TABLE if whole else CheckScope.STEP
 
 
-def _meta(form: Form) -> Mapping[str, str]:
-    node = form.section.find("meta")
-    if node is None:
-        return {}
-    if not isinstance(node.value, Mapping):
-        form.section.bad("meta", "a mapping")
-    trees = {key: member.node.plain for key, member in node.members.items()}
-    return {
-        key: tree if isinstance(tree, str) else json.dumps(tree, ensure_ascii=False)
-        for key, tree in trees.items()
-    }
-
-
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _SIGNED = re.compile(rf"\s*(>=|<=|!=|<>|==|=|>|<)\s*{_NUMBER}\s*(%)?\s*")
 _BETWEEN = re.compile(rf"\s*between\s+{_NUMBER}\s+and\s+{_NUMBER}\s*(%)?\s*", re.IGNORECASE)
@@ -224,9 +188,6 @@ _SAME = {"<>": "!=", "==": "="}
 _EXPECTED = "a condition on the number of failing rows, such as > 10, > 1 % or between 1 and 5"
 _IF = ("warn_if", "error_if")
 _UNCOUNTED = "use null_percentage, row_count or column_check"
-
-
-_Failing = tuple[Thresholds | None, bool, int | None]
 
 
 def threshold_of(text: str) -> Threshold | None:
@@ -248,10 +209,10 @@ def threshold_of(text: str) -> Threshold | None:
     return found if is_whole and ends == sorted(ends) else None
 
 
-def read_failing(form: Form, rule: CheckType | None, severity: Severity) -> _Failing:
-    """Read what failing rows mean, whether they are stored, and how many are at most."""
-    section = form.section
-    store, limit = bool(section.flag("store_failures")), section.number("limit", 1)
+def read_failing(form: Form, rule: CheckType | None) -> Thresholds | None:
+    """Read what failing rows mean; say what of it has no effect."""
+    section, severity = form.section, form.section.severity
+    store, limit = section.store_failures, section.limit
     given = {key: _given(form, key) for key in _IF if section.find(key) is not None}
     mostly = _mostly(form)
     counts = rule is not None and rule.counts_rows
@@ -271,7 +232,7 @@ def read_failing(form: Form, rule: CheckType | None, severity: Severity) -> _Fai
         _idle(form, "limit", "limit is how many failing rows are kept, and none are")
     if store and rule is not None and not (counts or rule.stores_rows):
         _idle(form, "store_failures", f"{rule.name} has no rows that fail")
-    return _thresholds(form, given, mostly, severity), store, limit
+    return _thresholds(form, given, mostly, severity)
 
 
 def _thresholds(
@@ -331,6 +292,4 @@ def _idle(form: Form, key: str, sentence: str) -> None:
         "error_if": "write warn_if, or severity: error",
         "warn_if": "give error_if as well, or severity: warning",
     }[key]
-    place = form.section.place(key)
-    code, warning = "option-without-effect", Severity.WARNING
-    form.section.findings.append(Finding(place, code, sentence, hint, warning))
+    form.section.warn(key, "option-without-effect", sentence, hint)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from itertools import takewhile
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from penstock.core.check_type import Condition
+from penstock.core.check_type import CheckKey, CheckType, Condition, KeyKind
 from penstock.core.checks import Phase
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
@@ -21,11 +21,13 @@ from penstock.project.checks.kept import condition_of, linked_query, query_of
 from penstock.project.checks.phases import TEST, unknown_test
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files import parsed
-from penstock.project.files.nodes import Section, TemplateText, YamlNode
+from penstock.project.files.kinds import DURATION, FLAG, whole, word
+from penstock.project.files.nodes import TemplateText, YamlNode
 from penstock.project.files.parsed import ReadText
 from penstock.project.files.readers import TextFiles
 from penstock.project.files.references import SqlText, sql_under
 from penstock.project.files.values import text_of
+from penstock.project.settings.check_keys import CheckSection
 from penstock.project.sql.names import QueryOwner, input_named
 from penstock.project.unit_tests.casting import CellError, scalar
 
@@ -139,27 +141,51 @@ def _as_written(text: SqlText, files: TextFiles) -> str:
 class Form:
     """The opened keys of a check; `columns` are those of the rows that it looks at."""
 
-    section: Section
+    section: CheckSection
     phase: Phase
     scene: Scene
     columns: KnownColumns = UNKNOWN
+    column: str = ""
+    """The one column that it is about, once that is read."""
+    others: KnownColumns = UNKNOWN
+    """The columns of the table that it names, once that is read."""
 
-    def type_of(self, column: str) -> str:
-        """Return the Spark type of a column of its rows, "" where it is not known."""
-        return self.columns.type_of(column)
+    def rule(self, kind: type[CheckType]) -> CheckType | None:
+        """Read the keys of its type; None where one that is needed is missing or does not fit."""
+        values: dict[str, Any] = {}
+        read: dict[str, Any] = {}
+        for field, key in kind.own_keys():
+            value = _READERS[key.kind](self, key)
+            if key.beside:
+                value, values[key.beside] = value or (None, "")
+            read[key.name] = value
+            if key.unset is not None or value not in (None, "", ()):
+                values[field] = key.default if value is None else value
+        for key in (key for _, key in kind.own_keys() if key.name == "min"):
+            self._check_bounds(key.kind is KeyKind.COUNT, read)
+        values = kind.settle(self.section, values)
+        is_whole = all(key.unset is not None or field in values for field, key in kind.own_keys())
+        return kind(**values) if is_whole else None
 
-    def column(self) -> str:
+    def read_column(self, key: str) -> str:
         """Return the name of the one column that it is about."""
-        name = self.section.text("column")
-        if name:
-            self._check_column(name, self.section.place("column"), self.columns)
+        self.column = self.section.text(key)
+        if self.column:
+            self._check_column(self.column, self.section.place(key), self.columns)
+        return self.column
+
+    def time_column(self, key: str) -> str:
+        """Return the name of a column that must be one of dates or timestamps."""
+        kind = self.columns.type_of(name := self.read_column(key))
+        if kind and kind not in TIMES:
+            needs = f"{self.section.rule.name} needs DATE, TIMESTAMP or TIMESTAMP_NTZ"
+            sentence, hint = f"{needs}; {name!r} is {kind.upper()}", "name the column of a time"
+            self.section.report(key, "wrong-column-type", sentence, hint)
         return name
 
-    def column_names(self, key: str = "columns", of: InputName | None = None) -> tuple[str, ...]:
-        """Return one or more columns, each once; under another key they are those of a table."""
+    def column_names(self, key: str, known: KnownColumns) -> tuple[str, ...]:
+        """Return one or more of some columns, each once."""
         names: list[str] = []
-        there = self.scene.columns_of(of) if of else UNKNOWN
-        known = self.columns if key == "columns" else there
         for item in self.section.texts(key):
             name = str(item.value)
             self._check_column(name, item.where, known)
@@ -190,35 +216,30 @@ class Form:
             number = None
         return number
 
-    def bounds(self, column: str, *, strict: bool) -> tuple[str | None, str | None]:
-        """Return `min` and `max` as texts in the type of a column."""
-        kind = self.columns.type_of(column)
-        nodes = [self.section.find(key) for key in _BOUNDS]
-        texts = [self._value(each, key, kind) for each, key in zip(nodes, _BOUNDS, strict=True)]
-        values = [each.value if each else None for each in nodes]
-        places = [place_of(each, kind) if isinstance(each, Scalar) else None for each in values]
-        self._check_bounds(*places, strict=strict)
-        return texts[0], texts[1]
+    def choice(self, key: str, words: tuple[str, ...]) -> bool:
+        """Return whether the second of two words stands under a key."""
+        return self.section.read(key, word(words)) == words[1]
 
-    def count_bounds(self) -> tuple[int | None, int | None]:
-        """Return `min` and `max` as whole numbers."""
-        least, most = (self.section.number(key, 0) for key in _BOUNDS)
-        self._check_bounds(
-            *(None if each is None else Decimal(each) for each in (least, most)), strict=False
+    def age(self, key: str) -> tuple[dt.timedelta, str] | None:
+        """Return a length of time, and how it is written."""
+        age = self.section.read(key, DURATION)
+        return (age, self.section.text(key).strip()) if age else None
+
+    def _check_bounds(self, are_counts: bool, read: Mapping[str, Any]) -> None:  # noqa: FBT001
+        """Report bounds that no number can keep."""
+        values = [getattr(self.section.find(key), "value", None) for key in _BOUNDS]
+        if values == [None, None]:
+            hint = "give min, max or both"
+            self.section.report("type", "missing-bounds", "none of min, max is given", hint)
+        kind = "bigint" if are_counts else self.columns.type_of(self.column)
+        fits = [not are_counts or read[key] is not None for key in _BOUNDS]
+        low, high = (
+            place_of(value, kind) if fit and isinstance(value, Scalar) else None
+            for fit, value in zip(fits, values, strict=True)
         )
-        return least, most
-
-    def needs_one(self, keys: tuple[str, ...], hint: str) -> None:
-        """Report that none of these keys is given."""
-        if all(self.section.find(key) is None for key in keys):
-            sentence = f"none of {', '.join(keys)} is given"
-            self.section.report("type", "missing-bounds", sentence, hint)
-
-    def _check_bounds(self, low: Place | None, high: Place | None, *, strict: bool) -> None:
-        self.needs_one(_BOUNDS, "give min, max or both")
         if low is None or type(low) is not type(high):  # what cannot be compared is in order
             return
-        least, most = (str(getattr(self.section.find(key), "value", "")) for key in _BOUNDS)
+        (least, most), strict = map(str, values), read.get("strict")
         if low > high:  # type: ignore[operator]  # of one type
             sentence = f"min {least} is above max {most}"
             self.section.report("min", "min-above-max", sentence, "exchange them")
@@ -227,8 +248,8 @@ class Form:
             hint = "take strict out, or widen the bounds"
             self.section.report("min", "min-above-max", sentence, hint)
 
-    def values(self, key: str, column: str) -> tuple[str, ...]:
-        """Return a list of values as texts in the type of a column, each once."""
+    def values(self, key: str) -> tuple[str, ...]:
+        """Return a list of values as texts in the type of its column, each once."""
         node = self.section.find(key)
         if node is None:
             return ()
@@ -238,15 +259,14 @@ class Form:
         if not node.items:
             sentence = f"{key} is an empty list, which no value is in"
             self.section.report(key, "empty-values", sentence, "list the values")
-        kind = self.columns.type_of(column)
-        texts = [self._value(item, key, kind) for item in node.items]
+        texts = [self.value(item, key) for item in node.items]
         return tuple(dict.fromkeys(text for text in texts if text is not None))
 
-    def _value(self, node: YamlNode | None, key: str, kind: str) -> str | None:
+    def value(self, node: YamlNode | None, key: str) -> str | None:
         """Return a value as text in the type of its column; None without one, or with a finding."""
         if node is None:
             return None
-        value = node.value
+        value, kind = node.value, self.columns.type_of(self.column)
         if not isinstance(value, str | int | float):
             self._note(node.where, "bad-value", f"{key} must be a number, a date or a text")
             return None
@@ -295,10 +315,8 @@ class Form:
             self.section.findings.append(Finding(where, code, sentence, hint, warning))
         return found.value, "" if text.test else where.path
 
-    def condition(
-        self, key: str, column: str = "", kind: ConditionKind = ConditionKind.CHECK
-    ) -> Condition | None:
-        """Return a condition; `column` is what `{column}` means in it."""
+    def condition(self, key: str, kind: ConditionKind = ConditionKind.CHECK) -> Condition | None:
+        """Return a condition; in one of a check `{column}` means its column."""
         node = self.section.find(key)
         if node is None:
             return None
@@ -308,7 +326,7 @@ class Form:
         read = partial(
             condition_of,
             kind=kind,
-            column=column,
+            column=self.column if kind is ConditionKind.CHECK else "",
             allowed=self.scene.allowed,
             known=self.columns,
             cache=self.scene.cache,
@@ -328,6 +346,7 @@ class Form:
             return None
         is_own = found.kind is InputKind.MODEL and found == self.scene.model.input
         name = InputName(InputKind.THIS, found.name) if is_own else found
+        self.others = self.scene.columns_of(name)
         return name, self.scene.shown(name)
 
     def _check_column(self, name: str, where: Location, of: KnownColumns) -> None:
@@ -357,3 +376,23 @@ class Form:
 
     def _note(self, where: Location, code: str, sentence: str, hint: str = "") -> None:
         self.section.findings.append(Finding(where, code, sentence, hint))
+
+
+_READERS: Mapping[KeyKind, Callable[[Form, CheckKey], Any]] = {
+    KeyKind.COLUMN: lambda form, key: form.read_column(key.name),
+    KeyKind.TIME: lambda form, key: form.time_column(key.name),
+    KeyKind.COLUMNS: lambda form, key: form.column_names(key.name, form.columns),
+    KeyKind.FIELDS: lambda form, key: form.column_names(key.name, form.others),
+    KeyKind.COUNT: lambda form, key: form.section.read(key.name, whole(0)),
+    KeyKind.NATURAL: lambda form, key: form.section.read(key.name, whole(1)),
+    KeyKind.VALUE: lambda form, key: form.value(form.section.find(key.name), key.name),
+    KeyKind.VALUES: lambda form, key: form.values(key.name),
+    KeyKind.PERCENT: lambda form, key: form.percent(key.name),
+    KeyKind.CHANGE: lambda form, key: form.percent(key.name, most=None),
+    KeyKind.FLAG: lambda form, key: form.section.read(key.name, FLAG),
+    KeyKind.CHOICE: lambda form, key: form.choice(key.name, key.choice),
+    KeyKind.AGE: lambda form, key: form.age(key.name),
+    KeyKind.CONDITION: lambda form, key: form.condition(key.name),
+    KeyKind.QUERY: lambda form, key: form.query(key.name),
+    KeyKind.TABLE: lambda form, key: form.table(key.name),
+}

@@ -8,6 +8,7 @@ other files is decided afterwards, on every load.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -221,9 +222,8 @@ class Result:
 class KeptChecks(core.Checks):
     """Checks as text, which become values when they are first looked at."""
 
-    __slots__ = ("_read", "_text")
-    _text: parsed.Packed
-    _read: core.Checks | None
+    __slots__ = ("_opened",)
+    _opened: Callable[[], core.Checks]
 
     def __new__(cls, *args: Any, **fields: Any) -> core.Checks:  # type: ignore[misc]  # noqa: ANN401
         """Make an ordinary value: `dataclasses.replace` of a kept one gives that."""
@@ -233,40 +233,36 @@ class KeptChecks(core.Checks):
     def of(cls, text: parsed.Packed, on_failure: core.OnFailure | None) -> core.Checks:
         """Take the text of both lists, as `keep` packs it."""
         found = object.__new__(cls)
-        object.__setattr__(found, "_text", text)
-        object.__setattr__(found, "_read", None)
+        object.__setattr__(found, "_opened", functools.cache(partial(_read, text)))
         object.__setattr__(found, "on_failure", on_failure)
         return found
 
     @property
     def before(self) -> tuple[core.Check, ...]:
         """Those that look at the rows of inputs."""
-        return self._opened.before
+        return self._opened().before
 
     @property
     def after(self) -> tuple[core.Check, ...]:
         """Those that look at the rows of a step."""
-        return self._opened.after
-
-    @property
-    def _opened(self) -> core.Checks:
-        read = self._read
-        if read is None:
-            read = files.codec_of(core.Checks).read(json.loads(files.unpacked(self._text)))
-            object.__setattr__(self, "_read", read)
-        return read
+        return self._opened().after
 
     def __eq__(self, other: object) -> bool:
         """Equal what says the same, read or not."""
-        return self._opened == (other._opened if isinstance(other, KeptChecks) else other)
+        return self._opened() == (other._opened() if isinstance(other, KeptChecks) else other)
 
     def __hash__(self) -> int:
         """Hash as the ordinary value does."""
-        return hash(self._opened)
+        return hash(self._opened())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the ordinary value."""
         return (core.Checks, (self.before, self.after, self.on_failure))
+
+
+def _read(text: parsed.Packed) -> core.Checks:
+    found: core.Checks = files.codec_of(core.Checks).read(json.loads(files.unpacked(text)))
+    return found
 
 
 _Version = tuple[int, core.OnFailure | None, parsed.Packed]

@@ -24,11 +24,10 @@ from penstock.project.files.nodes import (
     shown,
 )
 from penstock.project.files.values import did_you_mean
-from penstock.project.settings.check_keys import FAILING, PHASES, WITH_CHECKS, canonical
+from penstock.project.settings.check_keys import PHASES, WITH_CHECKS, PhasesSection, canonical
 from penstock.project.sql.names import called
 
 LONGEST = 128
-_PLAIN = Keys((*PHASES, "on_failure"))
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
 TESTS: Mapping[str, Keys] = {
     "not_null": Keys(()),
@@ -38,7 +37,8 @@ TESTS: Mapping[str, Keys] = {
 }
 """The tests that there are, with their arguments."""
 _COLUMN = Keys(("name", "tests"), ("name",), {"data_tests": "tests"})
-_KEPT = ("name", "description", "severity", "where", "enabled", "tags", "meta", *FAILING)
+_FAILING = ("mostly", "warn_if", "error_if", "limit", "store_failures")
+_KEPT = ("name", "description", "severity", "where", "enabled", "tags", "meta", *_FAILING)
 _IDLE = ("store_failures_as", "quote")
 _CONFIG = Keys((*_KEPT, *_IDLE))
 _BESIDE = ("arguments", "config", *_CONFIG.known)
@@ -84,7 +84,7 @@ def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
         sentence = f"{above} is {shown(above, value)}; it must be {expected}"
         findings.append(Finding(node.where, "bad-value", sentence))
         return NONE
-    return phases_in(open_section(node, _PLAIN, above, findings))
+    return phases_in(open_section(node, PhasesSection.known, above, findings))
 
 
 def phases_in(section: Section) -> Phases:

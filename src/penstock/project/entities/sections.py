@@ -23,7 +23,7 @@ from penstock.project.files.sections import (
     nodes,
 )
 from penstock.project.files.values import Plain
-from penstock.project.settings.check_keys import checks_schema
+from penstock.project.settings.check_keys import CHECKS
 
 PROCESSES: Mapping[str, ProcessType] = {
     "full": ProcessType.FULL,
@@ -234,7 +234,7 @@ class SaidSection(ExactSection):
 
     description = key(TEXT, "All orders.")
     """What it is, for people."""
-    checks = key(node_as(checks_schema()), {"before": [{"type": "row_count", "min": 1}]})
+    checks = key(node_as(CHECKS), {"before": [{"type": "row_count", "min": 1}]})
     """What must hold, see [checks](checks.md)."""
     tags = key(TEXTS, ["daily"])
     """Words by which selectors find it."""

@@ -73,11 +73,18 @@ class _TooManyNodesError(Exception):
     pass
 
 
-def read_document(path: str, text: str) -> YamlFile:
-    """Read one YAML document; references are mappings of `REFERENCE` alone, no YAML is no tree."""
-    builder, tree, where = _TreeBuilder(path), None, Location(path, 1, 1)
+Scalars = Callable[[yaml.ScalarNode], Plain]
+
+
+def read_document(path: str, text: str, scalars: Scalars | None = None) -> YamlFile:
+    """Read one YAML document; references are mappings of `REFERENCE` alone, no YAML is no tree.
+
+    With `scalars`, which reads each of them, nothing is a reference.
+    """
+    builder = _TreeBuilder(path, scalars or _scalar)
+    tree, where = None, Location(path, 1, 1)
     try:
-        node = yaml.compose(text, Loader=ReferenceLoader)
+        node = yaml.compose(text, Loader=yaml.SafeLoader if scalars else ReferenceLoader)
         tree = builder.build(node, (), ()) if node is not None else None
     except yaml.YAMLError as error:
         builder.findings.append(syntax_finding(path, error))
@@ -91,6 +98,7 @@ def read_document(path: str, text: str) -> YamlFile:
 @dataclass(slots=True)
 class _TreeBuilder:
     path: str
+    scalar: Scalars
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     keys: dict[str, tuple[int, int]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -106,7 +114,7 @@ class _TreeBuilder:
         if isinstance(node, yaml.SequenceNode):
             items = enumerate(node.value)
             return [self.build(item, (*path, i), (*above, id(node))) for i, item in items]
-        return self._scalar(node) if isinstance(node, yaml.ScalarNode) else None
+        return self.scalar(node) if isinstance(node, yaml.ScalarNode) else None
 
     def _mapping(self, node: yaml.MappingNode, path: Path, above: tuple[int, ...]) -> Plain:
         result: dict[str, Plain] = {}
@@ -145,14 +153,15 @@ class _TreeBuilder:
                 result = {**more, **result}
         return result
 
-    def _scalar(self, node: yaml.ScalarNode) -> Plain:
-        reference = reference_in(node)
-        if reference is not None:
-            return {REFERENCE: reference}
-        read = _READERS.get(node.tag.rpartition(":")[2])
-        with suppress(ValueError):
-            return read(node) if read else str(node.value)
-        return str(node.value)
+
+def _scalar(node: yaml.ScalarNode) -> Plain:
+    reference = reference_in(node)
+    if reference is not None:
+        return {REFERENCE: reference}
+    read = _READERS.get(node.tag.rpartition(":")[2])
+    with suppress(ValueError):
+        return read(node) if read else str(node.value)
+    return str(node.value)
 
 
 def begins_at(node: yaml.Node) -> tuple[int, int]:

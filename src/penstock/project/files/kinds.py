@@ -36,6 +36,8 @@ class ValueKind(Generic[T_co]):
     """The types that exact sections take; others read what is written as text, too."""
     hint: Callable[[Any], str] = _no_hint
     """Says of a value what exact sections want instead."""
+    schema_later: Callable[[], Plain] | None = None
+    """What editors know of it where that is known later than the section."""
     takes_null: bool = False
     """Whether null is a value of its own, and not nothing written."""
 
@@ -119,9 +121,14 @@ def whole(least: int | None = None, most: float = math.inf) -> ValueKind[int | N
 def word(words: Sequence[str]) -> ValueKind[str]:
     """Return the kind of one of several words: the one that is listed, whatever the letters."""
     folded = {each.lower(): each for each in words}
+    return replace(exact_word(*words), parse=lambda value: folded.get(str(value).lower()))
+
+
+def exact_word(*words: str) -> ValueKind[str]:
+    """Return the kind of one of several words, in the same letters."""
     return ValueKind(
-        f"one of {', '.join(words)}",
-        lambda value: folded.get(str(value).lower()),
+        f"one of {', '.join(words)}" if len(words) > 1 else words[0],
+        lambda value: value if isinstance(value, str) and value in words else None,
         {"enum": [*map(str, words)]},
         "",
         hint=lambda value: word_hint(value, words),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import mask, mask_value
 from penstock.core.names import is_plain
-from penstock.project.files.kinds import DURATION, FLAG, TEXT, ValueKind, whole, word
+from penstock.project.files.kinds import TEXT, ValueKind
 from penstock.project.files.parsed import YamlFile
 from penstock.project.files.values import Path, Plain, near_or_known
 
@@ -264,22 +262,6 @@ class Section:
         """Return a text; numbers are texts too."""
         return self.read(key, TEXT)
 
-    def number(self, key: str, least: int | None = None, most: float = math.inf) -> int | None:
-        """Return a whole number."""
-        return self.read(key, whole(least, most))
-
-    def flag(self, key: str) -> bool | None:
-        """Return a switch."""
-        return self.read(key, FLAG)
-
-    def word(self, key: str, allowed: Sequence[str]) -> str:
-        """Return one of several words in the letters in which they are listed."""
-        return self.read(key, word(allowed))
-
-    def duration(self, key: str) -> dt.timedelta | None:
-        """Return a length of time."""
-        return self.read(key, DURATION)
-
     def texts(self, key: str) -> tuple[YamlNode, ...]:
         """Return the items of a list of texts; one text alone is such a list."""
         node = self.find(key)
@@ -308,12 +290,13 @@ class Section:
 
     def bad(self, key: str, expected: str, hint: str = "") -> None:
         """Note that a value does not fit, or that it is a reference that gives something else."""
-        value, dotted = self.members[key].value, self.dotted(key)
+        node, dotted = self.members[key], self.dotted(key)
+        value = node.value
         if isinstance(value, VersionReference):
             sentence = f"{value} stands under {dotted}, which is no {value.field}"
             self.report(key, "reference-wrong-field", sentence)
         else:
-            sentence = f"{dotted} is {shown(key, value)}; it must be {expected}"
+            sentence = f"{dotted} is {shown((*node.path, key), value)}; it must be {expected}"
             self.report(key, "bad-value", sentence, hint)
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast, overload
 from penstock.core.findings import Finding
 from penstock.project.files.kinds import T_co, ValueKind
 from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, items_of, take_members
-from penstock.project.files.values import Plain, text_of
+from penstock.project.files.values import Plain, mapping_of, text_of
 
 T = TypeVar("T")
 S = TypeVar("S", bound="KeyedSection")
@@ -35,6 +35,10 @@ class PartKind(ValueKind[T_co]):
     inner: type[KeyedSection] | None = None
     """The section that it holds, one or several."""
     is_list: bool = False
+    is_map: bool = False
+    """Whether it holds sections by names."""
+    named: tuple[type[KeyedSection], ...] = ()
+    """The sections that its schema refers to by their definitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +100,12 @@ class KeyedSection(Section):
     known: ClassVar[Keys] = Keys(())
     definition: ClassVar[str] = ""
     """The name of its schema where others refer to it."""
+    instead: ClassVar[Plain] = None
+    """What else its definition allows in its place."""
     is_open: ClassVar[bool] = False
     """Whether it may have other keys, too."""
+    refuses_null: ClassVar[bool] = False
+    """Whether null is a wrong value, and not nothing written, where a kind does not take it."""
 
     is_mapping = False
     """Whether there was a mapping to read."""
@@ -107,16 +115,18 @@ class KeyedSection(Section):
 
         `filled` is what its values go into: keys have the defaults of the fields of their name.
         """
-        above = [each for each in reversed(cls.__mro__[1:]) if issubclass(each, KeyedSection)]
         own = {
             name: replace(each, default=getattr(filled, name, each.default))
             for name, each in vars(cls).items()
             if isinstance(each, Key)
         }
-        pairs = [(n, k) for each in above for n, k in each.declared.items()]
-        cls.declared = dict([*pairs, *((name.rstrip("_"), each) for name, each in own.items())])
-        names = [(n, a) for each in above for n, a in each.attributes.items()]
-        cls.attributes = dict([*names, *((name.rstrip("_"), name) for name in own)])
+        declared = {name.rstrip("_"): each for name, each in own.items()}
+        attributes = {name.rstrip("_"): name for name in own}
+        for above in cls.__mro__[1:]:
+            if issubclass(above, KeyedSection):
+                declared = declared | {k: v for k, v in above.declared.items() if k not in declared}
+                attributes = {**above.attributes, **attributes}
+        cls.declared, cls.attributes = declared, attributes
         for name, each in own.items():
             setattr(cls, name, each.default)
         needed = tuple(name for name, each in cls.declared.items() if each.is_needed)
@@ -133,6 +143,8 @@ def fill_section(section: KeyedSection, needed: Sequence[str] = ()) -> None:
         each = section.declared.get(name)
         is_null = each is not None and each.kind.takes_null and member.value is None
         if each is None or (member.is_absent and not is_null):
+            if each is not None and section.refuses_null and member.value is None:
+                section.bad(name, each.kind.expected)
             continue
         value = None if is_null else read_key(section, name, each)
         if is_null or value != each.kind.empty:
@@ -189,9 +201,9 @@ TEXTS: PartKind[tuple[str, ...]] = PartKind(
 )
 
 
-def node_as(schema: Plain = None) -> PartKind[YamlNode | None]:
+def node_as(schema: Plain = None, *named: type[KeyedSection]) -> PartKind[YamlNode | None]:
     """Return the kind of anything at all, which its user reads."""
-    return PartKind("anything", _as_it_is, schema or {}, None, take=Section.find)
+    return PartKind("anything", _as_it_is, schema or {}, None, take=Section.find, named=named)
 
 
 def _mapping(section: Section, name: str) -> YamlNode | None:
@@ -211,13 +223,13 @@ def held(inner: type[KeyedSection], *, is_list: bool = False) -> PartKind[Any]:
     return replace(kind, inner=inner, is_list=is_list)
 
 
-def nodes(what: str, schema: Plain) -> PartKind[tuple[YamlNode, ...]]:
+def nodes(what: str, schema: Plain, *named: type[KeyedSection]) -> PartKind[tuple[YamlNode, ...]]:
     """Return the kind of lists of something, which its user reads."""
 
     def take(section: Section, name: str) -> tuple[YamlNode, ...]:
         return items_of(section, name, what)
 
-    return PartKind(f"a list of {what}", _as_it_is, schema, (), take=take)
+    return PartKind(f"a list of {what}", _as_it_is, schema, (), take=take, named=named)
 
 
 def inside(inner: type[S], above: str = "") -> PartKind[S | None]:
@@ -240,6 +252,21 @@ def each_of(inner: type[S], what: str, above: str = "") -> PartKind[tuple[S, ...
 
     found: PartKind[tuple[S, ...]] = PartKind(f"a list of {what}", _as_it_is, {}, (), take=take)
     return replace(found, inner=inner, is_list=True)
+
+
+def each_under(inner: type[S]) -> PartKind[Mapping[str, S]]:
+    """Return the kind of sections by names that users give them."""
+
+    def take(section: Section, name: str) -> Mapping[str, S]:
+        node, dotted = _mapping(section, name), section.dotted(name)
+        members = node.members if node else {}
+        return {
+            each: read_section(inner, member, f"{dotted}.{each}", section.findings)
+            for each, member in members.items()
+        }
+
+    found: PartKind[Mapping[str, S]] = PartKind("a mapping", _as_it_is, {}, {}, take=take)
+    return replace(found, inner=inner, is_map=True)
 
 
 def opened(inner: type[S], node: YamlNode, above: str, section: Section) -> S | None:
@@ -287,29 +314,43 @@ def _strings_below(section: type) -> Iterator[tuple[str, str]]:
 def schema_of(section: type[KeyedSection]) -> dict[str, Plain]:
     """Return the schema of a section; those that have a definition are referred to."""
     known = {
-        word: _schema_under(each.kind)
+        word: _with_default(_schema_under(each.kind), each)
         for name, each in section.declared.items()
         for word in (name, *each.aliases)
     }
     needed = [n for n, each in section.declared.items() if each.is_needed and not each.aliases]
     found: dict[str, Plain] = {"type": "object", "properties": known}
-    return (
-        found if section.is_open else {**found, "additionalProperties": False, "required": needed}
-    )
+    if not section.is_open:
+        found |= {"additionalProperties": False, "required": needed}
+    return {"anyOf": [section.instead, found]} if section.instead else found
+
+
+def refer(section: type[KeyedSection]) -> dict[str, Plain]:
+    """Return a reference to the definition of a section."""
+    return {"$ref": f"#/$defs/{section.definition}"}
+
+
+def definitions_in(section: type[KeyedSection]) -> dict[str, Plain]:
+    """Return the schemas of the sections below one that have definitions, by their names."""
+    below = (each for _, each in inner_sections(section, ""))
+    return {each.definition: schema_of(each) for each in below if each.definition}
+
+
+def _with_default(schema: Plain, each: Key[Any]) -> Plain:
+    is_plain = isinstance(each.default, str | int | tuple) and each.default != each.kind.empty
+    return {**mapping_of(schema), "default": each.default} if is_plain else schema
 
 
 def _schema_under(kind: ValueKind[Any]) -> Plain:
+    schema = kind.schema_later() if kind.schema_later else kind.schema
     if not isinstance(kind, PartKind) or kind.inner is None:
-        return kind.schema
-    name = kind.inner.definition
-    reference: Plain = {"anyOf": [{"$ref": f"#/$defs/{name}"}, {"type": "string"}]}
-    one = reference if name else schema_of(kind.inner)
-    if kind.schema:
-        one = {"anyOf": [kind.schema, one]}
-    if not kind.is_list:
-        return one
-    listed: Plain = {"type": "array", "items": one}
-    return {"anyOf": [listed, {"type": "string"}]} if name else listed
+        return schema
+    one: Plain = refer(kind.inner) if kind.inner.definition else schema_of(kind.inner)
+    if schema:
+        one = {"anyOf": [schema, one]}
+    if kind.is_map:
+        return {"type": "object", "additionalProperties": one}
+    return {"type": "array", "items": one} if kind.is_list else one
 
 
 def inner_sections(
@@ -318,9 +359,11 @@ def inner_sections(
     """Yield a section and those inside it by their names: the keys that lead there."""
     yield name, section
     for word, each in section.declared.items():
-        inner = each.kind.inner if isinstance(each.kind, PartKind) else None
-        if inner is not None and inner is not section:
-            yield from inner_sections(inner, inner.definition or f"{name}.{word}")
+        kind = each.kind
+        below = (kind.inner, *kind.named) if isinstance(kind, PartKind) else ()
+        for inner in below:
+            if inner is not None and inner is not section:
+                yield from inner_sections(inner, inner.definition or f"{name}.{word}")
 
 
 def words_of(section: type[KeyedSection]) -> Sequence[str]:

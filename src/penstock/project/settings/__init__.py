@@ -1,1 +1,1 @@
-"""What files say of models, sources and the project: shapes, layers, strategies."""
+"""What files say of models, sources and the project: keys, layers, strategies."""

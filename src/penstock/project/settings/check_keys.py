@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 
-from penstock.core.check_type import CheckType, check_types
-from penstock.core.findings import Location
+from penstock.core.check_type import CheckType, Empty, KeyKind, check_types
+from penstock.core.checks import CheckScope, OnFailure
+from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.cache import packed, unpacked
-from penstock.project.files.nodes import Keys, YamlNode, node_of
+from penstock.project.files.kinds import DURATION, FLAG, TEXT, whole, word
+from penstock.project.files.nodes import Section, YamlNode, node_of
 from penstock.project.files.parsed import (
     Packed,
     Spots,
@@ -19,60 +23,204 @@ from penstock.project.files.parsed import (
     path_from,
     place_key,
 )
+from penstock.project.files.sections import (
+    OBJECT,
+    TEXT_LIST,
+    TEXTS,
+    Key,
+    KeyedSection,
+    PartKind,
+    described_keys,
+    key,
+    node_as,
+    schema_of,
+)
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
 WITH_CHECKS = ("checks", "invariants")
 """The keys under which checks stand: the second is another word for the first."""
 PHASES = ("before", "after")
-FAILING = ("mostly", "warn_if", "error_if", "limit", "store_failures")
-"""What may be said of the rows that fail: how many are too many, and where they are kept."""
-_SHOWN = ("name", "type", "severity", "description", "tags", "meta", "enabled", "sample", *FAILING)
-_ROWS = ("where", "input", "query", "scope", "empty")
-_ALIASES = {"column": "columns", "field": "fields", "source": "query"}
 CHECK_KEYS = (*WITH_CHECKS, "on_failure")
 """The settings of a model that say something of its checks."""
 TESTS = ("tests", "data_tests")
+CHECKS: Mapping[str, str] = {"$ref": "#/$defs/checks"}
+"""The schema of what stands under `checks:`, in files of schemas that define it."""
 _KEPT = (*WITH_CHECKS, *TESTS, "columns", "config")
+_SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "warn": Severity.WARNING}
+_OBJECTS: Plain = {"type": "array", "items": {"type": "object"}}
+_NUMBER: Plain = {"type": ["number", "string"]}
+_BOUND: Plain = {"type": ["number", "string", "boolean"]}
+SQL: Plain = {"type": "string", "contentMediaType": "application/sql"}
 
 
-def keys_of(kind: type[CheckType]) -> Keys:
-    """Return the keys of a check type: those of every check, of its rows, and its own."""
-    own = [each.name for each in kind.keys]
-    needed = tuple(each.name for each in kind.keys if each.needed)
-    known = (*_SHOWN, *(_ROWS if kind.takes_rows else ("empty",)), *own)
-    aliases = {alias: key for alias, key in _ALIASES.items() if key in known}
-    return Keys(known, needed, aliases)
+def _severity(section: Section, key: str) -> Severity:
+    """Return how grave a failure is; `warn` is a warning, too."""
+    found = _SEVERITIES.get(str(section.members[key].value).lower())
+    if found is None:
+        section.bad(key, "error or warning", "error, warning")
+    return found or Severity.ERROR
+
+
+def _meta(section: Section, key: str) -> Mapping[str, str]:
+    """Return values as texts; what is none as JSON."""
+    node = section.members[key]
+    if not isinstance(node.value, Mapping):
+        section.bad(key, "a mapping")
+    trees = {name: member.plain for name, member in node.members.items()}
+    return {
+        name: tree if isinstance(tree, str) else json.dumps(tree, ensure_ascii=False)
+        for name, tree in trees.items()
+    }
+
+
+def _unread(_: object) -> None:
+    """Read nothing: `take` does."""
+
+
+_SEVERITY: PartKind[Severity] = PartKind(
+    "error or warning", _unread, {"enum": [*_SEVERITIES]}, Severity.ERROR, take=_severity
+)
+_META: PartKind[Mapping[str, str]] = PartKind("a mapping", _unread, OBJECT, {}, take=_meta)
+
+
+class PhasesSection(KeyedSection):
+    """What stands under `checks:`, if it is no list."""
+
+    before = key(node_as(_OBJECTS), [{"type": "row_count", "min": 1}])
+    """Checks of what a step is going to read."""
+    after = key(node_as(_OBJECTS), [{"type": "not_null", "column": "id"}])
+    """Checks of what a step made. A list in place of the mapping means these."""
+    on_failure = key(
+        node_as({"enum": [*map(str, OnFailure)]}), "block", "`checks.on_failure` of the project"
+    )
+    """What a failed gate `after` does to the rows of its step."""
+
+
+class CheckSection(KeyedSection):
+    """One check; the keys of its type are declared below it, by `section_of`."""
+
+    rule: builtins.type[CheckType]
+
+    type = key(TEXT, "row_count", "`sql` beside `sql`")
+    """What is checked."""
+    name = key(TEXT, "has_rows", "type and columns: `not_null_id`; required beside `sql`")
+    """Its name, unique per model, version and phase."""
+    severity = key(_SEVERITY, "warning", "`error`", default=Severity.ERROR)
+    """`error` is a gate; `warning` is told and stops nothing."""
+    description = key(TEXT, "A day without orders is an outage.")
+    """What it is for."""
+    tags = key(TEXTS, ["critical"])
+    """Words by which selectors find models with it."""
+    meta = key(_META, {"owner": "finance"})
+    """Whatever you like."""
+    enabled = key(FLAG, example=False, default=True)
+    """`false` is as if it were not written."""
+    sample = key(FLAG, example=False, unset="`checks.sample` of the project")
+    """Whether cells of rows that break it are kept and shown."""
+    mostly = key(node_as(_NUMBER), 0.95, "all")
+    """The share of rows that must hold."""
+    warn_if = key(node_as(TEXT.schema), "> 1 %")
+    """How many failing rows are a warning: a number, a share of the rows, or never."""
+    error_if = key(node_as(TEXT.schema), "> 10", "`!= 0`")
+    """How many failing rows are an error."""
+    limit = key(whole(1), 100, "all")
+    """How many failing rows are kept with `store_failures`."""
+    store_failures = key(FLAG, example=True, default=False)
+    """Whether the rows that failed last are kept in a table."""
+    empty = key(node_as({"enum": [*map(str, Empty)]}), "fail", "mostly `pass`")
+    """What no rows mean."""
+
+    def _missing(self, key: str) -> None:
+        word = {own.name: own.alias for _, own in self.rule.own_keys()}.get(key) or key
+        sentence = f"{self.rule.name} needs {word}"
+        self.findings.append(Finding(self.node.where, "missing-key", sentence))
+
+
+class RowsSection(CheckSection):
+    """One check of rows that it does not choose itself."""
+
+    where = key(node_as(SQL), "country = 'DE'", "all rows")
+    """A condition on one row: only such rows count."""
+    input = key(node_as(TEXT.schema), "raw.orders", "the only input")
+    """Of a check `before`: the table that it looks at."""
+    query = key(node_as(SQL), "select * from raw.orders", aliases=("source",))
+    """Look at the rows of this query, or `.sql` file, instead."""
+    scope = key(
+        word(tuple(CheckScope)), "table", "`step`; `unique` on merges and history tables: `table`"
+    )
+    """`step`: the rows of the step; `table`: all rows after it."""
+
+
+_SCHEMAS: Mapping[KeyKind, Plain] = {
+    **dict.fromkeys((KeyKind.COLUMN, KeyKind.TIME, KeyKind.TABLE), TEXT.schema),
+    **dict.fromkeys((KeyKind.COLUMNS, KeyKind.FIELDS), TEXT_LIST),
+    **dict.fromkeys((KeyKind.COUNT, KeyKind.VALUE), _BOUND),
+    **dict.fromkeys((KeyKind.PERCENT, KeyKind.CHANGE), _NUMBER),
+    **dict.fromkeys((KeyKind.CONDITION, KeyKind.QUERY), SQL),
+    KeyKind.NATURAL: whole(1).schema,
+    KeyKind.VALUES: {"type": "array"},
+    KeyKind.FLAG: FLAG.schema,
+    KeyKind.AGE: DURATION.schema,
+}
+
+
+@cache
+def section_of(word: str) -> type[CheckSection]:
+    """Return the section of checks of a type: what every check has, and its own keys."""
+    kind = check_types()[word]
+    own: dict[str, object] = {"rule": kind}
+    for _, it in kind.own_keys():
+        read = node_as({"enum": list(it.choice)} if it.choice else _SCHEMAS[it.kind])
+        aliases = (it.alias,) if it.alias else ()
+        example = list(it.example) if isinstance(it.example, tuple) else it.example
+        own[f"{it.name}_"] = Key(read, example, it.unset, None, aliases, it.unset is None)
+    return type(kind.name, (RowsSection if kind.takes_rows else CheckSection,), own)
 
 
 def key_descriptions() -> dict[str, Plain]:
-    """Return what each key of the check types says, as `project/keys/` has it."""
-    return {key.name: key.description for kind in check_types().values() for key in kind.keys}
+    """Return what is said of each key that checks of any type may have."""
+    aliases: dict[str, Plain] = {}
+    own: dict[str, Plain] = {}
+    for kind in check_types().values():
+        for _, it in kind.own_keys():
+            example, unset = section_of(kind.name).declared[it.name].example, it.unset or "required"
+            own[it.name] = {"says": it.says, "unset": unset, "example": example}
+            if it.alias:
+                says = f"Another word for `{it.name}`."
+                aliases[it.alias] = {"says": says, "unset": unset, "example": example}
+    return {**described_keys(RowsSection), **aliases, **own}
+
+
+@cache
+def _other_words() -> Mapping[str, str]:
+    own = (each for kind in check_types().values() for _, each in kind.own_keys())
+    return {"source": "query", **{each.alias: each.name for each in own if each.alias}}
 
 
 def canonical(key: str) -> str:
     """Return the one name of a key of any type: `column` is `columns`."""
-    return _ALIASES.get(key, key)
+    return _other_words().get(key, key)
 
 
 def check_schema() -> dict[str, Plain]:
     """Return the JSON Schema of one check of any type, for editors; loading checks more."""
-    all_keys = map(keys_of, check_types().values())
-    keys = {key for each in all_keys for key in (*each.known, *each.aliases)}
-    known: dict[str, Plain] = {key: {} for key in sorted(keys)}
-    known["type"] = {"enum": list(check_types())}
-    known["severity"] = {"enum": ["error", "warning", "warn"]}
-    known["scope"] = {"enum": ["step", "table"]}
-    known["empty"] = {"enum": ["pass", "fail"]}
-    return {"type": "object", "properties": known}
+    options: dict[str, list[Plain]] = {}
+    for kind in check_types().values():
+        for name, schema in mapping_of(schema_of(section_of(kind.name))["properties"]).items():
+            known = options.setdefault(name, [])
+            either = list_of(mapping_of(schema).get("anyOf")) or [schema]
+            known += (each for each in either if each not in known)
+    options["type"] = [{"enum": list(check_types())}]
+    keys = {name: each[0] if len(each) == 1 else {"anyOf": each} for name, each in options.items()}
+    return {"type": "object", "properties": keys}
 
 
-def checks_schema(check: Plain = None) -> dict[str, Plain]:
-    """Return the JSON Schema of what stands under `checks:`; `check` stands for one of them."""
-    check = check or check_schema()
-    listed: Plain = {"type": "array", "items": check}
-    phases: dict[str, Plain] = dict.fromkeys(PHASES, listed)
-    phases["on_failure"] = {"enum": ["flag", "block", "rollback"]}
-    return {"anyOf": [listed, {"type": "object", "properties": phases}]}
+def checks_schema() -> dict[str, Plain]:
+    """Return the JSON Schema of what stands under `checks:`; the definition `check` is of one."""
+    listed: Plain = {"type": "array", "items": {"$ref": "#/$defs/check"}}
+    phases = schema_of(PhasesSection)
+    known = {**mapping_of(phases["properties"]), **dict.fromkeys(PHASES, listed)}
+    return {"anyOf": [listed, {**phases, "properties": known}]}
 
 
 def without_checks(file: YamlFile) -> YamlFile:

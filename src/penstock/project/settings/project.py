@@ -1,4 +1,4 @@
-"""penstock.yml, sources and seeds as values. Shapes were checked before."""
+"""penstock.yml, sources and seeds as values; what is wrong with them was reported before."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from penstock.core.checks import CheckSettings, OnFailure
+from penstock.core.checks import CheckSettings
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.model import ColumnDoc, Seed, Source, SourceFreshness
 from penstock.core.names import TableName
 from penstock.core.project import (
-    STATE_PATIENCE,
     LeaseSettings,
     ProjectSettings,
     SparkSettings,
     Target,
 )
 from penstock.project.files.discovery import SEED_FORMATS, check_name, unreadable
+from penstock.project.files.nodes import node_of
 from penstock.project.files.parsed import YamlFile
+from penstock.project.files.sections import read_section, written_values
 from penstock.project.files.values import Path as At
 from penstock.project.files.values import (
     Plain,
     did_you_mean,
     duration_of,
-    is_true,
     list_of,
     mapping_of,
-    number_of,
     pairs_of,
     text_of,
 )
+from penstock.project.settings.project_keys import ProjectSection, TargetSection
+from penstock.project.settings.validation import empty
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _SQLITE = "sqlite:///"
@@ -69,59 +69,50 @@ def settings_of(
 
     What is wrong falls back to its default. Raises `UsageError` `unknown-target`.
     """
-    document = mapping_of(tree)
-    targets = mapping_of(document.get("targets")) or {DEFAULT_TARGET: {}}
+    document = read_section(ProjectSection, node_of(tree, lambda *_: Location("")), "", [])
+    targets = document.targets or {DEFAULT_TARGET: empty(TargetSection)}
     names = tuple(targets)
     chosen = target or environ.get("PENSTOCK_TARGET") or names[0]
     if chosen not in targets:
         sentence = f"no target is called {chosen!r}; there are: {', '.join(names)}"
         hint = did_you_mean(chosen, names) or f"--target {names[0]}"
         raise UsageError("unknown-target", sentence, hint=hint)
-    lease, usual = mapping_of(document.get("lease")), LeaseSettings()
-    length, heartbeat = duration_of(lease.get("length")), duration_of(lease.get("heartbeat"))
-    most = number_of(mapping_of(document.get("sync")).get("max_partitions"))
-    threads = number_of(document.get("threads"))
-    patience = duration_of(document.get("state_patience"))
     return Settings(
-        name=text_of(document.get("name")) or root.name,
-        target=_target(chosen, mapping_of(targets[chosen]), root, is_first=chosen == names[0]),
+        name=document.name or root.name,
+        target=_target(chosen, targets[chosen], root, is_first=chosen == names[0]),
         targets=names,
-        folders=tuple(text_of(f) for f in list_of(document.get("models"))) or ("models",),
-        session_paths=tuple(text_of(f) for f in list_of(document.get("session_paths", [SESSIONS]))),
-        vars=mapping_of(document.get("vars")),
-        defaults=mapping_of(document.get("defaults")),
-        system_columns=mapping_of(document.get("system_columns")),
-        threads=4 if threads is None else max(1, threads),
-        lease=LeaseSettings(
-            usual.length if length is None else length,
-            usual.heartbeat if heartbeat is None else heartbeat,
-        ),
-        state_patience=STATE_PATIENCE if patience is None else patience,
-        immutable=is_true(document.get("immutable")),
-        max_partitions=None if most is None else max(1, most),
-        checks=_checks(mapping_of(document.get("checks"))),
+        folders=document.models or ("models",),
+        session_paths=document.session_paths,
+        vars=document.vars,
+        defaults=mapping_of(mapping_of(tree).get("defaults")),
+        system_columns=mapping_of(mapping_of(tree).get("system_columns")),
+        threads=document.threads,
+        lease=LeaseSettings(**written_values(document.lease)),
+        state_patience=document.state_patience,
+        immutable=document.immutable,
+        max_partitions=document.sync.max_partitions,
+        checks=CheckSettings(**written_values(document.checks)),
     )
 
 
-def _target(name: str, tree: Mapping[str, Plain], root: Path, *, is_first: bool) -> Target:
-    spark = mapping_of(tree.get("spark"))
-    state = text_of(tree.get("state")) or "sqlite"
+def _target(name: str, section: TargetSection, root: Path, *, is_first: bool) -> Target:
+    spark, state = section.spark, section.state or "sqlite"
     if state == "sqlite":
         state = f"{_SQLITE}{root / '.penstock' / ('state.db' if is_first else f'state.{name}.db')}"
     elif state.startswith(_SQLITE) and not state.startswith(f"{_SQLITE}/"):
         state = f"{_SQLITE}{absolute(state.removeprefix(_SQLITE), root)}"
     return Target(
         name=name,
-        warehouse=absolute(text_of(tree.get("warehouse")) or "warehouse", root),
+        warehouse=absolute(section.warehouse, root),
         state=state,
         spark=SparkSettings(
-            master=text_of(spark.get("master")) or "local[*]",
-            driver_memory=text_of(spark.get("driver_memory")) or "2g",
-            conf=pairs_of(spark.get("conf")),
-            keep_warm=duration_of(spark.get("keep_warm")) or dt.timedelta(),
+            master=spark.master,
+            driver_memory=spark.driver_memory,
+            conf=pairs_of(spark.conf),
+            keep_warm=spark.keep_warm or dt.timedelta(),
         ),
-        catalog=text_of(tree.get("catalog")),
-        schema_prefix=text_of(tree.get("schema_prefix")),
+        catalog=section.catalog or "",
+        schema_prefix=section.schema_prefix or "",
     )
 
 
@@ -148,20 +139,6 @@ def refuse_remote(path: str, where: Location, findings: list[Finding]) -> None:
 def absolute(path: str, folder: Path) -> str:
     """Return a URI as it is and a path as an absolute one, seen from `folder`."""
     return path if is_uri(path) else os.path.normpath(folder / path)
-
-
-def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
-    usual = CheckSettings()
-    days, sample = number_of(tree.get("quarantine_days")), tree.get("sample")
-    mode = usual.on_failure
-    with suppress(ValueError):
-        mode = OnFailure(text_of(tree.get("on_failure")).lower() or mode)
-    return CheckSettings(
-        on_failure=mode,
-        sample=usual.sample if sample is None else is_true(sample),
-        quarantine_days=usual.quarantine_days if days is None else max(0, days),
-        staging_schema=text_of(tree.get("staging_schema")) or usual.staging_schema,
-    )
 
 
 def defaults_for(

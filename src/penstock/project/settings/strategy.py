@@ -40,6 +40,8 @@ from penstock.project.settings.snapshot import is_meant_as_snapshot, snapshot_of
 CLUSTERED = 4
 """How many columns Delta clusters by."""
 LAYOUTS = ("auto", "partitioned", "clustered")
+VERSIONED = ("partition", "table", "view")
+"""How versioned models may be built."""
 _FITTING = {
     Grain.RANGE: ("bigint", "int", "smallint", "tinyint"),
     Grain.HOUR: ("timestamp", "timestamp_ntz"),

@@ -1,32 +1,29 @@
-"""Values as pydantic checks them, and what is said of those that do not fit."""
+"""Sections of penstock.yml, of files of models and of headers, and the kinds of their values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
-
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    GetPydanticSchema,
-    StringConstraints,
-    ValidationError,
-    WithJsonSchema,
-)
-from pydantic_core import PydanticCustomError, core_schema
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from penstock.core.findings import IGNORED_CODE, Finding, Severity
 from penstock.core.strategy import strategies
-from penstock.project.files.nodes import Places, shown, unknown_key
-from penstock.project.files.values import Path, Plain, duration_of
-from penstock.project.settings.check_keys import checks_schema
+from penstock.project.files.kinds import DURATION, FLAG, TEXT, ValueKind
+from penstock.project.files.nodes import Section, YamlNode
+from penstock.project.files.sections import (
+    MAPPING,
+    OBJECT,
+    TEXTS,
+    KeyedSection,
+    PartKind,
+    S,
+    node_as,
+    read_section,
+)
+from penstock.project.files.values import Plain, duration_of, mapping_of, text_of, texts_of
 
-# Any: pydantic hands over what the user wrote before it is checked.
-Scalar = str | int | float | bool
+K = TypeVar("K", bound=ValueKind[Any])
 _OTHER_FILES = {"historic": "entities", "sessions": "session packages"}
 _ELSEWHERE = dict.fromkeys(
     ("pre_hook", "post_hook", "pre-hook", "post-hook", "on-run-start", "on-run-end"),
@@ -48,184 +45,148 @@ _ELSEWHERE = dict.fromkeys(
     "semantic_models": "delete it, or write a model",
 }
 """Keys of dbt's that do nothing here, and what to do instead."""
-UNKNOWN_WORD = "unknown_word"
-Tests = list[str | dict[str, Any]]
-_TEST = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": True}]}
-ColumnTests = Annotated[Any, WithJsonSchema({"type": "array", "items": _TEST})]
-"""Tests of a column, which `checks/phases.py` reads."""
-Checks = Annotated[Any, WithJsonSchema(checks_schema())]
-_EXPECTED = {
-    "string": "a text",
-    "int": "an integer",
-    "bool": "true or false",
-    "list": "a list",
-    **dict.fromkeys(("dict", "model", "mapping"), "a mapping"),
-}
-"""What a value must be, by the first word of what pydantic says of it."""
+_ON = ("true", "yes", "on", "1", "t", "y")
+_OFF = ("false", "no", "off", "0", "f", "n")
+_SWITCHES = dict.fromkeys(_ON, True) | dict.fromkeys(_OFF, False)
+_TEST: Plain = {"anyOf": [{"type": "string"}, OBJECT]}
 
 
-def duration(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    """Let a duration pass, and mappings, which another shape checks."""
-    if isinstance(value, dict) or duration_of(value) is not None:
+class StrictSection(KeyedSection):
+    """A mapping in which null is a value, and which says of keys of dbt's that they do nothing."""
+
+    refuses_null = True
+
+    def _missing(self, key: str) -> None:
+        if key not in self.members:  # null is there, and does not fit
+            super()._missing(key)
+
+    def _unknown(self, written: str, member: YamlNode, known: Iterable[str]) -> None:
+        if written not in _ELSEWHERE:
+            super()._unknown(written, member, known)
+            return
+        sentence, warning = f"{written} is not taken over: nothing of it runs", Severity.WARNING
+        hint = _ELSEWHERE[written]
+        self.findings.append(Finding(member.key, IGNORED_CODE, sentence, hint, warning))
+
+
+def findings_of(section: type[KeyedSection], node: YamlNode) -> list[Finding]:
+    """Return what is wrong with a mapping."""
+    findings: list[Finding] = []
+    read_section(section, node, "", findings)
+    return findings
+
+
+def empty(section: type[S]) -> S:
+    """Return a section of which nothing is written."""
+    return read_section(section, YamlNode({}), "", [])
+
+
+def nullable(kind: K) -> K:
+    """Return a kind that null fits as well, as if nothing were written."""
+    null: Plain = {"type": "null"}
+    schema = {"anyOf": [kind.schema, null]} if kind.schema else null
+    return replace(kind, schema=schema, takes_null=True)
+
+
+def spelt(pattern: str, expected: str) -> ValueKind[str]:
+    """Return the kind of texts that look like a pattern."""
+    return replace(
+        STRING,
+        expected=expected,
+        parse=lambda value: (
+            value if isinstance(value, str) and re.fullmatch(pattern, value) else None
+        ),
+    )
+
+
+def _lookback(value: object) -> object:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number else duration_of(text_of(value))  # type: ignore[arg-type]
+
+
+def _read_strategy(section: Section, name: str) -> str:
+    """Return the value of `materialized`."""
+    value, words = section.members[name].value, strategy_words()
+    if isinstance(value, str) and value in words:
         return value
-    raise ValueError("a duration such as 90m, 36h or 2 days")
+    others = _OTHER_FILES.get(str(value))
+    note = f" ({value} is for {others}, which have files of their own)" if others else ""
+    section.bad(name, f"one of {', '.join(words)}{note}")
+    return ""
 
 
-def _lookback(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    return value if isinstance(value, int) and not isinstance(value, bool) else duration(value)
-
-
-def _materialized_words() -> tuple[str, ...]:
+def strategy_words() -> tuple[str, ...]:
     """Return the values of `materialized`: strategies, and dbt's word for `merge` or `append`."""
     known = {word: each for word, each in strategies().items() if each.is_written}
     last = max(n for n, each in enumerate(known.values(), start=1) if each.is_incremental)
     return (*[*known][:last], "incremental", *[*known][last:])
 
 
-def _supported(value: str) -> str:
-    known = _materialized_words()
-    if value in known:
-        return value
-    others = _OTHER_FILES.get(value)
-    note = f" ({value} is for {others}, which have files of their own)" if others else ""
-    raise ValueError(f"one of {', '.join(known)}{note}")
+def _tree(section: Section, name: str) -> Mapping[str, Plain]:
+    node = MAPPING.take(section, name)
+    return mapping_of(node.plain) if node else {}
 
 
-def _text(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+def _mapping_of(fits: Callable[[object], bool], schema: Plain) -> PartKind[Mapping[str, Plain]]:
+    """Return the kind of mappings whose values are texts, or what else counts as one."""
+
+    def take(section: Section, name: str) -> Mapping[str, Plain]:
+        node = MAPPING.take(section, name)
+        if node is None:
+            return {}
+        inner = Section(node, section.dotted(name), section.findings, node.members)
+        for each, member in node.members.items():
+            if not fits(member.value):
+                inner.bad(each, "a text")
+        return mapping_of(node.plain)
+
+    listed: Plain = {"type": "object", "additionalProperties": schema}
+    return replace(TREE, schema=listed, take=take)
 
 
-def words(*allowed: str) -> GetPydanticSchema:
-    """Let one of several words pass; the finding lists them in its hint."""
-
-    def checked(value: str) -> str:
-        if value not in allowed:
-            context = {"allowed": ", ".join(allowed)}
-            raise PydanticCustomError(UNKNOWN_WORD, "one of {allowed}", context)
-        return value
-
-    return GetPydanticSchema(
-        lambda source, inner: core_schema.no_info_after_validator_function(checked, inner(source)),
-        lambda schema, inner: {**inner(schema), "enum": list(allowed)},
-    )
+def _listed(section: Section, name: str) -> tuple[str, ...] | None:
+    """Return a list of texts; one text alone is none."""
+    if not isinstance(section.members[name].value, tuple):
+        section.bad(name, LISTED.expected)
+        return None
+    return TEXTS.take(section, name)
 
 
-def _count(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    if isinstance(value, bool):
-        raise ValueError("an integer >= 1")  # noqa: TRY004  pydantic's way
-    return value
-
-
-def _spelt(pattern: str, expected: str) -> AfterValidator:
-    def checked(value: str) -> str:
-        if not re.fullmatch(pattern, value):
-            raise ValueError(expected)
-        return value
-
-    return AfterValidator(checked)
-
-
-Texts = Annotated[
-    list[str],
-    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
-]
-Text = Annotated[str, BeforeValidator(_text)]
-Duration = Annotated[str, BeforeValidator(duration), WithJsonSchema({"type": "string"})]
-Lookback = Annotated[
-    str | int, BeforeValidator(_lookback), WithJsonSchema({"type": ["string", "integer"]})
-]
-Materialized = Annotated[
-    str,
-    AfterValidator(_supported),
-    Field(json_schema_extra=lambda schema: schema.update(enum=[*_materialized_words()])),
-]
-Count = Annotated[int, Field(ge=1), BeforeValidator(_count)]  # so that the schema has it, too
-Whole = Annotated[int, BeforeValidator(_count)]
-GrainWord = Annotated[
-    str, StringConstraints(to_upper=True), words("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE")
-]
-Days = Annotated[int, Field(ge=0), BeforeValidator(_count)]
-OnFailureWord = Annotated[
-    Literal["flag", "block", "rollback"],
-    BeforeValidator(lambda value: value.lower() if isinstance(value, str) else value),
-]
-SchemaName = Annotated[str, _spelt("[A-Za-z0-9_-]+", "letters, digits, _ and -")]
-Prefix = Annotated[str, _spelt("[A-Za-z0-9_]*", "letters, digits and _")]
-
-
-def shape_findings(shape: type[BaseModel], tree: Plain, places: Places) -> list[Finding]:
-    """Check a tree; give one finding per node that does not fit."""
-    try:
-        shape.model_validate(tree)
-    except ValidationError as error:
-        found: dict[Path, Finding] = {}
-        for detail in error.errors(include_url=False, include_input=False):
-            path, value = _existing(tree, detail["loc"])
-            if detail["type"] == "missing":
-                path = (*path, detail["loc"][-1])
-            found.setdefault(path, _finding(shape, path, value, detail, places))
-        # where a value may have two shapes, the deeper complaint is the one about what was meant
-        outer = {path[:depth] for path in found for depth in range(len(path))}
-        return [finding for path, finding in found.items() if path not in outer]
-    return []
-
-
-def _existing(tree: Plain, loc: Path) -> tuple[Path, Plain]:
-    """Return the path of what does not fit, and it."""
-    path: list[str | int] = []
-    for part in loc:
-        if isinstance(tree, Mapping) and part in tree:
-            tree = tree[str(part)]
-        elif isinstance(tree, list) and isinstance(part, int) and part < len(tree):
-            tree = tree[part]
-        else:
-            continue  # pydantic's name of one of several shapes
-        path.append(part)
-    return tuple(path), tree
-
-
-def _finding(
-    shape: type[BaseModel], path: Path, value: Plain, detail: Mapping[str, Any], places: Places
-) -> Finding:
-    key, kind = str(path[-1]) if path else "the document", detail["type"]
-    if kind == "extra_forbidden" and key in _ELSEWHERE:
-        sentence = f"{key} is not taken over: nothing of it runs"
-        where = places(path, True)  # noqa: FBT003  the key itself
-        return Finding(where, IGNORED_CODE, sentence, _ELSEWHERE[key], Severity.WARNING)
-    if kind == "extra_forbidden":
-        return unknown_key(places(path, True), key, _keys(shape, path[:-1]))  # noqa: FBT003  the key itself
-    if kind == "missing":
-        return Finding(places(path[:-1], False), "missing-key", f"{key!r} is missing")  # noqa: FBT003
-    where, said = places(path, False), shown(path, value)  # noqa: FBT003  the value
-    if kind == UNKNOWN_WORD:
-        hint = f"allowed: {detail['ctx']['allowed']}"
-        return Finding(where, "bad-value", f"{key} {said} is not known", hint)
-    dotted = ".".join(part for part in path if isinstance(part, str)) or "the document"
-    if kind == "literal_error":
-        words = detail["ctx"]["expected"].replace("'", "")
-        expected = f"one of {words}" if " or " in words else words
-    elif kind == "greater_than_equal":
-        expected = f"an integer >= {detail['ctx']['ge']}"
-    else:
-        message = detail["msg"].removeprefix("Value error, ").replace("Input should be ", "")
-        expected = _EXPECTED.get(kind.partition("_")[0], message)
-    return Finding(where, "bad-value", f"{dotted} is {said}; it must be {expected}")
-
-
-def _keys(shape: type[BaseModel], path: Path) -> set[str]:
-    shapes = [shape]
-    for part in path:
-        fields = [item for s in shapes for item in s.model_fields.items()]
-        named = [f for n, f in fields if part in (n, f.alias)]
-        if named:
-            shapes = [s for f in named for s in _shapes(f.annotation)]
-    return {f.alias or n for s in shapes for n, f in s.model_fields.items()}
-
-
-def _shapes(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401  a type expression
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    elif get_origin(annotation) in (list, dict, Union, UnionType, Annotated):
-        for inner in get_args(annotation):
-            yield from _shapes(inner)
+STRING: ValueKind[str] = replace(
+    TEXT, parse=lambda value: value if isinstance(value, str) else None
+)
+"""A text; a number is none."""
+TEXT_OR_NULL = nullable(STRING)
+SWITCH = replace(FLAG, parse=lambda value: _SWITCHES.get(text_of(value).lower()))
+"""True or false as a template or an environment variable may write it, too."""
+LOOKBACK: ValueKind[object] = ValueKind(
+    DURATION.expected, _lookback, {"type": ["string", "integer"]}, None
+)
+STRATEGY: PartKind[str] = PartKind(
+    "a strategy",
+    text_of,
+    {},
+    "",
+    schema_later=lambda: {"enum": [*strategy_words()]},
+    take=_read_strategy,
+)
+TREE: PartKind[Mapping[str, Plain]] = PartKind("a mapping", mapping_of, OBJECT, {}, take=_tree)
+"""A mapping of anything."""
+STRINGS = _mapping_of(lambda value: isinstance(value, str), {"type": "string"})
+NAMES = _mapping_of(
+    lambda value: value is None or isinstance(value, str), {"type": ["string", "null"]}
+)
+SCALARS = _mapping_of(
+    lambda value: isinstance(value, str | int | float),
+    {"type": ["string", "integer", "number", "boolean"]},
+)
+LISTED: PartKind[tuple[str, ...] | None] = PartKind(
+    TEXTS.expected,
+    texts_of,
+    {"type": "array", "items": {"type": "string"}},
+    None,
+    take=_listed,
+)
+TESTS = replace(node_as({"type": "array", "items": _TEST}), expected="a list of tests")
+"""Tests as dbt writes them, which `checks/phases.py` reads."""
+ON_FAILURE = replace(node_as({"enum": ["flag", "block", "rollback"]}), takes_null=True)

@@ -9,6 +9,7 @@ from functools import partial
 from penstock.core.findings import Finding, Location
 from penstock.project.files.discovery import DOC, PROJECT_FILE, QUERY_KEYS
 from penstock.project.files.documents import read_document, read_json
+from penstock.project.files.nodes import file_node
 from penstock.project.files.parsed import (
     ENTITIES,
     MERGE,
@@ -20,13 +21,9 @@ from penstock.project.files.parsed import (
 from penstock.project.files.values import Path, Plain, list_of, mapping_of, text_of
 from penstock.project.settings.check_keys import CHECK_KEYS, TESTS, without_checks
 from penstock.project.settings.config import lift
-from penstock.project.settings.shapes import (
-    ModelConfigShape,
-    ModelsFileShape,
-    ProjectShape,
-    StrictShape,
-)
-from penstock.project.settings.validation import shape_findings
+from penstock.project.settings.entry_keys import ModelsFileSection
+from penstock.project.settings.project_keys import ProjectSection
+from penstock.project.settings.validation import findings_of
 
 _DEPTH = 5
 _TESTED = frozenset((*CHECK_KEYS, *TESTS))
@@ -90,39 +87,28 @@ def _check(file: YamlFile, tree: Plain) -> list[Finding]:
     if not isinstance(tree, dict):
         return [Finding(Location(file.path, 1, 1), "bad-value", "the document must be a mapping")]
     if file.path == PROJECT_FILE:
-        defaults = tree.get("defaults")
-        if not isinstance(defaults, dict):
-            return _checked(file, ProjectShape, tree)
-        rest = {key: value for key, value in tree.items() if key != "defaults"}
-        return [*_checked(file, ProjectShape, rest), *_check_defaults(file, defaults)]
+        findings = findings_of(ProjectSection, file_node(file, tree))
+        return [*findings, *_check_defaults(file, mapping_of(tree.get("defaults")))]
     if file.is_package:
         hint = "move it into sessions/, or into a folder of session_paths"
         sentence = "a session package does not stand among models"
         return [Finding(file.key_place("strategy"), "unknown-key", sentence, hint)]
-    tree = {key: value for key, value in tree.items() if key != "unit_tests"}  # read elsewhere
     if ENTITIES in tree:
         hint = f"move it into {ENTITIES}/; a file beside models is one entity, under entity:"
         sentence = f"{ENTITIES!r} is a key of documents of entities"
         return [Finding(file.key_place(ENTITIES), "unknown-key", sentence, hint)]
-    shapes = _checked(file, ModelsFileShape, tree)
-    return [*shapes, *_query_findings(file, tree)]
+    findings = findings_of(ModelsFileSection, file_node(file, tree))
+    return [*findings, *_query_findings(file, tree)]
 
 
 def _check_defaults(file: YamlFile, defaults: Mapping[str, Plain]) -> Iterator[Finding]:
-    """Check the settings of all models, then those of each folder."""
+    """Check that the settings of all models, and those of each folder, agree with themselves."""
     plain = {key: value for key, value in defaults.items() if not key.endswith("/")}
     folders = [(key, value) for key, value in defaults.items() if key.endswith("/")]
     layers: list[tuple[Path, Plain]] = [((), plain), *(((key,), value) for key, value in folders)]
     for below, settings in layers:
-        above = ("defaults", *below)
-        yield from _checked(file, ModelConfigShape, settings, above)
-        yield from lift(mapping_of(settings), partial(file.key_place, *above)).findings
-
-
-def _checked(
-    file: YamlFile, shape: type[StrictShape], tree: Plain, above: Path = ()
-) -> list[Finding]:
-    return shape_findings(shape, tree, lambda path, key: file.spot((*above, *path), key))
+        place = partial(file.key_place, "defaults", *below)
+        yield from lift(mapping_of(settings), place).findings
 
 
 def _query_findings(file: YamlFile, tree: Mapping[str, Plain]) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from sqlglot.errors import SqlglotError
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import SECRETS
 from penstock.core.strategy import register, strategies
+from penstock.project.files.nodes import node_of
 from penstock.project.files.parsed import (
     Branch,
     Outputs,
@@ -29,8 +30,8 @@ from penstock.project.files.parsed import (
     path_of,
 )
 from penstock.project.files.values import Path, Plain
-from penstock.project.settings.shapes import HeaderShape
-from penstock.project.settings.validation import shape_findings
+from penstock.project.settings.model_keys import HeaderSection
+from penstock.project.settings.validation import findings_of
 from penstock.project.sql.canonical import (
     NotAQueryError,
     dotted_parts,
@@ -369,7 +370,7 @@ def _header(rendering: Rendering) -> SqlFile:
         def places(path: Path, _key: bool, call: ConfigCall = call) -> Location:  # noqa: FBT001  shared
             return Location(rendering.path, line_of(call.lines, path, call.line))
 
-        findings += shape_findings(HeaderShape, call.settings, places)
+        findings += findings_of(HeaderSection, node_of(call.settings, places))
         twice = sorted(config.keys() & call.settings.keys())
         if twice:
             sentence = f"{twice[0]!r} is set in two config headers"

@@ -9,18 +9,15 @@ import re
 import struct
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TypeAlias
 
 from penstock.core.columns import types
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
-from penstock.project.files.values import documented_types
-from penstock.project.unit_tests.definition import Cell, CellKind, GivenTable
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from penstock.project.files.nodes import YamlNode
+from penstock.project.files.values import documented_types, text_of
+from penstock.project.unit_tests.definition import CellKind, GivenTable, kind_of
 
 Scalar: TypeAlias = bool | int | float | Decimal | str | bytes | dt.date
 Text: TypeAlias = "str | list[Text] | dict[str, Text] | None"
@@ -93,20 +90,20 @@ def type_in(table: GivenTable, name: str) -> types.ColumnType | None:
     return table.type_of(name) or inferred(table.column(name))
 
 
-def inferred(cells: Iterable[Cell]) -> types.ColumnType | None:
+def inferred(cells: Iterable[YamlNode]) -> types.ColumnType | None:
     """Return the type of a column by its values; None where all of them are NULL.
 
     Values of two kinds are texts, unless one kind holds the other.
     """
-    given = [cell for cell in cells if cell.kind is not CellKind.NULL]
-    kinds = frozenset(cell.kind for cell in given)
+    given = [cell for cell in cells if kind_of(cell) is not CellKind.NULL]
+    kinds = frozenset(map(kind_of, given))
     if not kinds:
         return None
     if kinds == {CellKind.LIST}:
         element = inferred(item for cell in given for item in cell.items)
         return element and types.ArrayType(element)
     if kinds == {CellKind.MAPPING}:
-        values: dict[str, list[Cell]] = {}
+        values: dict[str, list[YamlNode]] = {}
         for name, value in (entry for cell in given for entry in cell.members.items()):
             values.setdefault(name, []).append(value)
         inner = {name: inferred(each) for name, each in values.items()}
@@ -121,9 +118,10 @@ class CellError(ValueError):
     """A value that its column cannot hold; the text says why."""
 
 
-def typed(cell: Cell, kind: types.ColumnType) -> Text:
+def typed(cell: YamlNode, kind: types.ColumnType) -> Text:
     """Return a value as Spark casts it to its column's type; raises `CellError`."""
-    if cell.kind is CellKind.NULL:
+    written = kind_of(cell)
+    if written is CellKind.NULL:
         return None
     match kind:
         case types.ArrayType(element):
@@ -140,19 +138,20 @@ def typed(cell: Cell, kind: types.ColumnType) -> Text:
         case types.MapType(key, value):
             _need(cell, CellKind.MAPPING, "a mapping")
             return {
-                str(typed(Cell(name, CellKind.TEXT, cell.where), key)): typed(each, value)
+                str(typed(YamlNode(name, cell.where), key)): typed(each, value)
                 for name, each in cell.members.items()
             }
         case types.ScalarType(name):
-            if cell.kind in (CellKind.LIST, CellKind.MAPPING):
-                raise CellError(f"a {cell.kind} is not {name.upper()}")
-            found = scalar(cell.text, name, cell.kind)
+            if written in (CellKind.LIST, CellKind.MAPPING):
+                raise CellError(f"a {written} is not {name.upper()}")
+            found = scalar(text_of(cell.plain), name, written)
             return base64.b64encode(found).decode() if isinstance(found, bytes) else str(found)
 
 
-def _need(cell: Cell, kind: CellKind, words: str) -> None:
-    if cell.kind is not kind:
-        raise CellError(f"{cell.text!r} is not {words}")
+def _need(cell: YamlNode, kind: CellKind, words: str) -> None:
+    if kind_of(cell) is not kind:
+        text = "" if cell.members or cell.items else text_of(cell.plain)
+        raise CellError(f"{text!r} is not {words}")
 
 
 def scalar(text: str, name: str, kind: CellKind = CellKind.TEXT) -> Scalar:
@@ -161,7 +160,7 @@ def scalar(text: str, name: str, kind: CellKind = CellKind.TEXT) -> Scalar:
         return _scalar(text, name, kind)
     except CellError:
         raise
-    except (ValueError, KeyError, OverflowError) as error:
+    except (ValueError, KeyError, ArithmeticError) as error:
         raise CellError(f"{text!r} is no value of {name.upper()}") from error
 
 
@@ -171,12 +170,11 @@ def _scalar(text: str, name: str, kind: CellKind) -> Scalar:
         case "string":
             return text
         case "varchar" | "char" | "decimal":
-            return _sized(name).validate_python(text)
+            return _sized(text, name)
         case "boolean":
-            words = _YAML_WORDS if kind is CellKind.BOOLEAN else _WORDS
-            return words[text.strip().lower()]
+            return (_YAML_WORDS if kind is CellKind.BOOLEAN else _WORDS)[text.strip().lower()]
         case "tinyint" | "smallint" | "int" | "bigint":
-            return int(_sized(name).validate_python(text))
+            return _whole(text, 1 << (_BITS[name] - 1))
         case "double" | "float":
             return _float(text, name, kind)
         case "date":
@@ -191,19 +189,32 @@ def _scalar(text: str, name: str, kind: CellKind) -> Scalar:
     raise CellError(f"{name.upper()} cannot be given as rows; give the table as sql")
 
 
-@cache
-def _sized(name: str) -> TypeAdapter[str | Decimal]:
-    """Return what reads values of a type with bounds."""
-    from pydantic import Field, TypeAdapter  # only the values of unit tests pay
-
-    if name in _BITS:
-        bound = 1 << (_BITS[name] - 1)
-        return TypeAdapter(Annotated[Decimal, Field(decimal_places=0, ge=-bound, lt=bound)])
+def _sized(text: str, name: str) -> str | Decimal:
     sizes = _SIZES.fullmatch(name)
     most, places = (int(sizes[1]), int(sizes[2] or 0)) if sizes else (10, 0)
     if name.startswith("decimal"):
-        return TypeAdapter(Annotated[Decimal, Field(max_digits=most, decimal_places=places)])
-    return TypeAdapter(Annotated[str, Field(max_length=most if sizes else None)])
+        return _decimal(text, most - places, places)
+    if sizes and len(text) > most:
+        raise ValueError
+    return text
+
+
+def _whole(text: str, bound: int) -> int:
+    number = int(_decimal(text, 19, 0))
+    if not -bound <= number < bound:
+        raise ValueError
+    return number
+
+
+def _decimal(text: str, most: int, places: int) -> Decimal:
+    """Read a number with at most so many digits before its point and behind it."""
+    number = Decimal(text)
+    if not number.is_finite():
+        raise ValueError
+    first, count = number.adjusted(), len("".join(map(str, number.as_tuple().digits)).rstrip("0"))
+    if count and (first >= most or count - 1 - first > places):
+        raise ValueError
+    return number
 
 
 def _float(text: str, name: str, kind: CellKind) -> float:

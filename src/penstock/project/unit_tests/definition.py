@@ -17,6 +17,7 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Project
 from penstock.project.files.discovery import files_below
+from penstock.project.files.nodes import YamlNode
 from penstock.project.sql.names import called
 
 DEFAULT_AS_OF = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
@@ -41,25 +42,49 @@ class CellKind(StrEnum):
     MAPPING = "mapping"
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One value as its writer wrote it; only its column's type tells what it is.
+_PLAIN = {
+    CellKind.INTEGER: r"[-+]?[0-9]+",
+    CellKind.NUMBER: (
+        r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+    ),
+    CellKind.DATE: r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
+    CellKind.TIMESTAMP: (
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]*)?)?"
+        r"\s*(Z|[-+][0-9]{2}(:?[0-9]{2})?)?"
+    ),
+}
 
-    `items` are the values of a list, `members` those of a mapping by their keys, which stand at
-    `keys`.
-    """
 
-    text: str
+class Written(str):
+    """A value as its writer wrote it; only its column's type tells what it is."""
+
+    __slots__ = ("kind",)
     kind: CellKind
-    where: Location
-    items: tuple[Cell, ...] = ()
-    members: Mapping[str, Cell] = field(default_factory=dict)
-    keys: Mapping[str, Location] = field(default_factory=dict)
 
-    @property
-    def is_null(self) -> bool:
-        """Whether it says nothing."""
-        return self.kind is CellKind.NULL
+    @classmethod
+    def of(cls, text: str, kind: CellKind | None = None) -> Written:
+        """Take a text; of one without quotes its signs tell the kind."""
+        found = cls(text)
+        forms = (each for each, form in _PLAIN.items() if re.fullmatch(form, text))
+        found.kind = kind or next(forms, CellKind.TEXT)
+        return found
+
+
+def kind_of(cell: YamlNode) -> CellKind:
+    """Return how a value is written."""
+    match cell.value:
+        case Written() as value:
+            return value.kind
+        case bool():
+            return CellKind.BOOLEAN
+        case str():
+            return CellKind.TEXT
+        case tuple():
+            return CellKind.LIST
+        case Mapping():
+            return CellKind.MAPPING
+    return CellKind.NULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +98,7 @@ class GivenTable:
     """
 
     where: Location
-    rows: tuple[Mapping[str, Cell], ...] = ()
+    rows: tuple[Mapping[str, YamlNode], ...] = ()
     columns: Mapping[str, ColumnType] = field(default_factory=dict)
     known: Mapping[str, ColumnType] = field(default_factory=dict)
     query: str = ""
@@ -93,7 +118,7 @@ class GivenTable:
         """The columns that a header or a row names, in lower case: not those of types alone."""
         return frozenset(name.lower() for row in (self.header, *self.rows) for name in row)
 
-    def column(self, name: str) -> tuple[Cell, ...]:
+    def column(self, name: str) -> tuple[YamlNode, ...]:
         """Return the values of a column that are written, in any case of letters."""
         named = ((key.lower(), cell) for row in self.rows for key, cell in row.items())
         return tuple(cell for key, cell in named if key == name.lower())

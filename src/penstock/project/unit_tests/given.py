@@ -3,148 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
-from penstock.core.findings import Location
+from penstock.core.errors import UsageError
+from penstock.core.findings import Finding, Location
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.partition import Grain
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.project import Project
+from penstock.project.files.nodes import Keys, Section, YamlNode
+from penstock.project.files.sections import read_section
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.unit_tests.casting import known_types, model_types, untold_types
 from penstock.project.unit_tests.definition import (
-    Cell,
-    CellKind,
     Earlier,
     Expectation,
     ExpectedError,
     Given,
     GivenTable,
-    GivenWatermark,
     input_named,
     inputs_of,
 )
-from penstock.project.unit_tests.nodes import FileNotes
-from penstock.project.unit_tests.tables import FORMS, TableReader, form_of, table_of
+from penstock.project.unit_tests.sections import (
+    FORMS,
+    SWITCH,
+    ErrorSection,
+    ExpectSection,
+    GivenSection,
+    HistorySection,
+    ListedSection,
+    StateSection,
+)
+from penstock.project.unit_tests.tables import TableReader
 
-OF_EXPECT = tuple(dict.fromkeys((*FORMS, *(each.name for each in fields(Expectation)[1:]))))
-"""Each names a field; the first says where they stand."""
-STATUSES = ("success", "failed", "skipped", "unchanged")
-CHECK_STATUSES = ("passed", "failed", "skipped")
-_STATUS_WORDS = "passed, failed or skipped"
-OF_GIVEN = ("inputs", "slices", "target", "state")
-OF_STATE = ("watermark", "history")
-OF_LISTED = ("input", "format", "fixture", "columns", *FORMS)
-"""The keys of an entry of dbt's shape."""
+_OF_DBT = ("format", "fixture")
+_EXPECT = Keys(tuple(key for key in ExpectSection.declared if key not in _OF_DBT))
+_DBT_EXPECT = Keys(("rows", *_OF_DBT))
 
 
-def expectation_of(node: Cell, notes: FileNotes) -> Expectation:
+def expectation_of(node: YamlNode, reader: TableReader) -> Expectation:
     """Read `expect`; a list is its `rows`."""
-    if node.kind is CellKind.LIST:
-        return Expectation(node.where, TableReader(notes).rows(node))
-    if not node.members.keys().isdisjoint(("format", "fixture")):  # dbt's shape
-        listed = notes.members(node, "expect", ("rows", "format", "fixture"))
-        return Expectation(node.where, listed_table(listed, node, notes, "expect"))
-    if node.kind is CellKind.MAPPING and not node.members:
+    findings = reader.findings
+    if isinstance(node.value, tuple):
+        return Expectation(node.where, reader.rows(node))
+    if not node.members.keys().isdisjoint(_OF_DBT):
+        listed = read_section(ExpectSection, node, "expect", findings, _DBT_EXPECT)
+        return Expectation(node.where, reader.fixture(listed, "expect"))
+    section = read_section(ExpectSection, node, "expect", findings, _EXPECT)
+    if section.is_mapping and not node.members:
         hint = "give rows, or another key of expect"
-        notes.say(node.where, "test-without-expectation", "expect says nothing", hint)
-    for key, inner in node.members.items():
-        if key in OF_EXPECT and inner.is_null:
-            notes.bad(inner, key, "a value, or left out")
-    found = notes.members(node, "expect", OF_EXPECT)
-    _judge_effects(found, notes)
-    rows: GivenTable | None = None
-    if any(form in found for form in FORMS):
-        rows = form_of(found, node.where, notes, "expect")
-    types = rows.columns if rows else notes.types(found.get("columns"))
-    quarantine = found.get("quarantine")
-    counts = notes.pairs(found.get("metrics"), "metrics", "numbers").items()
-    metrics = [(name, notes.number(inner, name)) for name, inner in counts]
+        sentence = "expect says nothing"
+        findings.append(Finding(node.where, "test-without-expectation", sentence, hint))
+    for key, member in section.members.items():
+        if member.value is None:
+            section.bad(key, "a value, or left out")
+    _judge_effects(section)
+    rows = reader.form(section, "expect") if any(map(section.find, FORMS)) else None
+    quarantine = section.quarantine
     return Expectation(
         where=node.where,
         rows=rows,
-        columns=types,
-        columns_exact=notes.flag(found.get("columns_exact"), "columns_exact"),
-        unchanged=notes.flag(found.get("unchanged"), "unchanged"),
-        row_count=notes.number(found.get("row_count"), "row_count"),
-        commits=notes.number(found.get("commits"), "commits"),
-        metrics={name: number for name, number in metrics if number is not None},
-        watermark=watermarks_of(found.get("watermark"), notes),
-        quarantine=table_of(quarantine, notes, "quarantine") if quarantine else None,
-        checks={
-            name: _one_of(inner, name, CHECK_STATUSES, notes)
-            for name, inner in notes.pairs(found.get("checks"), "checks", _STATUS_WORDS).items()
-        },
-        status=_one_of(found.get("status"), "status", STATUSES, notes),
-        tolerance=_tolerance(found.get("tolerance"), notes),
+        columns=rows.columns if rows else section.columns,
+        columns_exact=section.columns_exact,
+        unchanged=section.unchanged,
+        row_count=section.row_count,
+        commits=section.commits,
+        metrics={name: count for name, count in section.metrics.items() if count is not None},
+        watermark=section.watermark,
+        quarantine=reader.table(quarantine, "quarantine") if quarantine else None,
+        checks=section.checks,
+        status=section.status,
+        tolerance=section.tolerance,
     )
 
 
-def _judge_effects(found: Mapping[str, Cell], notes: FileNotes) -> None:
+def _judge_effects(section: ExpectSection) -> None:
     """Refuse what no step could fail: an empty list of things to hold, a switch that is off."""
     code = "test-without-expectation"
     for key in ("columns", "metrics", "checks", "watermark"):
-        if key in found and found[key].kind is CellKind.MAPPING and not found[key].members:
+        node = section.find(key)
+        if node is not None and node.value == {}:
             hint = f"name what must hold under {key}, or leave it out"
-            notes.say(found[key].where, code, f"{key} is empty, so that nothing is compared", hint)
+            section.report(key, code, f"{key} is empty, so that nothing is compared", hint)
     for key in ("rows", "quarantine"):
-        items = found[key].items if key in found else ()
-        if items and not any(item.members for item in items):
+        node = section.find(key)
+        if node is not None and node.items and not any(item.members for item in node.items):
             hint = "name columns in a row, or give row_count"
-            notes.say(found[key].where, code, f"no row of {key} names a column", hint)
+            section.report(key, code, f"no row of {key} names a column", hint)
     for key in ("unchanged", "columns_exact"):
-        if key in found and found[key].kind is CellKind.BOOLEAN and not notes.flag(found[key], key):
+        if section.read(key, SWITCH) is False:
             hint = "leave it out, or expect rows or metrics that say what changed"
-            notes.say(found[key].where, code, f"{key}: false expects nothing", hint)
-    if "tolerance" in found and not {*FORMS, "quarantine"} & found.keys():
+            section.report(key, code, f"{key}: false expects nothing", hint)
+    if section.find("tolerance") and not any(map(section.find, (*FORMS, "quarantine"))):
         hint = "expect rows, or leave it out"
         sentence = "tolerance is for rows, and none are expected"
-        notes.say(found["tolerance"].where, code, sentence, hint)
+        section.report("tolerance", code, sentence, hint)
 
 
-def error_of(node: Cell, notes: FileNotes) -> ExpectedError:
+def error_of(node: YamlNode, findings: list[Finding]) -> ExpectedError:
     """Read `expect_error`; a text alone is its code."""
-    if node.kind not in (CellKind.LIST, CellKind.MAPPING):
-        return ExpectedError(node.where, node.text)
-    found = notes.members(node, "expect_error", ("code", "contains"))
-    code = notes.text(found.get("code"), "code")
-    if not code:
-        notes.say(node.where, "missing-key", "expect_error needs code")
-    return ExpectedError(node.where, code, notes.text(found.get("contains"), "contains"))
-
-
-def watermarks_of(node: Cell | None, notes: FileNotes) -> tuple[GivenWatermark, ...]:
-    """Read a watermark: a value, or values by `input.column`."""
-    if node is None or node.is_null:
-        return ()
-    if node.kind is not CellKind.MAPPING:
-        return (GivenWatermark("", notes.text(node, "watermark"), node.where),)
-    pairs = node.members.items()
-    return tuple(
-        GivenWatermark(name, notes.text(inner, name), inner.where) for name, inner in pairs
-    )
-
-
-def _one_of(node: Cell | None, what: str, allowed: tuple[str, ...], notes: FileNotes) -> str:
-    text = notes.text(node, what)
-    if node is not None and text not in allowed:
-        hint = did_you_mean(text, allowed) or f"allowed: {', '.join(allowed)}"
-        notes.say(node.where, "bad-value", f"{what} {text!r} is not known", hint)
-        return ""
-    return text
-
-
-def _tolerance(node: Cell | None, notes: FileNotes) -> float:
-    if node is None:
-        return 0.0
-    try:
-        found = float(notes.text(node, "tolerance"))
-    except ValueError:
-        found = -1.0
-    if node.kind is CellKind.BOOLEAN or not 0 <= found < 1:
-        notes.bad(node, "tolerance", "a number from 0 to below 1, for example 1e-9")
-        return 0.0
-    return found
+    if isinstance(node.value, str):
+        return ExpectedError(node.where, str(node.value))
+    section = read_section(ErrorSection, node, "expect_error", findings)
+    return ExpectedError(node.where, section.code, section.contains)
 
 
 @dataclass(slots=True)
@@ -153,74 +114,74 @@ class GivenReader:
 
     project: Project
     model: Model
-    notes: FileNotes
+    tables: TableReader
     without_target: bool = False
 
-    def read(self, node: Cell | None) -> Given:
+    def read(self, node: YamlNode | None) -> Given:
         """Read our shape, a mapping, or dbt's, a list."""
-        if node is None or node.is_null:
+        if node is None:
             return Given()
         inputs: dict[InputName, GivenTable] = {}
-        if node.kind is CellKind.LIST:
+        if isinstance(node.value, tuple):
             return Given(inputs, self._listed(node, inputs))
-        found = self.notes.members(node, "given", OF_GIVEN)
-        for written, inner in self.notes.pairs(found.get("inputs"), "inputs", "tables").items():
-            where = found["inputs"].keys[written]
-            name = self._named(written, where)
-            table = table_of(inner, self.notes, f"input {written!r}") or _unread(inner.where)
+        section = read_section(GivenSection, node, "given", self.tables.findings)
+        for written, inner in section.inputs.items():
+            name = self._named(written, inner.key)
+            table = self.tables.table(inner, f"input {written!r}") or _unread(inner.where)
             if name is not None and name.kind is InputKind.THIS:
                 sentence = f"{written!r} is the model's own table"
-                self.notes.say(where, "unknown-input", sentence, "give it as target")
+                self._say(inner.key, "unknown-input", sentence, "give it as target")
             elif name is not None:
-                self._add(inputs, name, table, written, where)
-        target, state = found.get("target"), found.get("state")
+                self._add(inputs, name, table, written, inner.key)
         if self.model.entity is not None:
             for key in ("target", "state"):
-                if key in found:
+                if section.find(key):
                     sentence = f"what {self.model.name} holds is made of slices and sources"
                     hint = f"give them to an earlier one of `runs` instead of {key}"
-                    self.notes.say(found[key].where, "bad-value", sentence, hint)
-            return Given(inputs, slices=self._slices(found.get("slices")))
-        if "slices" in found:
+                    section.report(key, "bad-value", sentence, hint)
+            return Given(inputs, slices=self._slices(section))
+        if section.find("slices"):
             sentence = f"{self.model.name} reads no slices"
-            self.notes.say(found["slices"].where, "unknown-input", sentence, "give inputs")
-        rows = table_of(target, self.notes, "target") if target else None
-        kept = self.notes.members(state, "state", OF_STATE) if state else {}
+            section.report("slices", "unknown-input", sentence, "give inputs")
+        target, state = section.target, section.state
+        rows = self.tables.table(target, "target") if target else None
         return Given(
             inputs,
             self._target(rows, target),
-            watermarks_of(kept.get("watermark"), self.notes),
-            self._history(kept.get("history")),
+            state.watermark if state else (),
+            self._history(state) if state else (),
         )
 
-    def _slices(self, node: Cell | None) -> dict[str, GivenTable]:
+    def _say(self, where: Location, code: str, sentence: str, hint: str = "") -> None:
+        self.tables.findings.append(Finding(where, code, sentence, hint))
+
+    def _slices(self, section: GivenSection) -> dict[str, GivenTable]:
         """Read slices by their names; what an entity declares are types where rows tell none."""
-        if node is not None and not self.model.strategy.reads_slices:
+        if section.find("slices") and not self.model.strategy.reads_slices:
             sentence = f"{self.model.name} reads a whole source"
-            self.notes.say(node.where, "unknown-input", sentence, "give it under inputs")
+            section.report("slices", "unknown-input", sentence, "give it under inputs")
             return {}
         found = {}
-        for name, inner in self.notes.pairs(node, "slices", "tables").items():
+        for name, inner in section.slices.items():
             if not {"", ".", ".."}.isdisjoint(name.split("/")):
                 sentence = f"{name!r} is no path below the bronze folder"
-                self.notes.say(inner.where, "bad-value", sentence)
+                self._say(inner.where, "bad-value", sentence)
                 continue
-            table = table_of(inner, self.notes, f"slice {name!r}") or _unread(inner.where)
+            table = self.tables.table(inner, f"slice {name!r}") or _unread(inner.where)
             found[name] = replace(table, known=untold_types(self.model, table))
         return found
 
-    def _listed(self, node: Cell, inputs: dict[InputName, GivenTable]) -> GivenTable | None:
+    def _listed(self, node: YamlNode, inputs: dict[InputName, GivenTable]) -> GivenTable | None:
         """Read dbt's shape, a list of inputs, of which `this` is the target; give the target."""
         targets: dict[InputName, GivenTable] = {}
         for item in node.items:
-            found = self.notes.members(item, "given", OF_LISTED)
-            written = self.notes.text(found.get("input"), "input")
+            section = read_section(ListedSection, item, "an entry of given", self.tables.findings)
+            written = section.input
             if not written:
-                self.notes.say(item.where, "missing-key", "an entry of given needs input")
                 continue
-            where = found["input"].where
+            where = section.place("input")
             name = self._named(written, where)
-            table = listed_table(found, item, self.notes, f"input {written!r}")
+            table = self.tables.fixture(section, f"input {written!r}")
             if name is not None and name.kind is InputKind.THIS:
                 self._once(name, targets, written, item.where)
                 target = self._target(table, item)
@@ -236,7 +197,7 @@ class GivenReader:
             known = list(map(str, tables))
             hint = did_you_mean(written, known) or f"it reads: {some_of(known) or 'no table'}"
             sentence = f"{self.model.name} does not read {written!r}"
-            self.notes.say(where, "unknown-input", sentence, hint)
+            self._say(where, "unknown-input", sentence, hint)
         return name
 
     def _add(
@@ -255,62 +216,49 @@ class GivenReader:
     ) -> None:
         if name in found:
             sentence = f"{written!r} is given twice; the first is on line {found[name].where.line}"
-            self.notes.say(where, "bad-value", sentence, "keep one of them")
+            self._say(where, "bad-value", sentence, "keep one of them")
 
-    def _target(self, table: GivenTable | None, node: Cell | None) -> GivenTable | None:
+    def _target(self, table: GivenTable | None, node: YamlNode | None) -> GivenTable | None:
         if table is None or node is None:
             return None
         if self.model.is_view:
             sentence = f"{self.model.name} is a view, which holds no rows before a step"
-            self.notes.say(node.where, "bad-value", sentence, "leave target out")
+            self._say(node.where, "bad-value", sentence, "leave target out")
             return None
         return None if self.without_target else replace(table, known=model_types(self.model))
 
-    def _history(self, node: Cell | None) -> tuple[Earlier, ...]:
+    def _history(self, state: StateSection) -> tuple[Earlier, ...]:
         found = []
-        for item in self.notes.items(node, "history"):
-            success = self.notes.members(item, "history", ("partition", "rows", "executed_at"))
-            rows = self.notes.number(success.get("rows"), "rows")
-            at = self.notes.timestamp(success.get("executed_at"), "executed_at")
-            if rows is None:
-                self.notes.say(item.where, "missing-key", "a success in history needs rows")
-                continue
-            found.append(Earlier(self._partition(success.get("partition"), item), rows, at))
+        for item in state.history:
+            above = "a success in history"
+            success = read_section(HistorySection, item, above, self.tables.findings)
+            if success.rows is not None:
+                key = self._partition(success)
+                found.append(Earlier(key, success.rows, success.executed_at))
         return tuple(found)
 
-    def _partition(self, node: Cell | None, item: Cell) -> str:
-        is_whole = self.model.grid.grain is Grain.WHOLE
-        if node is not None and is_whole:
+    def _partition(self, success: HistorySection) -> str:
+        is_whole, is_named = self.model.grid.grain is Grain.WHOLE, success.find("partition")
+        if is_named and is_whole:
             sentence = f"{self.model.name} has no partitions"
-            self.notes.say(node.where, "option-conflict", sentence, "leave it out")
-        elif node is not None:
-            return self.notes.partition(node, self.model.grid)
+            success.report("partition", "option-conflict", sentence, "leave it out")
+        elif is_named:
+            return partition_key(success, "partition", success.partition, self.model.grid)
         elif not is_whole:
-            self.notes.say(item.where, "missing-key", "a success in history needs partition")
+            sentence = "a success in history needs partition"
+            self._say(success.node.where, "missing-key", sentence)
+        return ""
+
+
+def partition_key(section: Section, key: str, text: str, grid: Grid) -> str:
+    """Return the key of a partition, "" beside a finding."""
+    try:
+        return grid.key(grid.parse(text))
+    except UsageError as error:
+        section.report(key, error.code, error.sentence, error.hint)
         return ""
 
 
 def _unread(where: Location) -> GivenTable:
     """Stand for a table that has a finding: it is given, and nothing is ever run."""
     return GivenTable(where, query="-")
-
-
-def listed_table(
-    found: Mapping[str, Cell], item: Cell, notes: FileNotes, what: str
-) -> GivenTable | None:
-    """Read a table of dbt's shape, where `rows` is in the `format`: dict, csv or sql."""
-    form = notes.text(found.get("format"), "format") or "dict"
-    if form not in ("dict", "csv", "sql"):
-        notes.bad(found["format"], "format", "dict, csv or sql")
-        return None
-    reader = TableReader(notes, notes.types(found.get("columns")))
-    fixture, rows = found.get("fixture"), found.get("rows")
-    if fixture is not None:
-        name = notes.text(fixture, "fixture")
-        path = name if "." in name else f"fixtures/{name}.{'sql' if form == 'sql' else 'csv'}"
-        return reader.file(path, fixture.where)
-    if form == "csv" and rows is not None:
-        return reader.csv(notes.text(rows, "rows"), rows.where)
-    if form == "sql" and rows is not None:
-        found = {**{key: inner for key, inner in found.items() if key != "rows"}, "sql": rows}
-    return form_of(found, item.where, notes, what)

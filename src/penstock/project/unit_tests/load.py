@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock.core.checks import OnFailure
 from penstock.core.errors import ProjectError
@@ -15,94 +16,92 @@ from penstock.core.model import Model
 from penstock.core.partitions.partition import Grain
 from penstock.core.project import Project
 from penstock.project.files.discovery import decode, read_content
-from penstock.project.files.values import did_you_mean, some_of
+from penstock.project.files.documents import read_document
+from penstock.project.files.nodes import Keys, YamlNode, file_node
+from penstock.project.files.sections import read_section
+from penstock.project.files.values import Plain, did_you_mean, some_of
 from penstock.project.unit_tests.definition import (
     DEFAULT_AS_OF,
     FOLDER,
     KEY,
-    Cell,
     CellKind,
     Given,
     UnitRun,
     UnitTest,
+    Written,
     asked_variables,
     files_with_tests,
     model_named,
 )
-from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of
-from penstock.project.unit_tests.nodes import FileNotes, read_nodes
+from penstock.project.unit_tests.given import (
+    GivenReader,
+    error_of,
+    expectation_of,
+    partition_key,
+)
+from penstock.project.unit_tests.sections import (
+    OverridesSection,
+    RunSection,
+    TestFileSection,
+    UnitTestSection,
+)
+from penstock.project.unit_tests.tables import TableReader
+
+if TYPE_CHECKING:
+    import yaml
 
 _RANGE = ("partition", "from", "to")
 _EXPECTED = ("expect", "expect_error")
-_SELF = ("name", "model", "description", "tags", "version", "vars", "key")
-OF_RUN = ("as_of", *_RANGE, "full_refresh", "on_failure", "given", *_EXPECTED)
-OF_TEST = (*_SELF, "runs", "overrides", "config", *OF_RUN)
 _DAY = 86_400_000_000
 Variant = Callable[[Mapping[str, str]], Project]
 """The project with these variables beside its own; raises `ProjectError` with its findings."""
 
 
-def read_entry(node: Cell, variant: Variant, notes: FileNotes) -> UnitTest | None:
+def read_entry(node: YamlNode, variant: Variant, tables: TableReader) -> UnitTest | None:
     """Read an entry with its own variables; None for one that is off or has no known model."""
-    found = notes.members(node, "a unit test", OF_TEST)
-    nothing = Cell("", CellKind.MAPPING, node.where)
-    config = notes.members(found.get("config", nothing), "config", ("tags", "meta", "enabled"))
-    if "enabled" in config and not notes.flag(config["enabled"], "enabled"):
+    findings, before = tables.findings, len(tables.findings)
+    section = read_section(UnitTestSection, node, "a unit test", findings)
+    if section.config and not section.config.enabled:
+        del findings[before:]
         return None
-    overrides = notes.members(found.get("overrides", nothing), "overrides", ("vars", "macros"))
-    variables = {
-        name: notes.text(inner, name)
-        for each in (found, overrides)
-        for name, inner in notes.pairs(each.get("vars"), "vars", "values").items()
-    }
-    _judge_variables(found, overrides, variant, notes)
+    overrides = section.overrides
+    variables = section.vars | (overrides.vars if overrides else {})
+    _judge_variables(section, variant)
+    if overrides:
+        _judge_variables(overrides, variant)
     try:
         project = variant(variables)
     except ProjectError as error:
-        notes.findings += error.findings
+        findings += error.findings
         return None
-    macros = notes.members(overrides.get("macros", nothing), "macros", ("is_incremental",))
-    reader = _EntryReader(project, notes, found, macros.get("is_incremental"))
-    return reader.read(node, variables, found.get("tags") or config.get("tags"))
+    return _EntryReader(project, tables, section).read(variables)
 
 
-def _judge_variables(
-    found: Mapping[str, Cell], overrides: Mapping[str, Cell], variant: Variant, notes: FileNotes
-) -> None:
+def _judge_variables(section: UnitTestSection | OverridesSection, variant: Variant) -> None:
     """Refuse variables that nothing in the project asks for: with them a test tells nothing."""
-    if not any("vars" in each for each in (found, overrides)):
+    if not section.vars:
         return
-    project = variant({})
-    asked: set[str] | None = None
-    for each in (found, overrides):
-        given = each.get("vars")
-        for name in given.members if given else ():
-            if name in project.vars:
-                continue
-            asked = asked_variables(project) if asked is None else asked
-            if given is not None and name not in asked:
-                known = sorted({*project.vars, *asked})
-                hint = did_you_mean(name, known) or f"there are: {some_of(known) or 'none'}"
-                sentence = f"vars: no model or macro asks for {name!r}"
-                notes.say(given.keys[name], "missing-var", sentence, hint)
+    project, places = variant({}), section.members["vars"].members
+    unknown = [name for name in section.vars if name not in project.vars]
+    asked = asked_variables(project) if unknown else set()
+    for name in (each for each in unknown if each not in asked):
+        known = sorted({*project.vars, *asked})
+        hint = did_you_mean(name, known) or f"there are: {some_of(known) or 'none'}"
+        sentence = f"vars: no model or macro asks for {name!r}"
+        section.findings.append(Finding(places[name].key, "missing-var", sentence, hint))
 
 
 @dataclass(slots=True)
 class _EntryReader:
-    """Reads one entry of a project by its keys; `incremental` is dbt's override."""
+    """Reads one entry of a project."""
 
     project: Project
-    notes: FileNotes
-    found: Mapping[str, Cell]
-    incremental: Cell | None
+    tables: TableReader
+    entry: UnitTestSection
 
-    def read(self, node: Cell, variables: Mapping[str, str], tags: Cell | None) -> UnitTest | None:
+    def read(self, variables: Mapping[str, str]) -> UnitTest | None:
         """Read the entry; None, with findings, where its model is not known."""
-        found = self.found
-        for key in ("name", "model"):
-            if not self.notes.text(found.get(key), key):
-                self.notes.say(node.where, "missing-key", f"a unit test needs {key}")
-        written = self.notes.text(found.get("model"), "model")
+        entry, written = self.entry, self.entry.model
         model = model_named(self.project, written)
         if model is None:
             if written:
@@ -110,43 +109,45 @@ class _EntryReader:
                 known = [name for each in models for name in (each.name, str(each.table))]
                 hint = did_you_mean(written, known) or f"there are: {some_of(self.project.models)}"
                 sentence = f"no model is called {written!r}"
-                self.notes.say(found["model"].where, "unknown-model", sentence, hint)
+                entry.report("model", "unknown-model", sentence, hint)
             return None
+        config = entry.config
         return UnitTest(
-            name=self.notes.text(found.get("name"), "name"),
+            name=entry.name,
             model=model.name,
-            where=node.where,
-            runs=self._runs(model, node),
+            where=entry.node.where,
+            runs=self._runs(model),
             written=str(model.table),
-            description=self.notes.text(found.get("description"), "description"),
-            tags=self.notes.texts(tags, "tags"),
-            version=self._version(found.get("version"), model),
+            description=entry.description,
+            tags=config.tags if config and not entry.find("tags") else entry.tags,
+            version=self._version(model),
             vars=variables,
-            key=self.notes.texts(found.get("key"), "key"),
+            key=entry.key_,
         )
 
-    def _runs(self, model: Model, node: Cell) -> tuple[UnitRun, ...]:
-        found, asked = self.found, self.incremental
-        is_incremental = asked is not None and self.notes.flag(asked, "is_incremental")
-        without_target = asked is not None and not is_incremental
-        reader = GivenReader(self.project, model, self.notes, without_target)
-        base = {key: inner for key, inner in found.items() if key in OF_RUN}
-        listed = self.notes.items(found.get("runs"), "runs")
+    def _runs(self, model: Model) -> tuple[UnitRun, ...]:
+        entry = self.entry
+        macros = entry.overrides and entry.overrides.macros
+        is_incremental = macros and macros.is_incremental
+        reader = GivenReader(self.project, model, self.tables, is_incremental is False)
+        base = {key: node for key, node in entry.members.items() if key in RunSection.declared}
         runs: list[UnitRun] = []
-        for number, item in enumerate(listed or (node,), 1):
-            own = self.notes.members(item, "a run", OF_RUN) if listed else {}
-            left: set[str] = set()
-            if number < len(listed):  # what the test expects is for its last run
-                left |= {*_EXPECTED}
-            if not own.keys().isdisjoint(_RANGE):
-                left |= {*_RANGE}
-            kept = {key: inner for key, inner in base.items() if key not in left}
-            run = self._run({**kept, **own}, model, item)
+        for number, item in enumerate(entry.runs or (entry.node,), 1):
+            members = item.members if entry.runs else {}
+            own = {key: node for key, node in members.items() if not node.is_absent}
+            left = {*_EXPECTED} if number < len(entry.runs) else set()  # they are for the last
+            left |= {*_RANGE} if not own.keys().isdisjoint(_RANGE) else set()
+            kept = {key: node for key, node in base.items() if key not in left}
+            if not isinstance(item.value, Mapping) and not item.is_absent:
+                read_section(RunSection, item, "a run", self.tables.findings)  # says so
+            node = YamlNode({**members, **kept, **own}, item.where)
+            section = read_section(RunSection, node, "a run", self.tables.findings)
+            run = self._run(section, model)
             if runs and model.strategy.moves_forward and "as_of" not in own:
                 run = replace(run, as_of=runs[-1].as_of + dt.timedelta(seconds=1))
-            given = reader.read(own.get("given"))
+            given = reader.read(section.given if "given" in own else None)
             if number == 1:
-                under = reader.read(base.get("given"))
+                under = reader.read(entry.given)
                 given = Given(
                     {**under.inputs, **given.inputs},
                     given.target or under.target,
@@ -157,85 +158,77 @@ class _EntryReader:
             if runs:
                 self._judge_later(runs, given, item)
             runs.append(replace(run, given=given))
-        if asked is not None and is_incremental and runs[0].given.target is None:
+        if macros and is_incremental and runs[0].given.target is None:
             sentence = "is_incremental is true, and no rows are given for the model's own table"
-            self.notes.say(asked.where, "missing-key", sentence, "give input: this")
+            macros.report("is_incremental", "missing-key", sentence, "give input: this")
         if not any(run.expect or run.error for run in runs):
-            sentence = f"{self.notes.text(found.get('name'), 'name')!r} expects nothing"
-            hint = "give expect or expect_error"
-            self.notes.say(node.where, "test-without-expectation", sentence, hint)
+            sentence, hint = f"{entry.name!r} expects nothing", "give expect or expect_error"
+            self._say(entry.node, "test-without-expectation", sentence, hint)
         return tuple(runs)
 
-    def _judge_later(self, runs: Sequence[UnitRun], given: Given, item: Cell) -> None:
+    def _say(self, node: YamlNode, code: str, sentence: str, hint: str = "") -> None:
+        self.tables.findings.append(Finding(node.where, code, sentence, hint))
+
+    def _judge_later(self, runs: Sequence[UnitRun], given: Given, item: YamlNode) -> None:
         """Find what cannot be given to a run after others."""
         again = given.slices.keys() & {name for run in runs for name in run.given.slices}
         if again:
             sentence = f"slice {min(again)!r} was delivered in an earlier run"
-            self.notes.say(item.where, "bad-value", sentence, "give it another name")
+            self._say(item, "bad-value", sentence, "give it another name")
         if given.target is not None:
             sentence = "target stands in a later run, which starts from what the last one left"
-            self.notes.say(item.where, "bad-value", sentence, "give it in the first run")
+            self._say(item, "bad-value", sentence, "give it in the first run")
 
-    def _run(self, found: Mapping[str, Cell], model: Model, node: Cell) -> UnitRun:
-        if "expect" in found and "expect_error" in found:
+    def _run(self, section: RunSection, model: Model) -> UnitRun:
+        expect, error = section.expect, section.expect_error
+        if expect and error:
             sentence = "expect and expect_error exclude each other"
-            self.notes.say(found["expect_error"].where, "option-conflict", sentence)
-        expect, error = found.get("expect"), found.get("expect_error")
-        mode = self.notes.text(found.get("on_failure"), "on_failure")
-        if "on_failure" in found and mode not in tuple(OnFailure):
-            self.notes.bad(found["on_failure"], "on_failure", "flag, block or rollback")
-            mode = ""
-        first, last = self._partitions(found, model, node)
-        as_of = self.notes.timestamp(found.get("as_of"), "as_of")
+            section.report("expect_error", "option-conflict", sentence)
+        first, last = self._partitions(section, model)
+        mode = section.on_failure
         return UnitRun(
-            as_of=as_of or _run_timestamp(model, last),
+            as_of=section.as_of or _run_timestamp(model, last),
             first=first,
             last=last,
-            full_refresh=self.notes.flag(found.get("full_refresh"), "full_refresh"),
+            full_refresh=section.full_refresh,
             on_failure=OnFailure(mode) if mode else None,
-            expect=expectation_of(expect, self.notes) if expect else None,
-            error=error_of(error, self.notes) if error else None,
+            expect=expectation_of(expect, self.tables) if expect else None,
+            error=error_of(error, self.tables.findings) if error else None,
         )
 
-    def _partitions(self, found: Mapping[str, Cell], model: Model, node: Cell) -> tuple[str, str]:
-        one, low, high = (found.get(key) for key in _RANGE)
-        grid = model.grid
+    def _partitions(self, section: RunSection, model: Model) -> tuple[str, str]:
+        grid, named = model.grid, [key for key in _RANGE if section.find(key)]
         if grid.grain is Grain.WHOLE:
-            for each in (one, low, high):
-                if each is not None:
-                    sentence = f"{model.name} has no partitions"
-                    self.notes.say(each.where, "option-conflict", sentence, "leave it out")
+            for key in named:
+                sentence = f"{model.name} has no partitions"
+                section.report(key, "option-conflict", sentence, "leave it out")
             return "", ""
-        if (one is None) == (low is None and high is None):
+        if not named or (section.find(_RANGE[0]) and len(named) > 1):
             first_of_2024 = grid.at(19_723 * _DAY)
             example = grid.key(0 if grid.grain is Grain.RANGE else first_of_2024)
             sentence = f"{model.name} has partitions; a test names one, or from and to"
-            self.notes.say(node.where, "missing-key", sentence, f"partition: {example}")
+            self._say(section.node, "missing-key", sentence, f"partition: {example}")
             return "", ""
-        first, last = one or low, one or high
-        if first is None or last is None:
+        if named in (["from"], ["to"]):
             sentence = "from and to are given together"
-            place = (first or last or node).where
-            self.notes.say(place, "missing-key", sentence, "or give partition")
+            section.report(named[0], "missing-key", sentence, "or give partition")
             return "", ""
-        keys = [self.notes.partition(end, grid) for end in (first, last)]
-        if not all(keys):
+        texts = {"partition": section.partition, "from": section.from_, "to": section.to}
+        first, last = (partition_key(section, key, texts[key], grid) for key in (named * 2)[:2])
+        if not first or not last:
             return "", ""
-        if grid.parse(keys[0]) > grid.parse(keys[1]):
-            self.notes.say(last.where, "bad-value", f"from {keys[0]} lies after to {keys[1]}")
+        if grid.parse(first) > grid.parse(last):
+            section.report("to", "bad-value", f"from {first} lies after to {last}")
             return "", ""
-        return keys[0], keys[1]
+        return first, last
 
-    def _version(self, node: Cell | None, model: Model) -> int | None:
-        number = self.notes.number(node, "version")
-        if node is None or number is None:
-            return None
-        known = [each.number for each in model.versions]
-        if number in known:
+    def _version(self, model: Model) -> int | None:
+        number, known = self.entry.version, [each.number for each in model.versions]
+        if number is None or number in known:
             return number
         hint = f"there are: {', '.join(map(str, known))}" if known else "leave it out"
         sentence = f"{model.name} has no version {number}"
-        self.notes.say(node.where, "bad-value", sentence, hint)
+        self.entry.report("version", "bad-value", sentence, hint)
         return None
 
 
@@ -270,34 +263,48 @@ def load_unit_tests(project: Project, variant: Variant) -> LoadedTests:
     file: `duplicate-test`, `unknown-model`, `unknown-input`, `bad-test-value`,
     `test-type-unknown`, `test-without-expectation`.
     """
-    root = Path(project.root)
-    notes = FileNotes(root)
+    tables = TableReader(Path(project.root), [])
     tests: dict[tuple[str, str], UnitTest] = {}
     found: list[UnitTest] = []
     for path in files_with_tests(project):
-        for node in _entries(root, path, notes):
-            test = read_entry(node, variant, notes)
+        for node in _entries(tables.root, path, tables.findings):
+            test = read_entry(node, variant, tables)
             if test is None:
                 continue
             found.append(test)
             first = tests.setdefault((test.model, test.name), test)
             if first is not test and test.name:
                 sentence = f"{test.model} has a test {test.name!r} already, in {first.where}"
-                notes.say(test.where, "duplicate-test", sentence, "rename one of them")
-    return LoadedTests(tuple(found), tuple(sorted(dict.fromkeys(notes.findings))))
+                hint = "rename one of them"
+                tables.findings.append(Finding(test.where, "duplicate-test", sentence, hint))
+    return LoadedTests(tuple(found), tuple(sorted(dict.fromkeys(tables.findings))))
 
 
-def _entries(root: Path, path: str, notes: FileNotes) -> tuple[Cell, ...]:
-    content = read_content(root, path, notes.findings)
-    text = None if content is None else decode(content, notes.findings)
+def _entries(root: Path, path: str, findings: list[Finding]) -> tuple[YamlNode, ...]:
+    content = read_content(root, path, findings)
+    text = None if content is None else decode(content, findings)
     if text is None:
         return ()
-    node, findings = read_nodes(path, text)
-    if node is not None and KEY not in node.members:
+    node, more = written_node(path, text)
+    if not node.is_absent and KEY not in node.members:
         return ()
-    notes.findings += findings
-    if node is None:
+    findings += more
+    if node.is_absent:
         return ()
-    if path.startswith(f"{FOLDER}/"):
-        notes.members(node, "the document", (KEY, "version"))
-    return notes.items(node.members[KEY], KEY)
+    is_own = path.startswith(f"{FOLDER}/")  # other keys of files that describe models are theirs
+    keys = TestFileSection.known if is_own else Keys(tuple(node.members))
+    return read_section(TestFileSection, node, "the document", findings, keys).unit_tests
+
+
+def written_node(path: str, text: str) -> tuple[YamlNode, tuple[Finding, ...]]:
+    """Read one YAML document whose scalars stay as they were written."""
+    file = read_document(path, text, _written)
+    return file_node(file, file.tree), file.findings
+
+
+def _written(node: yaml.ScalarNode) -> Plain:
+    tag = node.tag.rpartition(":")[2]
+    if node.style is not None:
+        return Written.of(str(node.value), CellKind.TEXT)
+    kind = CellKind.BOOLEAN if tag == "bool" else None
+    return None if tag == "null" else Written.of(str(node.value), kind)

@@ -5,26 +5,28 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from penstock.core.columns.types import ColumnType
-from penstock.core.findings import Location
+from penstock.core.findings import Finding, Location
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.project import Project
 from penstock.core.query import PARAMETER, substitute
+from penstock.project.files.kinds import TEXT
+from penstock.project.files.nodes import Section, YamlNode, items_of
 from penstock.project.files.parsed import OutputColumn, Outputs
+from penstock.project.files.sections import read_section
 from penstock.project.sql.canonical import NotAQueryError, parse_query, tokens_of, trees_of
 from penstock.project.sql.outputs import outputs_of
-from penstock.project.unit_tests.definition import FOLDER, Cell, CellKind, GivenTable
-from penstock.project.unit_tests.nodes import FileNotes, plain_kind
+from penstock.project.unit_tests.definition import FOLDER, CellKind, GivenTable, Written
+from penstock.project.unit_tests.sections import FORMS, FixtureSection, TableSection
 
 _Cells = Sequence[tuple[str, bool]]
-FORMS = ("rows", "csv", "sql", "file")
 Json = object  # what json gives; it does not leave this file
 _OPEN = re.compile(r' *"')
 _BARE = re.compile(r"([^,\n]*)")
@@ -40,7 +42,7 @@ class CsvError(ValueError):
         self.line = line
 
 
-def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[str, Cell], ...]]:
+def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[str, YamlNode], ...]]:
     """Return the header and the rows; an empty cell is NULL, `""` the empty text.
 
     `where` is the place of the first line. Raises `CsvError`.
@@ -58,10 +60,10 @@ def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[st
         place = Location(where.path, where.line + number - 1)
         row = {}
         for name, (content, is_quoted) in zip(header, cells, strict=True):
-            kind = plain_kind(content) if content else CellKind.NULL
-            if content.lower() in ("true", "false"):
-                kind = CellKind.BOOLEAN
-            row[name] = Cell(content, CellKind.TEXT if is_quoted else kind, place)
+            is_switch = content.lower() in ("true", "false")
+            kind = CellKind.TEXT if is_quoted else CellKind.BOOLEAN if is_switch else None
+            is_null = not content and not is_quoted
+            row[name] = YamlNode(None if is_null else Written.of(content, kind), place)
         rows.append(row)
     return header, tuple(rows)
 
@@ -143,50 +145,62 @@ def _selected(project: Project, model: Model) -> tuple[str, ...] | None:
     return outputs_of(tree, known).names if tree is not None else None
 
 
-def table_of(node: Cell, notes: FileNotes, what: str) -> GivenTable | None:
-    """Read a table that stands under a key of its own."""
-    if node.kind is CellKind.LIST:
-        return TableReader(notes).rows(node)
-    return form_of(notes.members(node, what, (*FORMS, "columns")), node.where, notes, what)
-
-
-def form_of(
-    found: Mapping[str, Cell], where: Location, notes: FileNotes, what: str
-) -> GivenTable | None:
-    """Read a table by the one of `FORMS` that is there, with the types of `columns`."""
-    reader = TableReader(notes, notes.types(found.get("columns")))
-    forms = [form for form in FORMS if form in found]
-    if len(forms) != 1:
-        said = f"both {forms[0]} and {forms[1]}" if forms else "no rows"
-        hint = f"give exactly one of {', '.join(FORMS)}"
-        notes.say(where, "bad-value", f"{what} has {said}", hint)
-        return None
-    node = found[forms[0]]
-    if forms[0] == "rows":
-        return reader.rows(node)
-    read = {"csv": reader.csv, "sql": reader.sql, "file": reader.file}[forms[0]]
-    return read(notes.text(node, forms[0]), node.where)
-
-
 @dataclass(frozen=True, slots=True)
 class TableReader:
-    """Reads a table in any form, from the place where it begins; `types` are those it declares."""
+    """Reads tables in any form, from the place where they begin; `types` are those declared."""
 
-    notes: FileNotes
+    root: Path
+    findings: list[Finding]
     types: Mapping[str, ColumnType] = field(default_factory=dict)
 
-    def rows(self, node: Cell) -> GivenTable:
+    def table(self, node: YamlNode, what: str) -> GivenTable | None:
+        """Read a table that stands under a key of its own."""
+        if isinstance(node.value, tuple):
+            return self.rows(node)
+        return self.form(read_section(TableSection, node, what, self.findings), what)
+
+    def form(self, section: TableSection, what: str) -> GivenTable | None:
+        """Read a table by the one of `FORMS` that is there, with the types of `columns`."""
+        forms = [form for form in FORMS if section.find(form)]
+        if len(forms) != 1:
+            written = f"both {forms[0]} and {forms[1]}" if forms else "no rows"
+            hint = f"give exactly one of {', '.join(FORMS)}"
+            self._say(section.node.where, f"{what} has {written}", hint)
+            return None
+        reader, [form] = replace(self, types=section.columns), forms
+        if section.rows is not None:
+            return reader.rows(section.rows)
+        read = {"csv": reader.csv, "sql": reader.sql, "file": reader.file}[form]
+        return read(getattr(section, form), section.place(form))
+
+    def fixture(self, section: FixtureSection, what: str) -> GivenTable | None:
+        """Read a table of dbt's shape, where `rows` is in the `format`: dict, csv or sql."""
+        if section.find("format") and not section.format:
+            return None
+        reader, rows = replace(self, types=section.columns), section.rows
+        if section.find("fixture"):
+            ending = "sql" if section.format == "sql" else "csv"
+            name = section.fixture
+            path = name if "." in name else f"fixtures/{name}.{ending}"
+            return reader.file(path, section.place("fixture"))
+        if rows is None or section.format in ("", "dict"):
+            return self.form(section, what)
+        read = reader.csv if section.format == "csv" else reader.sql
+        return read(section.read("rows", TEXT), rows.where)
+
+    def rows(self, node: YamlNode) -> GivenTable:
         """Read a list of mappings."""
         rows = []
-        for item in self.notes.items(node, "rows"):
-            if item.kind is not CellKind.MAPPING:
-                self.notes.bad(item, "a row", "a mapping of columns to values")
+        for item in items_of(Section(node, "", self.findings, {"rows": node}), "rows", "mappings"):
+            if not isinstance(item.value, Mapping):
+                row = Section(item, "", self.findings, {"a row": item})
+                row.bad("a row", "a mapping of columns to values")
                 continue
             seen: set[str] = set()
-            for name in item.members:
+            for name, cell in item.members.items():
                 if name.lower() in seen:
                     sentence = f"column {name!r} is written twice in one row"
-                    self.notes.say(item.keys[name], "duplicate-key", sentence)
+                    self.findings.append(Finding(cell.key, "duplicate-key", sentence))
                 seen.add(name.lower())
             rows.append(item.members)
         return GivenTable(node.where, tuple(rows), self.types)
@@ -197,7 +211,7 @@ class TableReader:
             header, rows = read_csv(text, where)
         except CsvError as error:
             line = Location(where.path, where.line + error.line - 1)
-            self.notes.say(line, "bad-value", f"csv: {error}")
+            self._say(line, f"csv: {error}")
             return None
         return GivenTable(where, rows, self.types, header=header)
 
@@ -206,7 +220,8 @@ class TableReader:
         problem = select_problem(text)
         if problem is not None:
             code, sentence = problem
-            self.notes.say(where, code, f"sql: {sentence}", "write a SELECT of constants")
+            hint = "write a SELECT of constants"
+            self.findings.append(Finding(where, code, f"sql: {sentence}", hint))
             return None
         return GivenTable(where, (), self.types, query=text.strip().rstrip(";"))
 
@@ -214,35 +229,36 @@ class TableReader:
         """Read a JSON list of objects, or an object per line."""
         try:
             if text.lstrip().startswith("["):
-                items = _parsed(text, where)
+                items = _parsed(text)
                 found = [(where, item) for item in items] if isinstance(items, list) else []
             else:
                 lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
                 places = [(Location(where.path, n), line) for n, line in lines]
-                found = [(at, _parsed(line, at)) for at, line in places]
+                found = [(at, _parsed(line)) for at, line in places]
             if not all(isinstance(item, dict) for _, item in found):
                 raise ValueError("a row is no object")  # noqa: TRY301  as json says of bad files
         except ValueError as error:
             hint = "a list of objects, or an object per line"
-            self.notes.say(where, "bad-value", f"no JSON rows: {error}", hint)
+            self._say(where, f"no JSON rows: {error}", hint)
             return None
-        rows = tuple(_json_cell(item, at).members for at, item in found)
+        rows = tuple(_row(item, at) for at, item in found)
         return GivenTable(where, rows, self.types)
 
     def file(self, name: str, where: Location) -> GivenTable | None:
         """Read a file under tests/, relative to that folder or to the project."""
-        path, notes = PurePosixPath(name), self.notes
+        path = PurePosixPath(name)
         inside = PurePosixPath(*path.parts[1:]) if path.parts[:1] == (FOLDER,) else path
-        place = notes.root / FOLDER / inside
+        place = self.root / FOLDER / inside
         if path.is_absolute() or ".." in path.parts:
-            notes.say(where, "path-outside-project", f"file: {name!r} lies outside of {FOLDER}/")
+            sentence = f"file: {name!r} lies outside of {FOLDER}/"
+            self.findings.append(Finding(where, "path-outside-project", sentence))
             return None
         if path.suffix not in _FILES:
             hint = f"one of {', '.join(_FILES)}"
-            notes.say(where, "bad-value", f"file: {name!r} is no file of rows", hint)
+            self._say(where, f"file: {name!r} is no file of rows", hint)
             return None
         if not place.is_file():
-            notes.say(where, "bad-value", f"file: there is no {FOLDER}/{inside}")
+            self._say(where, f"file: there is no {FOLDER}/{inside}")
             return None
         if path.suffix == ".parquet":
             query = f"SELECT * FROM parquet.{quoted(str(place))}"
@@ -250,32 +266,24 @@ class TableReader:
         try:
             text = place.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
         except (OSError, UnicodeDecodeError) as error:
-            notes.say(where, "unreadable-file", f"file: {FOLDER}/{inside} cannot be read: {error}")
+            sentence = f"file: {FOLDER}/{inside} cannot be read: {error}"
+            self.findings.append(Finding(where, "unreadable-file", sentence))
             return None
         read = {".csv": self.csv, ".sql": self.sql, ".json": self.json}[path.suffix]
         return read(text, Location(f"{FOLDER}/{inside}"))
 
+    def _say(self, where: Location, sentence: str, hint: str = "") -> None:
+        self.findings.append(Finding(where, "bad-value", sentence, hint))
 
-def _parsed(text: str, where: Location) -> Json:
-    def number(digits: str) -> Cell:
-        kind = plain_kind(digits)
-        return Cell(digits, CellKind.NUMBER if kind is CellKind.TEXT else kind, where)
+
+def _row(item: Json, where: Location) -> Mapping[str, YamlNode]:
+    return YamlNode(item, places=lambda *_: where).members
+
+
+def _parsed(text: str) -> Json:
+    def number(digits: str) -> Written:
+        found = Written.of(digits)
+        return Written.of(digits, CellKind.NUMBER) if found.kind is CellKind.TEXT else found
 
     found: Json = json.loads(text, parse_float=number, parse_int=number, parse_constant=number)
     return found
-
-
-def _json_cell(value: Json, where: Location) -> Cell:
-    match value:
-        case None:
-            return Cell("", CellKind.NULL, where)
-        case bool():
-            return Cell(str(value).lower(), CellKind.BOOLEAN, where)
-        case Cell():
-            return value
-        case list():
-            return Cell("", CellKind.LIST, where, items=tuple(_json_cell(v, where) for v in value))
-        case dict():
-            members = {str(key): _json_cell(each, where) for key, each in value.items()}
-            return Cell("", CellKind.MAPPING, where, members=members)
-    return Cell(str(value), CellKind.TEXT, where)

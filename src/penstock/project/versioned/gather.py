@@ -22,84 +22,53 @@ from penstock.project.checks.phases import (
     word_in,
 )
 from penstock.project.files.discovery import check_name
-from penstock.project.files.kinds import DURATION, as_date
-from penstock.project.files.nodes import (
-    Keys,
-    Section,
-    YamlNode,
-    items_of,
-    open_section,
-    walk,
-)
+from penstock.project.files.kinds import as_date, whole
+from penstock.project.files.nodes import Section, YamlNode, walk
 from penstock.project.files.parsed import SqlFile, YamlFile, is_path, path_from
 from penstock.project.files.readers import Files
 from penstock.project.files.references import Resolved, SqlText, resolve
-from penstock.project.files.values import nearest
-from penstock.project.settings.strategy import CLUSTERED, LAYOUTS
-from penstock.project.versioned.given import Destination, GivenVersion, VersionedDraft, check_rules
+from penstock.project.files.sections import read_section
+from penstock.project.files.values import Plain, nearest
+from penstock.project.settings.strategy import CLUSTERED
+from penstock.project.versioned.given import GivenVersion, VersionedDraft, check_rules
+from penstock.project.versioned.sections import DestinationSection, VersionedSection
 from penstock.project.versioned.versions import Versions
 
-_ALIASES = {"schema": "dataset", "name": "table"}
-DESTINATION = Keys(
-    ("dataset", "table", "partition", "cluster", "layout", "deletion_vectors"),
-    ("dataset", "table"),
-    _ALIASES,
-)
 _BOUNDS = ("start", "end", "interval")
-PARTITION = Keys(("field", "type", *_BOUNDS), ("field",))
-_GRAINS = tuple(grain.value for grain in Grain if grain is not Grain.WHOLE)
-_SAID = ("description", "owner", "tags", "meta", "depends_on")
-_TIMING = ("start", "ready_after", "batch_size", "immutable")
-_CHECKED = ("invariants", "columns", "tests")
-MODEL = Keys(
-    ("name", "destination", "versions", *_SAID, *_TIMING, "strategy", *_CHECKED),
-    ("name", "destination"),
-    {"checks": "invariants", "data_tests": "tests"},
-)
-STRATEGIES = ("partition", "table", "view")
 _DESCRIBING = ("version", "models", "snapshots", "sources", "seeds")
 _QUERIES = ("sql", "source", "query")
 
 
-def _check_names(section: Section, words: Mapping[str, str]) -> None:
-    named = ((what, section.text(key), section.place(key)) for key, what in words.items())
-    found = [check_name(what, name, where) for what, name, where in named if name]
-    section.findings += (each for each in found if each)
+def _check_name(section: Section, key: str, what: str, name: str) -> None:
+    found = check_name(what, name, section.place(key)) if name else None
+    section.findings += [found] if found else []
 
 
-def _read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
-    section = open_section(node, DESTINATION, "destination", findings)
-    _check_names(section, {"dataset": "schema", "table": "table"})
-    cluster = tuple(str(item.value) for item in section.texts("cluster"))
-    if len(cluster) > CLUSTERED:
-        sentence = f"cluster has {len(cluster)} columns; Delta clusters by at most {CLUSTERED}"
+def _read_destination(node: YamlNode, findings: list[Finding]) -> DestinationSection:
+    section = read_section(DestinationSection, node, "destination", findings)
+    _check_name(section, "dataset", "schema", section.dataset)
+    _check_name(section, "table", "table", section.table)
+    if len(section.cluster) > CLUSTERED:
+        count = len(section.cluster)
+        sentence = f"cluster has {count} columns; Delta clusters by at most {CLUSTERED}"
         section.report("cluster", "cluster-too-many", sentence, "keep those that queries filter by")
-    found = Destination(
-        section.text("dataset"),
-        section.text("table"),
-        cluster=cluster,
-        layout=section.word("layout", LAYOUTS) or "auto",
-        vectors=section.flag("deletion_vectors"),
-    )
-    written = section.find("partition")
-    if written is None:
-        if found.layout == "partitioned":
-            section.bad("layout", "auto or clustered where there is no partition")
-        return found
-    partition = open_section(written, PARTITION, "destination.partition", findings)
-    grid = _grid(partition)
-    return replace(found, field=partition.text("field"), grid=grid, typed=partition.place("type"))
+    if section.layout == "partitioned" and not section.find("partition"):
+        section.bad("layout", "auto or clustered where there is no partition")
+    return section
 
 
-def _grid(section: Section) -> Grid:
-    grain = Grain(section.word("type", _GRAINS) or "DAY")
+def _grid(destination: DestinationSection) -> Grid:
+    section = destination.partition
+    if section is None:  # one that is broken has a finding, and one is enough
+        return Grid(Grain.DAY) if destination.find("partition") else Grid()
+    grain = Grain(section.type)
     if grain is not Grain.RANGE:
         for key in _BOUNDS:
             if section.find(key):
                 section.bad(key, f"left out: {grain} has no {key}", "it belongs to type: RANGE")
         return Grid(grain)
-    start, end = section.number("start"), section.number("end")
-    interval = section.number("interval", 1)
+    start, end = section.read("start", whole()), section.read("end", whole())
+    interval = section.read("interval", whole(1))
     missing = (f"{key!r} is missing" for key in _BOUNDS if key not in section.members)
     section.findings += (Finding(section.node.where, "missing-key", each) for each in missing)
     if start is None or end is None or interval is None:
@@ -112,27 +81,34 @@ def _grid(section: Section) -> Grid:
 
 def _read_model(resolved: Resolved, files: Files) -> VersionedDraft:
     """Read and check what a file says of its model."""
-    draft = VersionedDraft(resolved.path, Location(resolved.path), findings=resolved.findings)
-    root = resolved.root
+    root, findings = resolved.root, resolved.findings
     config = root.members.get("config")
     inner = _text(config.node, "materialized") if config else ""
+    nothing = DestinationSection(root, "destination", findings)
+    draft = VersionedDraft(
+        resolved.path, VersionedSection(root, "", findings), Location(resolved.path), nothing
+    )
     if "snapshot" in (_text(root, "materialized"), _text(root, "strategy"), inner):
         where = root.members["versions" if "versions" in root.members else "destination"].key
         sentence = f"snapshot {_text(root, 'name')!r} must be a query"
         hint = "write a .sql file, or an entry under snapshots:"
-        draft.findings.append(Finding(where, "snapshot-needs-sql", sentence, hint))
+        findings.append(Finding(where, "snapshot-needs-sql", sentence, hint))
         return draft
-    section = open_section(root, MODEL, "", draft.findings)
-    _check_names(section, {"name": "model"})
-    draft.name = section.text("name")
+    draft.section = section = read_section(VersionedSection, root, "", findings)
+    _check_name(section, "name", "model", section.name)
     draft.where = Location(draft.path, section.place("name").line)
-    destination = section.find("destination")
-    if destination is not None:
-        draft.destination = _read_destination(destination, draft.findings)
+    if section.destination:
+        draft.destination = _read_destination(section.destination, findings)
+        draft.grid = _grid(draft.destination)
     _read_strategy(section, draft)
-    _read_timing(section, draft)
-    _read_said(section, draft)
-    draft.versions = _versions(section, draft, files)
+    draft.start = _start(section, draft.grid)
+    idle = {Grain.RANGE: ("ready_after",), Grain.WHOLE: ("ready_after", "batch_size")}
+    for key in idle.get(draft.grid.grain, ()):
+        if section.find(key):
+            sentence = f"{key} has no effect without partitions in time"
+            section.warn(key, "option-without-effect", sentence)
+    draft.settings = _settings(section, draft.word)
+    draft.versions = _versions(section, draft.grid, files)
     contents = [files.data(path) for path in (resolved.path, *resolved.included)]
     draft.yaml = hashlib.sha256(b"".join(contents)).hexdigest()
     check_rules(draft)
@@ -148,31 +124,17 @@ def _named_files(resolved: Resolved) -> Iterator[str]:
             yield path_from(node.where, value)
 
 
-def _read_strategy(section: Section, draft: VersionedDraft) -> None:
-    has_partition = bool(draft.destination.field)
-    draft.word = section.word("strategy", STRATEGIES) or ("partition" if has_partition else "table")
-    if draft.word == "view" and has_partition:
+def _read_strategy(section: VersionedSection, draft: VersionedDraft) -> None:
+    draft.word = section.strategy or ("partition" if draft.field else "table")
+    if draft.word == "view" and draft.field:
         section.bad("strategy", "partition or table: a view has no partitions")
-    if draft.word == "partition" and not has_partition and section.find("strategy"):
+    if section.strategy == "partition" and not draft.field:
         sentence = "strategy partition needs destination.partition"
         section.report("strategy", "missing-key", sentence, "name the field under partition:")
 
 
-def _read_timing(section: Section, draft: VersionedDraft) -> None:
-    grid = draft.destination.grid
-    draft.start = _start(section, grid)
-    draft.ready_after = section.read("ready_after", DURATION)
-    draft.batch_size = section.number("batch_size", 1)
-    draft.immutable = section.flag("immutable")
-    idle = {Grain.RANGE: ("ready_after",), Grain.WHOLE: ("ready_after", "batch_size")}
-    for key in idle.get(grid.grain, ()):
-        if section.find(key):
-            sentence = f"{key} has no effect without partitions in time"
-            section.warn(key, "option-without-effect", sentence)
-
-
-def _start(section: Section, grid: Grid) -> dt.date | None:
-    node = section.find("start")
+def _start(section: VersionedSection, grid: Grid) -> dt.date | None:
+    node = section.start
     if node is None:
         return None
     text = str(node.value)
@@ -188,45 +150,37 @@ def _start(section: Section, grid: Grid) -> dt.date | None:
     return found
 
 
-def _read_said(section: Section, draft: VersionedDraft) -> None:
-    draft.description = section.text("description").strip()
-    draft.tags = tuple(str(item.value) for item in section.texts("tags"))
-    draft.settings = {"materialized": draft.word}
-    texts = ((key, section.text(key)) for key in ("description", "owner"))
-    draft.settings |= {key: text.strip() for key, text in texts if text}
-    if draft.tags:
-        draft.settings["tags"] = list(draft.tags)
-    meta = section.find("meta")
-    if meta is not None and not isinstance(meta.value, Mapping):
-        section.bad("meta", "a mapping")
-    elif meta is not None and meta.members:
-        draft.settings["meta"] = meta.plain
-    listed = section.find("depends_on")
-    if listed is not None:
-        draft.depends_on = listed.items if isinstance(listed.value, tuple) else (listed,)
+def _settings(section: VersionedSection, strategy: str) -> dict[str, Plain]:
+    """Return what is shown of a model."""
+    found: dict[str, Plain] = {"materialized": strategy}
+    texts = {"description": section.description, "owner": section.owner}
+    found |= {key: text for key, text in texts.items() if text}
+    if section.tags:
+        found["tags"] = list(section.tags)
+    if section.meta is not None and section.meta.members:
+        found["meta"] = section.meta.plain
+    return found
 
 
-def _versions(section: Section, draft: VersionedDraft, files: Files) -> tuple[GivenVersion, ...]:
-    checks = _checks(section)
-    listed, member = items_of(section, "versions", "versions"), section.members.get("versions")
-    if member is None or member.node.value in (None, ()):
+def _versions(section: VersionedSection, grid: Grid, files: Files) -> tuple[GivenVersion, ...]:
+    checks, member = _checks(section), section.members.get("versions")
+    if member is None or member.value in (None, ()):
         where = member.key if member else section.node.where
         code = "empty-versions" if member else "missing-key"
         sentence = "the model has no version" if member else "'versions' is missing"
         hint = "a version needs version, effective_from, sql and schema"
         section.findings.append(Finding(where, code, sentence, hint))
-    read = Versions(files, draft.destination.grid, section.findings)
-    versions = read.read(listed)
+    versions = Versions(files, grid, section.findings).read(section.versions)
     return tuple(replace(each, checks=replacing(checks, each.checks)) for each in versions)
 
 
-def _checks(section: Section) -> Phases:
+def _checks(section: VersionedSection) -> Phases:
     """Return the checks that hold for every version."""
-    written, above = section.find("invariants"), word_in(section.node)
-    parts = [read_phases(written, above, section.findings)] if written is not None else []
-    columns = items_of(section, "columns", "columns")
-    tests = [column_tests(columns, section.findings), model_tests(section)]
-    return joined([*parts, *tests], section.findings)
+    findings, above, tests = section.findings, word_in(section.node), section.data_tests
+    parts = [read_phases(section.checks, above, findings)] if section.checks else []
+    listed = Section(section.node, "", findings, {"tests": tests} if tests else {})
+    tested = [column_tests(section.columns, findings), model_tests(listed)]
+    return joined([*parts, *tested], findings)
 
 
 def _text(node: YamlNode, key: str) -> str:
@@ -270,7 +224,7 @@ def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: Files) -> Gather
             found.drafts.append(_read_model(each, files))
     _leave_out_leftovers(found, yaml, sql)
     for draft in found.drafts:
-        found.findings += draft.findings
+        found.findings += draft.section.findings
         for version in draft.versions:
             for text in (each.sql for each in (version.own, *version.revisions)):
                 if text not in found.sql:

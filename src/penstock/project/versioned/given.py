@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
-from dataclasses import field as made  # a destination has a field of its own
+from dataclasses import field as made  # a draft has a field of its own
 from itertools import chain, pairwise
 
 from penstock.core.columns.types import (
@@ -21,11 +21,11 @@ from penstock.core.partitions import calendar
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.strategy import DELETION_VECTORS, Layout, PartitionSettings
 from penstock.project.checks.phases import NONE, Phases
-from penstock.project.files.nodes import YamlNode
 from penstock.project.files.references import SqlText
 from penstock.project.files.values import Plain, did_you_mean, shown_type
 from penstock.project.settings.strategy import CLUSTERED, laid_out
 from penstock.project.versioned.schema import SchemaField, find_field
+from penstock.project.versioned.sections import DatedSection, DestinationSection, VersionedSection
 
 _UNDECLARED = {"HOUR": "timestamp", "RANGE": "bigint"}
 
@@ -34,14 +34,16 @@ _UNDECLARED = {"HOUR": "timestamp", "RANGE": "bigint"}
 class GivenRevision:
     """A revision of a version, or with number 0 the version itself."""
 
+    section: DatedSection
     number: int
-    where: Location
     effective_from: dt.date
-    dated: Location
     sql: SqlText
     backfill_since: dt.date | None = None
-    description: str = ""
-    reason: str = ""
+
+    @property
+    def dated(self) -> Location:
+        """Where its date stands."""
+        return self.section.place("effective_from")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,6 @@ class GivenVersion:
     number: int
     own: GivenRevision
     fields: tuple[SchemaField, ...] | None
-    declared: Location
     revisions: tuple[GivenRevision, ...] = ()
     checks: Phases = NONE
 
@@ -61,45 +62,35 @@ class GivenVersion:
         return self.own.effective_from
 
     @property
+    def declared(self) -> Location:
+        """Where its schema stands."""
+        return self.own.section.place("schema")
+
+    @property
     def label(self) -> str:
         """Its name in sentences."""
         return f"v{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """Where the rows go; `field` is "" for a table of one partition, `type` stands at `typed`."""
-
-    dataset: str = ""
-    table: str = ""
-    field: str = ""
-    grid: Grid = Grid()
-    cluster: tuple[str, ...] = ()
-    layout: str = "auto"
-    vectors: bool | None = None
-    typed: Location = Location("")
-
-
 @dataclass(slots=True)
 class VersionedDraft:
-    """A versioned model with everything that its own files say."""
+    """A versioned model with everything that its own files say; `grid` is how it is cut."""
 
     path: str
+    section: VersionedSection
     where: Location
-    name: str = ""
-    destination: Destination = Destination()
+    destination: DestinationSection
+    grid: Grid = Grid()
     versions: tuple[GivenVersion, ...] = ()
     word: str = "table"
     start: dt.date | None = None
-    ready_after: dt.timedelta | None = None
-    batch_size: int | None = None
-    immutable: bool | None = None
-    description: str = ""
-    tags: tuple[str, ...] = ()
     settings: dict[str, Plain] = made(default_factory=dict)
-    depends_on: tuple[YamlNode, ...] = ()
     yaml: str = ""
-    findings: list[Finding] = made(default_factory=list)
+
+    @property
+    def field(self) -> str:
+        """The partition field, "" for a table of one partition."""
+        return self.destination.partition.field if self.destination.partition else ""
 
     @property
     def newest(self) -> GivenVersion | None:
@@ -110,17 +101,18 @@ class VersionedDraft:
     def field_type(self) -> str:
         """The Spark type of the partition field in the newest version that declares it."""
         for version in sorted(self.versions, key=lambda v: v.effective_from, reverse=True):
-            found = find_field(version.fields or (), self.destination.field)
+            found = find_field(version.fields or (), self.field)
             if found:
                 return str(found.type)
-        return _UNDECLARED.get(self.destination.grid.grain, "date")
+        return _UNDECLARED.get(self.grid.grain, "date")
 
     @property
     def partition(self) -> PartitionSettings | None:
         """How it is cut into partitions."""
-        to, timing = self.destination, (self.start, self.ready_after, self.batch_size)
-        found = PartitionSettings(to.field, self.field_type, to.grid, *timing)
-        return found if self.word == "partition" and to.field else None
+        if self.word != "partition" or not self.field:
+            return None
+        timing = (self.start, self.section.ready_after, self.section.batch_size)
+        return PartitionSettings(self.field, self.field_type, self.grid, *timing)
 
     @property
     def lies(self) -> Layout:
@@ -128,11 +120,12 @@ class VersionedDraft:
         to = self.destination
         if self.word == "view":
             return Layout()
-        said = {} if to.vectors is None else {DELETION_VECTORS: str(to.vectors).lower()}
-        if not to.field:
-            return Layout(cluster_by=to.cluster[:CLUSTERED], properties=said)
-        partition = PartitionSettings(to.field, self.field_type, to.grid)
-        return laid_out(partition, to.cluster, to.layout, said)
+        vectors = to.deletion_vectors
+        properties = {} if vectors is None else {DELETION_VECTORS: str(vectors).lower()}
+        if not self.field:
+            return Layout(cluster_by=to.cluster[:CLUSTERED], properties=properties)
+        partition = PartitionSettings(self.field, self.field_type, self.grid)
+        return laid_out(partition, to.cluster, to.layout, properties)
 
 
 _TIMES = ("timestamp", "timestamp_ntz")
@@ -143,7 +136,7 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 def check_rules(draft: VersionedDraft) -> None:
     """Note what does not go together; a field that versions share is one finding."""
     parts = (_dates(draft.versions), _inside(draft), _fields(draft), _changes(draft.versions))
-    draft.findings += chain.from_iterable(parts)
+    draft.section.findings += chain.from_iterable(parts)
 
 
 def grows(old: ColumnType, new: ColumnType) -> bool:
@@ -186,7 +179,7 @@ def _early(code: str, label: str, item: GivenRevision, other: GivenVersion) -> F
 
 
 def _inside(draft: VersionedDraft) -> Iterator[Finding]:
-    grid = draft.destination.grid
+    grid = draft.grid
     if grid.grain not in (Grain.WEEK, Grain.MONTH, Grain.YEAR):
         return
     previous = ""
@@ -203,20 +196,19 @@ def _inside(draft: VersionedDraft) -> Iterator[Finding]:
 
 
 def _fields(draft: VersionedDraft) -> Iterator[Finding]:
-    to = draft.destination
     typed: set[Location] = set()
     for version in (each for each in draft.versions if each.fields):
         fields = version.fields or ()
         names = [each.name for each in fields]
-        found = find_field(fields, to.field)
+        found = find_field(fields, draft.field)
         if found and found.where not in typed:
             typed.add(found.where)
-            yield from _field_type(version, found, to.grid.grain)
-        elif to.field and not found:
-            sentence = f'{version.label}: partition field "{to.field}" is not in the schema'
-            hint = did_you_mean(to.field, names)
+            yield from _field_type(version, found, draft.grid.grain)
+        elif draft.field and not found:
+            sentence = f'{version.label}: partition field "{draft.field}" is not in the schema'
+            hint = did_you_mean(draft.field, names)
             yield Finding(version.declared, "partition-field-missing", sentence, hint)
-        for column in to.cluster:
+        for column in draft.destination.cluster:
             if not find_field(fields, column):
                 sentence = f'{version.label}: cluster column "{column}" is not in the schema'
                 hint = did_you_mean(column, names)

@@ -13,8 +13,10 @@ from penstock.core.partitions.mapping import Calendar, Everything, RangeMapping,
 from penstock.core.partitions.partition import Grain
 from penstock.core.query import Query
 from penstock.core.strategy import Strategy
-from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, open_section
+from penstock.project.files.kinds import word
+from penstock.project.files.nodes import Broken, YamlNode
 from penstock.project.files.parsed import SqlFile
+from penstock.project.files.sections import read_section
 from penstock.project.files.values import did_you_mean, digest
 from penstock.project.input_ranges.inputs import Declared
 from penstock.project.models import Built, Draft
@@ -25,11 +27,9 @@ from penstock.project.sql.names import Named, NameResolver, QueryOwner
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
 from penstock.project.versioned.schema import schema_of, schema_text
+from penstock.project.versioned.sections import RANGES, UNITS, DependencySection, TrailingSection
 
-_ENTRY = Keys(("model", "partitions", "column"), ("model",))
-_TRAILING = Keys(("trailing",), ("trailing",))
-_UNITS = ("day", "week", "month", "year")
-_WORDS = ("auto", "same", *_UNITS, "all")
+_PARTITIONS = word(RANGES)
 _FINER: Mapping[str, tuple[str, tuple[Grain, ...]]] = {
     "DAY": ("midnights", (Grain.HOUR,)),
     "WEEK": ("Mondays", (Grain.HOUR, Grain.DAY)),
@@ -53,24 +53,24 @@ def _declared_of(
         findings.append(Finding(node.where, "bad-value", sentence))
         return None
     before = len(findings)
-    section = open_section(node, _ENTRY, "depends_on", findings)
-    name, mapping, column = section.text("model"), _mapping(section), section.text("column")
+    section = read_section(DependencySection, node, "depends_on", findings)
+    name, mapping = section.model, _mapping(section)
     found = _find(name, section.place("model"), reader, resolver, findings) if name else None
     is_whole = len(findings) == before
-    return Declared(found, mapping, column, node.where) if found and is_whole else None
+    return Declared(found, mapping, section.column, node.where) if found and is_whole else None
 
 
-def _mapping(section: Section) -> RangeMapping | None:
-    node = section.find("partitions")
+def _mapping(section: DependencySection) -> RangeMapping | None:
+    node = section.partitions
     if node is not None and isinstance(node.value, Mapping):
-        inner = open_section(node, _TRAILING, "depends_on.partitions", section.findings)
-        count = inner.number("trailing", 1)
+        above = section.dotted("partitions")
+        count = read_section(TrailingSection, node, above, section.findings).trailing
         return Trailing(count) if count else None
-    word = section.word("partitions", _WORDS)
-    if word in _UNITS:
-        return Calendar(word)
+    named = section.read("partitions", _PARTITIONS)
+    if named in UNITS:
+        return Calendar(named)
     others: dict[str, RangeMapping] = {"same": Same(), "all": Everything()}
-    return others.get(word)
+    return others.get(named)
 
 
 def _find(
@@ -110,7 +110,7 @@ class VersionedModel(Draft):
     @property
     def immutable(self) -> bool | None:
         """Whether SQL that built something may not change; None leaves it to the project."""
-        return self.draft.immutable
+        return self.draft.section.immutable
 
     @property
     def strategy(self) -> Strategy:
@@ -133,14 +133,14 @@ def versioned_models(
 ) -> Iterator[VersionedModel]:
     """Yield a model for every draft that has a name and a table."""
     for draft in gathered.drafts:
-        to = draft.destination
-        if draft.name and to.dataset and to.table:
+        name, to = draft.section.name, draft.destination
+        if name and to.dataset and to.table:
             yield VersionedModel(
-                draft.name,
+                name,
                 draft.where,
-                draft.name,
+                name,
                 SqlFile(draft.path),
-                StrategyConfig({}, {}, draft.where, draft.name),
+                StrategyConfig({}, {}, draft.where, name),
                 TableName(prefix + to.dataset, to.table),
                 TableName(to.dataset, to.table),
                 draft=draft,
@@ -157,7 +157,7 @@ class _Builder:
     built: Built
 
     def declared(self) -> tuple[Declared, ...]:
-        nodes, findings = self.item.draft.depends_on, self.built.findings
+        nodes, findings = self.item.draft.section.depends_on, self.built.findings
         read = (_declared_of(node, self.item.named, self.resolver, findings) for node in nodes)
         found = tuple(filter(None, read))
         for each in found:
@@ -180,9 +180,9 @@ class _Builder:
         branches = self.gathered.sql[given.sql].branches
         if not branches:
             return None
-        draft, strategy = self.item.draft, self.built.strategy
+        draft, strategy, where = self.item.draft, self.built.strategy, given.section.node.where
         fingerprint = replace(
-            fingerprint_of_settings(strategy, draft.lies, draft.description, _docs(draft)),
+            fingerprint_of_settings(strategy, draft.lies, draft.section.description, _docs(draft)),
             version=version.number,
             revision=given.number,
             effective_from=given.effective_from,
@@ -195,18 +195,18 @@ class _Builder:
                 fingerprint,
                 given.sql.text,
                 _source(given, self.item.folders),
-                given.where,
+                where,
                 backfill_since=given.backfill_since,
-                description=given.description,
-                reason=given.reason,
+                description=given.section.description,
+                reason=given.section.reason,
             ),
             branches[0],
             QueryOwner(given.sql.path, self.item.named),
             self.resolver,
-            has_partition=bool(draft.destination.field) and draft.word != "table",
+            has_partition=bool(draft.field) and draft.word != "table",
         )
         self.built.findings += linked.findings
-        line = given.where.line if given.where.path == draft.path else draft.where.line
+        line = where.line if where.path == draft.path else draft.where.line
         for name in linked.inputs:
             self.note(name, line)
         inputs = dict.fromkeys((*body.query.inputs, *(each.input for each in self.built.declared)))
@@ -216,7 +216,7 @@ class _Builder:
         draft, parents = self.item.draft, self.built.parents
         newest = max(versions, key=lambda version: version.effective_from or dt.date.min)
         return Model(
-            name=draft.name,
+            name=draft.section.name,
             table=self.item.table,
             where=draft.where,
             strategy=self.built.strategy,
@@ -225,27 +225,31 @@ class _Builder:
             depends_on=tuple(sorted(name for name in parents if name in self.resolver.built)),
             layout=draft.lies,
             columns=_docs(draft),
-            description=draft.description,
-            tags=draft.tags,
+            description=draft.section.description,
+            tags=draft.section.tags,
             config=shown_config(draft.settings),
             versions=versions,
         )
 
     def sparse(self) -> list[Finding]:
         """Say when no version can fill every partition."""
-        to = self.item.draft.destination
-        units = set()
-        for version in self.item.draft.versions:
+        draft, units = self.item.draft, set()
+        for version in draft.versions:
             branches = self.gathered.sql[version.own.sql].branches
             columns = branches[0].outputs.columns if branches else ()
-            units.add({each.name.lower(): each.unit for each in columns}.get(to.field.lower(), ""))
+            units.add(
+                {each.name.lower(): each.unit for each in columns}.get(draft.field.lower(), "")
+            )
         unit = units.pop() if len(units) == 1 else ""
         holding, finer = _FINER.get(unit, ("", ()))
-        if self.item.draft.partition is None or to.grid.grain not in finer:
+        partition = draft.destination.partition
+        if draft.word != "partition" or not partition or draft.grid.grain not in finer:
             return []
         sentence = f"only {holding} can hold rows; write type: {unit}"
-        hint = f'"{to.field}" is truncated to its {unit.lower()}'
-        return [Finding(to.typed, "sparse-partitions", sentence, hint, Severity.WARNING)]
+        hint = f'"{draft.field}" is truncated to its {unit.lower()}'
+        return [
+            Finding(partition.place("type"), "sparse-partitions", sentence, hint, Severity.WARNING)
+        ]
 
 
 def _docs(draft: VersionedDraft) -> tuple[ColumnDoc, ...]:

@@ -15,14 +15,12 @@ from penstock.core.masking import SECRETS
 from penstock.project.files.nodes import (
     Broken,
     Keys,
-    Section,
     VersionReference,
     YamlNode,
-    items_of,
-    open_section,
     shown,
     walk,
 )
+from penstock.project.files.sections import read_section
 from penstock.project.files.values import (
     KNOWN,
     UnknownTypeError,
@@ -32,11 +30,10 @@ from penstock.project.files.values import (
     read_type,
     shown_type,
 )
+from penstock.project.versioned.sections import FieldSection, SchemaChangeSection
 
-_KEYS = ("name", "type", "mode", "nullable", "description", "fields")
-FIELD = Keys(_KEYS, ("name", "type"))
-_CHANGE = Keys(_KEYS, ("name",))
-_MODES = ("NULLABLE", "REQUIRED", "REPEATED")
+_CHANGED = Keys(FieldSection.known.known, ("name",))
+"""A change needs no type."""
 _BAD_NAME = re.compile(r"[ ,;{}()\n\t=.]")
 
 
@@ -68,17 +65,20 @@ class SchemaField:
         return found
 
 
+Fields = tuple[SchemaField, ...]
+
+
 def find_field(fields: Iterable[SchemaField], name: str) -> SchemaField | None:
     """Return the field of that name, without case, or None."""
     return next((each for each in fields if each.name.lower() == name.lower()), None)
 
 
-def _read_fields(node: YamlNode, label: str, findings: list[Finding]) -> tuple[SchemaField, ...]:
+def _read_fields(nodes: Sequence[YamlNode], label: str, findings: list[Finding]) -> Fields:
     """Read a list of fields; two of one name are a finding."""
     found: list[SchemaField] = []
-    for item in node.items:
-        section = open_section(item, FIELD, "schema", findings)
-        name = section.text("name")
+    for item in nodes:
+        section = read_section(FieldSection, item, "schema", findings)
+        name = section.name
         if _BAD_NAME.search(name):
             section.bad("name", "a column name without blanks, dots and ,;{}()=")
         elif name:
@@ -96,25 +96,25 @@ def _name_of(node: YamlNode) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _said(section: Section, old: SchemaField, label: str) -> SchemaField:
+def _said(section: FieldSection, old: SchemaField, label: str) -> SchemaField:
     found, before = old, len(section.findings)
-    kind = _kind(section) if section.find("type") else None
+    kind = _kind(section)
     if kind is not None:
         spelt = _spelt(old.name, old.where, kind)
         fields = spelt.fields or (old.fields if spelt.is_struct else ())
         found = replace(found, kind=spelt.kind, arrays=spelt.arrays, fields=fields)
     found = replace(found, mode=_mode(section) or found.mode)
-    below = section.find("fields")
+    below = section.fields
     if below is not None and not isinstance(below.value, tuple):
         section.bad("fields", "a list of fields")
     elif below is not None and not found.is_struct:
         section.bad("fields", f"left out: {shown_type(found.kind)} is no STRUCT")
     elif below is not None:
-        found = replace(found, fields=_read_fields(below, label, section.findings))
+        found = replace(found, fields=_read_fields(below.items, label, section.findings))
     if kind is not None and len(section.findings) == before:
         section.findings += _empty_structs(found, found.name, label)
     if section.find("description"):
-        found = replace(found, description=section.text("description").strip())
+        found = replace(found, description=section.description)
     return found
 
 
@@ -128,12 +128,11 @@ def _empty_structs(each: SchemaField, dotted: str, label: str) -> Iterator[Findi
             yield from _empty_structs(inner, f"{dotted}.{inner.name}", label)
 
 
-def _kind(section: Section) -> ColumnType | None:
-    text = section.text("type")
-    if not text:
+def _kind(section: FieldSection) -> ColumnType | None:
+    if not section.type:
         return None
     try:
-        return read_type(text)
+        return read_type(section.type)
     except UnsupportedTypeError as error:
         section.report("type", "type-unsupported", f"{error.word} is no type of Spark", error.hint)
     except UnknownTypeError as error:
@@ -153,17 +152,13 @@ def _spelt(name: str, where: Location, kind: ColumnType) -> SchemaField:
     return SchemaField(name, where, kind, arrays=arrays, fields=fields)
 
 
-def _mode(section: Section) -> str:
+def _mode(section: FieldSection) -> str:
     if section.find("mode") and section.find("nullable"):
         member = max(section.members["mode"].key, section.members["nullable"].key)
         sentence = "mode and nullable say the same; keep one"
         section.findings.append(Finding(member, "alias-conflict", sentence))
     words = {None: "", True: "NULLABLE", False: "REQUIRED"}
-    return words[section.flag("nullable")] or section.word("mode", _MODES)
-
-
-_DELTA = Keys(("base", "remove", "modify", "add"), ("base",))
-Fields = tuple[SchemaField, ...]
+    return words[section.nullable] or section.mode
 
 
 def follow_version(
@@ -216,7 +211,7 @@ class Schemas:
             return None if number is None else self.of(number, chain)
         if isinstance(value, tuple):
             before = len(self.findings)
-            found = _read_fields(node, label, self.findings)
+            found = _read_fields(value, label, self.findings)
             broken = any(isinstance(each.value, Broken) for _, each in walk(node))
             return found if len(self.findings) == before and not broken else None
         if isinstance(value, Mapping):
@@ -229,11 +224,9 @@ class Schemas:
 
     def _changed(self, node: YamlNode, label: str, chain: tuple[int, ...]) -> Fields | None:
         before = len(self.findings)
-        section = open_section(node, _DELTA, "schema", self.findings)
-        base = section.find("base")
+        section = read_section(SchemaChangeSection, node, "schema", self.findings)
+        base = section.base
         fields = self._read(base, label, chain) if base is not None else None
-        for key, what in (("remove", "names"), ("modify", "fields"), ("add", "fields")):
-            items_of(section, key, what)
         if fields is not None:
             fields = _added(section, _replaced(section, fields, label), label)
         return fields if len(self.findings) == before else None
@@ -273,16 +266,16 @@ def _written(each: SchemaField) -> dict[str, object]:
     return {**said, "fields": [_written(inner) for inner in each.fields]} if each.fields else said
 
 
-def _replaced(section: Section, fields: Fields, label: str) -> Fields:
+def _replaced(section: SchemaChangeSection, fields: Fields, label: str) -> Fields:
     """Take fields out and change others; one that is not there is a finding."""
 
     def changed(item: YamlNode, old: SchemaField) -> Fields:
-        inner = open_section(item, _CHANGE, "schema.modify", section.findings)
+        inner = read_section(FieldSection, item, "schema.modify", section.findings, _CHANGED)
         return (_said(inner, old, label),)
 
-    for word, put in (("remove", lambda *_: ()), ("modify", changed)):
-        part = section.find(word)
-        for item in part.items if part is not None else ():
+    parts = (("remove", section.remove, lambda *_: ()), ("modify", section.modify, changed))
+    for word, items, put in parts:
+        for item in items:
             name = _name_of(item)
             where = item.members["name"].node.where if "name" in item.members else item.where
             found = _at(fields, name, partial(put, item))
@@ -297,9 +290,8 @@ def _replaced(section: Section, fields: Fields, label: str) -> Fields:
     return fields
 
 
-def _added(section: Section, fields: Fields, label: str) -> Fields:
-    part = section.find("add")
-    new = _read_fields(part, label, section.findings) if part is not None else ()
+def _added(section: SchemaChangeSection, fields: Fields, label: str) -> Fields:
+    new = _read_fields(section.add, label, section.findings)
     for each in (each for each in new if find_field(fields, each.name)):
         sentence = f'{label}: add names "{each.name}", which is there already'
         hint = "change it under modify:"

@@ -19,37 +19,26 @@ from penstock.project.checks.phases import (
     read_phases,
     word_in,
 )
-from penstock.project.files.kinds import DATE
-from penstock.project.files.nodes import (
-    Keys,
-    Section,
-    VersionReference,
-    YamlNode,
-    items_of,
-    open_section,
-)
+from penstock.project.files.nodes import VersionReference, YamlNode, items_of
 from penstock.project.files.readers import Files
 from penstock.project.files.references import SqlText, sql_under
+from penstock.project.files.sections import read_section
 from penstock.project.files.values import near_or_known
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS
 from penstock.project.versioned.given import GivenRevision, GivenVersion
 from penstock.project.versioned.schema import Schemas, follow_version
+from penstock.project.versioned.sections import (
+    CheckChangeSection,
+    CheckListsSection,
+    DatedSection,
+    RevisionSection,
+    VersionSection,
+)
 
 _CHANGES = ("remove", "modify", "add")
-_DELTA_WORDS = ("base", *_CHANGES)
-_DELTA = Keys((*_DELTA_WORDS, "on_failure"), ("base",))
-_LISTS = Keys(PHASES)
 _Checks = tuple[YamlNode, ...]
 _Whose = tuple[str, str]
 """Whose checks are read, for sentences: `v3`, and the word that stands there."""
-_BOTH = ("effective_from", "sql", "backfill_since", "description")
-_ALIASES = {"source": "sql"}
-VERSION = Keys(
-    ("version", *_BOTH, "sql_revisions", "schema", "invariants"),
-    ("version", "effective_from", "sql", "schema"),
-    {**_ALIASES, "revisions": "sql_revisions", "checks": "invariants"},
-)
-REVISION = Keys(("revision", *_BOTH, "reason"), ("revision", "effective_from", "sql"), _ALIASES)
 _UNDATED = {
     Grain.RANGE: "partitions of type RANGE have no date",
     Grain.WHOLE: "partitions are what this model lacks",
@@ -84,13 +73,13 @@ class Invariants:
             word = value.field if value.field in WITH_CHECKS else above
             number = follow_version(value, node.where, chain, word, self.numbers, self.findings)
             return None if number is None else self.of(number, chain)
-        if isinstance(value, Mapping) and not value.keys().isdisjoint(_DELTA_WORDS):
+        if isinstance(value, Mapping) and not value.keys().isdisjoint(("base", *_CHANGES)):
             return self._changed(node, whose, chain)
         return read_phases(node, above, self.findings)
 
     def _changed(self, node: YamlNode, whose: _Whose, chain: tuple[int, ...]) -> Phases | None:
-        section = open_section(node, _DELTA, whose[1], self.findings)
-        base = section.find("base")
+        section = read_section(CheckChangeSection, node, whose[1], self.findings)
+        base = section.base
         found = self._read(base, whose, chain) if base is not None else None
         parts = {key: self._part(section, key) for key in _CHANGES}
         if found is None:
@@ -99,13 +88,13 @@ class Invariants:
             self._list(found.of(phase), {key: part.of(phase) for key, part in parts.items()}, whose)
             for phase in (Phase.BEFORE, Phase.AFTER)
         )
-        return Phases(before, after, section.find("on_failure") or found.on_failure)
+        return Phases(before, after, section.on_failure or found.on_failure)
 
-    def _part(self, section: Section, key: str) -> Phases:
+    def _part(self, section: CheckChangeSection, key: str) -> Phases:
         part = section.find(key)
         if part is None:
             return NONE
-        inner = open_section(part, _LISTS, f"{section.above}.{key}", self.findings)
+        inner = read_section(CheckListsSection, part, section.dotted(key), self.findings)
         if key != "remove":
             return phases_in(inner)
         before, after = (items_of(inner, phase, "names") for phase in PHASES)
@@ -156,7 +145,7 @@ class Versions:
     files: Files
     grid: Grid
     findings: list[Finding]
-    sections: dict[int, Section] = field(default_factory=dict)
+    sections: dict[int, VersionSection] = field(default_factory=dict)
     broken: set[int] = field(default_factory=set)
 
     def read(self, nodes: Sequence[YamlNode]) -> tuple[GivenVersion, ...]:
@@ -164,8 +153,8 @@ class Versions:
         for node in nodes:
             self._open(node)
         given = self.sections.items()
-        schemas = Schemas({n: s.find("schema") or _NO_SCHEMA for n, s in given}, self.findings)
-        checks = {n: (found, word_in(s.node)) for n, s in given if (found := s.find("invariants"))}
+        schemas = Schemas({n: s.schema or _NO_SCHEMA for n, s in given}, self.findings)
+        checks = {n: (s.checks, word_in(s.node)) for n, s in given if s.checks}
         invariants = Invariants(checks, self.sections.keys(), self.findings)
         read = [self._version(number, section, schemas) for number, section in given]
         said = [invariants.of(number) or NONE for number, _ in given]
@@ -173,11 +162,9 @@ class Versions:
         return tuple(replace(each, checks=checks) for each, checks in pairs if each is not None)
 
     def _open(self, node: YamlNode) -> None:
-        section = open_section(node, VERSION, "versions", self.findings)
-        number = section.number("version", 1)
+        section = read_section(VersionSection, node, "versions", self.findings)
+        number = section.version
         if number is None:
-            for key in ("effective_from", "backfill_since"):
-                section.read(key, DATE)
             self._sql(section, ())
         elif number in self.sections:
             first = self.sections[number].place("version").line
@@ -186,26 +173,26 @@ class Versions:
         else:
             self.sections[number] = section
 
-    def _version(self, number: int, section: Section, schemas: Schemas) -> GivenVersion | None:
+    def _version(
+        self, number: int, section: VersionSection, schemas: Schemas
+    ) -> GivenVersion | None:
         own = self._dated(section, 0, (number,))
-        since = self._since(section)
-        revisions = self._revisions(number, section, since)
-        is_said = section.find("schema") is not None
-        fields = schemas.of(number) if is_said else ()
-        if is_said and fields == ():
+        revisions = self._revisions(number, section, self._since(section))
+        fields = schemas.of(number) if section.schema else ()
+        if section.schema and fields == ():
             sentence = f"v{number}: the schema is empty, so that no column is checked"
             section.warn("schema", "empty-schema", sentence, "list the columns with their types")
         if own is None:
             return None
-        return GivenVersion(number, own, fields, section.place("schema"), revisions)
+        return GivenVersion(number, own, fields, revisions)
 
     def _revisions(
-        self, number: int, section: Section, since: dt.date | None
+        self, number: int, section: VersionSection, since: dt.date | None
     ) -> tuple[GivenRevision, ...]:
         found: dict[int, GivenRevision] = {}
-        for node in items_of(section, "sql_revisions", "revisions"):
-            inner = open_section(node, REVISION, "versions.sql_revisions", self.findings)
-            revision = inner.number("revision", 1)
+        for node in section.sql_revisions:
+            inner = read_section(RevisionSection, node, "versions.sql_revisions", self.findings)
+            revision = inner.revision
             given = self._dated(inner, revision or 0, (), since)
             if revision in found:
                 sentence = f"v{number}: revision {revision} is there twice"
@@ -215,25 +202,26 @@ class Versions:
         return tuple(found.values())
 
     def _dated(
-        self, section: Section, number: int, chain: tuple[int, ...], since: dt.date | None = None
+        self,
+        section: DatedSection,
+        number: int,
+        chain: tuple[int, ...],
+        since: dt.date | None = None,
     ) -> GivenRevision | None:
-        date, sql = section.read("effective_from", DATE), self._sql(section, chain)
+        sql = self._sql(section, chain)
         own = self._since(section) if number else None
-        if date is None or sql is None:
+        if section.effective_from is None or sql is None:
             return None
-        where, dated = section.node.where, section.place("effective_from")
-        description, reason = (section.text(key).strip() for key in ("description", "reason"))
-        return GivenRevision(number, where, date, dated, sql, own or since, description, reason)
+        return GivenRevision(section, number, section.effective_from, sql, own or since)
 
-    def _since(self, section: Section) -> dt.date | None:
-        found = section.read("backfill_since", DATE)
-        if found is None or self.grid.grain not in _UNDATED:
-            return found
+    def _since(self, section: DatedSection) -> dt.date | None:
+        if section.backfill_since is None or self.grid.grain not in _UNDATED:
+            return section.backfill_since
         section.bad("backfill_since", f"left out: {_UNDATED[self.grid.grain]}")
         return None
 
-    def _sql(self, section: Section, chain: tuple[int, ...]) -> SqlText | None:
-        node = section.find("sql")
+    def _sql(self, section: DatedSection, chain: tuple[int, ...]) -> SqlText | None:
+        node = section.sql
         if node is None or not isinstance(node.value, VersionReference):
             return sql_under(section, "sql", self.files, "the SQL is empty")
         known, number = self.sections.keys(), None

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from penstock.core.check_type import (
     FAILURES,
     ROWS,
-    CheckKey,
     CheckStatus,
     GroupMeasures,
     GroupValue,
+    KeyKind,
     Measure,
+    key,
 )
 from penstock.core.checks import Check
 from penstock.core.columns.schema import Schema
@@ -41,6 +43,14 @@ class Restriction:
     """The rows that count: those of which `where` is true, or with "" all of them."""
 
     where: str = ""
+    columns: Schema = Schema()
+    sample: bool = True
+    """Whether a value of a row may be among the measured ones."""
+
+    def type_of(self, name: str) -> str:
+        """Return the Spark type of a column, "" without it."""
+        column = self.columns.find(name)
+        return column.type if column else ""
 
     @property
     def rows(self) -> str:
@@ -98,22 +108,19 @@ def bracketed(condition: str) -> str:
 COPIES = "__penstock_copies"
 """The column that counts the rows with the same values."""
 
-COLUMN = CheckKey("column", "The column that is looked at.", "id", "text", needed=True)
-COLUMNS = CheckKey(
+COLUMN = partial(
+    key, "column", kind=KeyKind.COLUMN, says="The column that is looked at.", example="id"
+)
+COLUMNS = partial(
+    key,
     "columns",
+    KeyKind.COLUMNS,
     "The columns that are looked at together; `column` is the same.",
     ("country", "day"),
-    "list of texts",
-    needed=True,
+    alias="column",
 )
-LEAST = CheckKey("min", "The least that is allowed.", 1, "number or text")
-MOST = CheckKey("max", "The most that is allowed.", 1000, "number or text")
-
-
-def type_of(name: str, columns: Schema) -> str:
-    """Return the Spark type of a column, "" without it."""
-    column = columns.find(name)
-    return column.type if column else ""
+LEAST = partial(key, "min", says="The least that is allowed.", example=1, unset="none")
+MOST = partial(key, "max", says="The most that is allowed.", example=1000, unset="none")
 
 
 def counting(

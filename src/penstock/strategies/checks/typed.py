@@ -31,7 +31,7 @@ NOTHING_WRITTEN = "nothing was written"
 def measured(check: Check, columns: Schema) -> Measure:
     """Return what a typed check measures of columns that fit it; `ValueError` for a `sql` check."""
     where = check.condition.text if check.condition else ""
-    return check.rule.measure(where, columns, sample=check.sample)
+    return check.rule.measure(measure.Restriction(where, columns, check.sample))
 
 
 def misfit(check: Check, columns: Schema) -> str:

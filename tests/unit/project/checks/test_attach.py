@@ -26,7 +26,7 @@ def test_settings_have_defaults_and_are_read(load):
     [
         (
             "on_failure: stop",
-            "checks.on_failure is 'stop'; it must be one of flag, block or rollback",
+            "checks.on_failure is 'stop'; it must be one of flag, block, rollback",
         ),
         ("quarantine_days: -1", "checks.quarantine_days is -1; it must be an integer >= 0"),
         (

@@ -88,7 +88,7 @@ def test_both_words_in_one_version_are_a_conflict(findings):
     assert findings(versions(more)) == [
         (
             f"{PATH}:16:5: error: alias-conflict: "
-            "invariants and checks are one key; the other is on line 15"
+            "checks and invariants are one key; the other is on line 15"
         )
     ]
 

@@ -221,7 +221,7 @@ def test_a_freshness_that_is_no_duration_is_a_finding(findings):
     assert [f.partition(": ")[2] for f in findings({"models/a.yml": text})] == [
         (
             "error: bad-value: sources.freshness.error_after.period is 'month'; "
-            "it must be one of minute, hour or day"
+            "it must be one of minute, hour, day"
         ),
         (
             "error: bad-value: sources.tables.freshness.error_after is 'soon'; "

@@ -133,7 +133,7 @@ def test_the_header_decides_the_strategy(model, header, strategy):
         ),
         ("materialised='view'", "error: unknown-key: unknown key 'materialised'"),
         ("delete_missing=true", "error: unknown-key: unknown key 'delete_missing'"),
-        ("tags=4", "error: bad-value: tags is 4; it must be a list"),
+        ("tags=4", "error: bad-value: tags is 4; it must be a list of texts"),
         (
             "materialized='merge', unique_key='id', time_column='t', lookback='soon'",
             (
@@ -164,8 +164,7 @@ def test_the_header_decides_the_strategy(model, header, strategy):
 )
 def test_what_does_not_go_together_is_a_finding_at_the_header(said, header, finding):
     expected = finding or (
-        "error: bad-value: on_schema_change is 'add'; "
-        "it must be one of append, fail, ignore or sync"
+        "error: bad-value: on_schema_change is 'add'; it must be one of append, fail, ignore, sync"
     )
 
     assert said(header) == [expected]

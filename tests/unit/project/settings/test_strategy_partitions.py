@@ -134,7 +134,10 @@ def test_the_type_of_the_field_may_stand_beside_the_file(model):
         ),
         (
             f"{DAY}, partition_type='DECADE'",
-            "error: bad-value: partition_type 'DECADE' is not known",
+            (
+                "error: bad-value: partition_type is 'DECADE'; "
+                "it must be one of HOUR, DAY, WEEK, MONTH, YEAR, RANGE"
+            ),
         ),
         (
             DAY.replace("2024-01-01", "2024/01"),

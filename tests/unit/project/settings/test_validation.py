@@ -10,7 +10,10 @@ import pytest
             "name: a\nthreads: 0\n",
             "2:10: error: bad-value: threads is 0; it must be an integer >= 1",
         ),
-        ("name: a\nthreads: x\n", "2:10: error: bad-value: threads is 'x'; it must be an integer"),
+        (
+            "name: a\nthreads: x\n",
+            "2:10: error: bad-value: threads is 'x'; it must be an integer >= 1",
+        ),
         ("name: my shop\n", "1:7: error: bad-name: 'my shop' cannot name a project"),
         ("threads: 1\n", "1:1: error: missing-key: 'name' is missing"),
         (
@@ -34,7 +37,7 @@ import pytest
         ("name: a\ndefaults:\n  tag: x\n", "3:3: error: unknown-key: unknown key 'tag'"),
         (
             "name: a\ndefaults:\n  'x/':\n    overwrite: no\n",
-            "4:16: error: bad-value: overwrite is false; it must be one of all or partitions",
+            "4:16: error: bad-value: overwrite is false; it must be one of all, partitions",
         ),
         (
             "name: a\nlease: {length: 60}\n",

@@ -16,7 +16,7 @@ def test_yaml_mistakes_have_line_and_column(findings):
             "models/m.yml:4:5: error: duplicate-key: "
             "key 'name' is written twice; the first is on line 2"
         ),
-        "models/n.yml:3:13: error: bad-value: sources.tables is 4; it must be a list",
+        "models/n.yml:3:13: error: bad-value: sources.tables is 4; it must be a list of tables",
         "models/o.yml:2:1: error: yaml-syntax: expected the node content, but found '<stream end>'",
         "models/p.yml:2:14: error: missing-key: 'dataset' is missing",
         "models/p.yml:3:1: error: empty-versions: the model has no version",

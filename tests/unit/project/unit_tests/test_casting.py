@@ -4,18 +4,14 @@ import pytest
 
 from penstock.core.columns.types import parse_type
 from penstock.core.findings import Location
+from penstock.project.files.nodes import YamlNode
 from penstock.project.unit_tests.casting import CellError, typed
-from penstock.project.unit_tests.definition import Cell, CellKind
-from penstock.project.unit_tests.nodes import plain_kind, read_nodes
+from penstock.project.unit_tests.definition import Written
+from penstock.project.unit_tests.load import written_node
 
 
-def cell(text: str, kind: CellKind | None = None) -> Cell:
-    return Cell(text, kind or plain_kind(text), Location("t.yml"))
-
-
-def cells(text: str) -> list[Cell]:
-    node, _ = read_nodes("t.yml", text)
-    return list(node.items)
+def cell(text: str) -> YamlNode:
+    return YamlNode(Written.of(text), Location("t.yml"))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +77,7 @@ def test_a_value_that_does_not_fit_is_refused(text, kind, said) -> None:
 
 
 def test_lists_and_mappings_are_arrays_structs_and_maps() -> None:
-    many, row, pairs, odd = cells("[[1, ~], {B: 2}, {x: 1}, {c: 1}]")
+    many, row, pairs, odd = written_node("t.yml", "[[1, ~], {B: 2}, {x: 1}, {c: 1}]")[0].items
     struct = parse_type("struct<a:int,b:bigint>")
 
     assert typed(many, parse_type("array<int>")) == ["1", None]

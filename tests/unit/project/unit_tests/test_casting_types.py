@@ -3,13 +3,7 @@ import pytest
 from penstock.core.columns.types import ScalarType
 from penstock.core.names import InputKind, InputName
 from penstock.project.unit_tests.casting import inferred
-from penstock.project.unit_tests.definition import Cell
-from penstock.project.unit_tests.nodes import read_nodes
-
-
-def cells(text: str) -> list[Cell]:
-    node, _ = read_nodes("t.yml", text)
-    return list(node.items)
+from penstock.project.unit_tests.load import written_node
 
 
 @pytest.mark.parametrize(
@@ -29,7 +23,7 @@ def cells(text: str) -> list[Cell]:
     ],
 )
 def test_values_tell_a_type_where_nothing_else_does(text, kind) -> None:
-    assert str(inferred(cells(text))) == kind
+    assert str(inferred(written_node("t.yml", text)[0].items)) == kind
 
 
 def test_declared_types_of_sources_and_models_are_known(load) -> None:

@@ -37,7 +37,7 @@ def test_our_shape_and_that_of_dbt_say_the_same(load) -> None:
 def _told(test):
     given, expect = test.runs[0].given, test.runs[0].expect
     tables = [*given.inputs.values(), given.target, expect.rows]
-    texts = [[{k: c.text for k, c in row.items()} for row in table.rows] for table in tables]
+    texts = [[{k: c.plain for k, c in row.items()} for row in table.rows] for table in tables]
     return list(given.inputs), texts, given.target.known
 
 

@@ -1,6 +1,7 @@
 import pytest
 
 from penstock.core.findings import Location
+from penstock.project.unit_tests.definition import kind_of
 from penstock.project.unit_tests.tables import CsvError, read_csv
 
 HERE = Location("t.yml")
@@ -10,9 +11,9 @@ def test_csv_keeps_quotes_and_lines_apart() -> None:
     names, rows = read_csv('a, b\n"x ""y""\nz",1\n\n ,"" \nNULL,true', HERE)
 
     assert names == ("a", "b")
-    assert [[(c.text, str(c.kind), c.where.line) for c in row.values()] for row in rows] == [
+    assert [[(c.plain, str(kind_of(c)), c.where.line) for c in row.values()] for row in rows] == [
         [('x "y"\nz', "text", 2), ("1", "integer", 2)],
-        [("", "null", 5), ("", "text", 5)],
+        [(None, "null", 5), ("", "text", 5)],
         [("NULL", "text", 6), ("true", "boolean", 6)],
     ]
 

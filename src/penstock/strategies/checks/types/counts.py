@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Self
+from typing import Any
 
 from penstock.core.check_type import (
     ROWS,
     CheckKey,
     CheckStatus,
     CheckType,
-    GivenCheck,
+    GivenKeys,
     GroupMeasures,
     GroupValue,
+    KeyKind,
     Measure,
+    key,
 )
-from penstock.core.columns.schema import Schema
 from penstock.core.names import quoted
 from penstock.strategies.checks import literals, measure
 from penstock.strategies.checks.measure import Restriction
@@ -27,27 +28,17 @@ from penstock.strategies.checks.measure import Restriction
 class RowCount(CheckType):
     """Holds when there are at least `minimum` and at most `maximum` rows; no rows are 0."""
 
-    minimum: int | None = None
-    maximum: int | None = None
+    minimum: int | None = measure.LEAST(kind=KeyKind.COUNT)
+    maximum: int | None = measure.MOST(kind=KeyKind.COUNT)
 
     name = "row_count"
-    keys = (
-        measure.LEAST,
-        measure.MOST,
-    )
     counts_empty = True
     without_empty = "0 rows are compared with the bounds"
 
-    @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its bounds."""
-        return cls(*given.count_bounds())
-
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows."""
-        del columns, sample
         return Measure(
-            {ROWS: Restriction(where).rows},
+            {ROWS: kept.rows},
             lambda found: measure.verdict_by_bounds("rows", found.rows, self.minimum, self.maximum),
         )
 
@@ -59,30 +50,18 @@ _NOUN = "distinct"
 class DistinctCount(CheckType):
     """Holds when the columns have so many different values; rows with a NULL do not count."""
 
-    columns: tuple[str, ...]
-    minimum: int | None = None
-    maximum: int | None = None
+    columns: tuple[str, ...] = measure.COLUMNS()
+    minimum: int | None = measure.LEAST(kind=KeyKind.COUNT)
+    maximum: int | None = measure.MOST(kind=KeyKind.COUNT)
 
     name = "distinct_count"
     compares = True
-    keys = (
-        measure.COLUMNS,
-        measure.LEAST,
-        measure.MOST,
-    )
     is_observable = False
     counts_empty = True
 
-    @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its columns and bounds."""
-        columns, bounds = given.column_names(), given.count_bounds()
-        return cls(columns, *bounds) if columns else None
-
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the different values."""
-        del columns, sample
-        kept, (first, *others) = Restriction(where), (quoted(each) for each in self.columns)
+        first, *others = (quoted(each) for each in self.columns)
         values = ", ".join((kept.only(first), *others))
         return Measure(
             {ROWS: kept.rows, _NOUN: f"count(DISTINCT {values})"},
@@ -97,32 +76,20 @@ class DistinctCount(CheckType):
 class NullPercentage(CheckType):
     """Holds when at most so many percent of the values are NULL; exact, nothing is rounded."""
 
-    column: str
-    maximum: Decimal
+    column: str = measure.COLUMN()
+    maximum: Decimal = key(
+        "max_percentage",
+        KeyKind.PERCENT,
+        "Of `null_percentage`: how many values may be NULL.",
+        5,
+    )
 
     name = "null_percentage"
-    keys = (
-        measure.COLUMN,
-        CheckKey(
-            "max_percentage",
-            "Of `null_percentage`: how many values may be NULL.",
-            5,
-            "number",
-            needed=True,
-        ),
-    )
     stores_rows = True
 
-    @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its column and its bound."""
-        column, maximum = given.column(), given.percent("max_percentage")
-        return cls(column, maximum) if column and maximum is not None else None
-
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows, and those with NULL."""
-        del columns, sample
-        kept, breaks = Restriction(where), f"{quoted(self.column)} IS NULL"
+        breaks = f"{quoted(self.column)} IS NULL"
         most = Fraction(self.maximum)
 
         def judge(found: GroupMeasures) -> GroupValue:
@@ -152,58 +119,67 @@ class RowCountChange(CheckType):
     something is an infinite increase.
     """
 
-    max_increase: Decimal | None = None
-    max_decrease: Decimal | None = None
-    last: int | None = None
+    max_increase: Decimal | None = key(
+        _MORE,
+        KeyKind.CHANGE,
+        f"{_OF}: how many more rows than before are allowed.",
+        50,
+        unset="none",
+    )
+    max_decrease: Decimal | None = key(
+        _LESS, KeyKind.PERCENT, f"{_OF}: how many fewer.", 50, unset="none"
+    )
+    last: int | None = key(
+        "last", KeyKind.NATURAL, f"{_OF} with `trailing`: of how many.", 7, unset="7"
+    )
 
     name = "row_count_change"
-    keys = (
-        CheckKey(_MORE, f"{_OF}: how many more rows than before are allowed.", 50, "number"),
-        CheckKey(_LESS, f"{_OF}: how many fewer.", 50, "number"),
-        CheckKey(_BOTH, f"{_OF}: both.", 50, "number"),
+    other_keys = (
+        CheckKey(_BOTH, KeyKind.CHANGE, f"{_OF}: both.", 50),
         CheckKey(
             "compare",
+            KeyKind.CHOICE,
             f"{_OF}: with the last success, or with the mean of several.",
             "trailing",
-            "`previous` or `trailing`",
-            "`previous`",
+            unset="`previous`",
+            choice=("previous", "trailing"),
         ),
-        CheckKey("last", f"{_OF} with `trailing`: of how many.", 7, "integer", "7"),
     )
     only_after = True
     counts_empty = True
 
     @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its bounds, and what it compares with."""
-        section = given.section
-        both = given.percent(_BOTH, most=None)
-        more, less = given.percent(_MORE, most=None), given.percent(_LESS)
-        for key in (_MORE, _LESS) if section.find(_BOTH) is not None else ():
-            if section.find(key) is not None:
-                sentence = f"max_percent says {key} too"
-                section.report(key, "option-conflict", sentence, "keep one")
-        given.needs_one((_MORE, _LESS, _BOTH), f"give {_MORE}, {_LESS} or both")
-        if both is not None:
-            more, less = both, min(both, Decimal(100))
-        trailing = section.word("compare", ("previous", "trailing")) == "trailing"
-        last = section.number("last", 1)
+    def settle(cls, given: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
+        """Say which bounds hold; refuse other rows than all of a step, as earlier ones counted."""
+        both, trailing, last = values.pop(_BOTH), values.pop("compare"), values["last"]
+        bounds = [each for each in (_MORE, _LESS, _BOTH) if given.find(each) is not None]
+        for each in bounds[:-1] if _BOTH in bounds else ():
+            given.report(each, "option-conflict", f"max_percent says {each} too", "keep one")
+        if not bounds:
+            sentence = f"none of {_MORE}, {_LESS}, {_BOTH} is given"
+            given.report("type", "missing-bounds", sentence, f"give {_MORE}, {_LESS} or both")
         if last is not None and not trailing:
             sentence = "last counts what compare: trailing compares with"
             hint = "write compare: trailing, or take it out"
-            section.report("last", "option-conflict", sentence, hint)
-        _refuse_other_rows(given)
-        return cls(more, less, (last or _TRAILING) if trailing else None)
+            given.report("last", "option-conflict", sentence, hint)
+        for each in ("where", "query", "scope"):
+            if given.find(each) is not None and (each != "scope" or given.text(each) == "table"):
+                sentence = (
+                    f"row_count_change counts all rows of a step, as earlier ones did; {each}"
+                )
+                given.report(each, "option-conflict", f"{sentence} says other rows", "take it out")
+        if both is not None:
+            values |= {"max_increase": both, "max_decrease": min(both, Decimal(100))}
+        return values | {"last": (last or _TRAILING) if trailing else None}
 
     @property
     def runs_before(self) -> int | None:
         """How many earlier runs it compares with: 0 for the last success."""
         return self.last or 0
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows."""
-        del columns, sample
-        return Measure({ROWS: Restriction(where).rows}, self._judge)
+        return Measure({ROWS: kept.rows}, self._judge)
 
     def _judge(self, found: GroupMeasures) -> GroupValue:
         rows, before = found.rows, found.before
@@ -222,12 +198,3 @@ class RowCountChange(CheckType):
         if limit is None or holds:
             return measure.passed(message)
         return measure.failed(f"{message} (max {word} {literals.plain(limit)} %)")
-
-
-def _refuse_other_rows(given: GivenCheck) -> None:
-    """Report keys that choose other rows than all of a step: earlier steps did not count those."""
-    section = given.section
-    for key in ("where", "query", "scope"):
-        if section.find(key) is not None and (key != "scope" or section.text(key) == "table"):
-            sentence = f"row_count_change counts all rows of a step, as earlier ones did; {key}"
-            section.report(key, "option-conflict", f"{sentence} says other rows", "take it out")

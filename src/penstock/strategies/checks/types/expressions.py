@@ -6,18 +6,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import Any
 
 from penstock.core.check_type import (
     ROWS,
-    CheckKey,
     CheckType,
     Condition,
-    GivenCheck,
+    GivenKeys,
     GroupMeasures,
     GroupValue,
+    KeyKind,
     Lookup,
     Measure,
+    key,
 )
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import parse_type, scalars
@@ -34,30 +35,21 @@ class SqlCheck(CheckType):
     Its own table is the input of kind THIS: `{destination}`.
     """
 
-    query: Query
+    query: Query = key(
+        "sql",
+        KeyKind.QUERY,
+        "Of `sql`: a query that must give no row, or a `.sql` file.",
+        "select * from {destination} where amount < 0",
+        beside="source",
+    )
     source: str = ""
 
     name = "sql"
     has_failing = True
-    keys = (
-        CheckKey(
-            "sql",
-            "Of `sql`: a query that must give no row, or a `.sql` file.",
-            "select * from {destination} where amount < 0",
-            "SQL",
-            needed=True,
-        ),
-    )
     takes_rows = False
     is_observable = False
     is_alone = True
     without_empty = "the query says what no rows mean"
-
-    @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its query."""
-        query, file = given.query("sql")
-        return cls(query, file) if query else None
 
 
 _PLAIN = re.compile(r"`([A-Za-z_]\w*)`")
@@ -68,37 +60,24 @@ _FIGURES = re.compile(rf"({measure.FIGURES})\s*\(", re.IGNORECASE)
 class ColumnCheck(CheckType):
     """Holds when a condition is true of the group, or of each of its rows; NULL is not true."""
 
-    column: str
-    condition: Condition
+    column: str = measure.COLUMN()
+    condition: Condition = key(
+        "check",
+        KeyKind.CONDITION,
+        "Of `column_check`: a condition on `{column}`; of the group with an aggregate, else of "
+        "every row.",
+        "MIN({column}) >= 0",
+    )
 
     name = "column_check"
     has_failing = True
-    keys = (
-        measure.COLUMN,
-        CheckKey(
-            "check",
-            "Of `column_check`: a condition on `{column}`; of the group with an aggregate, else of "
-            "every row.",
-            "MIN({column}) >= 0",
-            "SQL",
-            needed=True,
-        ),
-    )
 
-    @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its column and its condition."""
-        column = given.column()
-        condition = given.condition("check", column)
-        return cls(column, condition) if column and condition else None
-
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows that break it, or measure the condition and the aggregates in it.
 
         Without `sample` only aggregates that are figures: others may hold what stands in a row.
         """
-        del columns
-        kept, condition = Restriction(where), self.condition
+        condition = self.condition
         if not condition.aggregates:
             return measure.counting(
                 kept,
@@ -112,7 +91,7 @@ class ColumnCheck(CheckType):
         shown = {
             _PLAIN.sub(r"\1", each): measure.text(kept.call(each))
             for each in condition.aggregates
-            if sample or _FIGURES.match(each)
+            if kept.sample or _FIGURES.match(each)
         }
 
         def judge(found: GroupMeasures) -> GroupValue:
@@ -136,51 +115,47 @@ _OWN, _OTHERS = "__penstock_own", "__penstock_others"
 class Relationships(CheckType):
     """Holds when every row without NULL in the columns finds its values in another table."""
 
-    columns: tuple[str, ...]
-    to: InputName
-    fields: tuple[str, ...]
-    shown: str
+    columns: tuple[str, ...] = measure.COLUMNS()
+    to: InputName = key(
+        "to",
+        KeyKind.TABLE,
+        "Of `relationships`: the other table.",
+        "ref('countries')",
+        beside="shown",
+    )
+    fields: tuple[str, ...] = key(
+        "fields",
+        KeyKind.FIELDS,
+        "Of `relationships`: its columns; `field` is the same.",
+        ("code",),
+        alias="field",
+    )
+    shown: str = ""
     """What people call the other table: `staging.users`."""
 
     name = "relationships"
     has_failing = True
-    keys = (
-        measure.COLUMNS,
-        CheckKey(
-            "to", "Of `relationships`: the other table.", "ref('countries')", "text", needed=True
-        ),
-        CheckKey(
-            "fields",
-            "Of `relationships`: its columns; `field` is the same.",
-            ("code",),
-            "list of texts",
-            needed=True,
-        ),
-    )
     for_people = frozenset({"shown"})
     is_observable = False
     is_alone = True
 
     @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its columns, the other table and the columns there."""
-        columns, table = given.column_names(), given.table("to")
-        fields = given.column_names("fields", table[0] if table else None)
+    def settle(cls, given: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
+        """Refuse other columns than as many."""
+        columns, fields = values.get("columns", ()), values.get("fields", ())
         if columns and fields and len(columns) != len(fields):
-            given.section.bad("fields", f"as many columns as columns, which are {len(columns)}")
-            return None
-        return cls(columns, table[0], fields, table[1]) if columns and fields and table else None
+            given.bad("fields", f"as many columns as columns, which are {len(columns)}")
+        return values
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows without a partner; NULL is nobody's partner.
 
         The rows are those that the `lookup` gives.
         """
-        del columns, sample
         has_all = "".join(f"{quoted(each)} IS NOT NULL AND " for each in self.columns)
         there = f"{self.shown} ({', '.join(self.fields)})"
         return measure.counting(
-            Restriction(where),
+            kept,
             f"{has_all}NOT {_FOUND}",
             "every row has a partner",
             lambda found: f"{literals.counted(found.failures, 'row')} without a partner in {there}",

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import Self
 
 from penstock.core.check_type import (
     ROWS,
-    CheckKey,
     CheckType,
     Empty,
-    GivenCheck,
     GroupMeasures,
     GroupValue,
+    KeyKind,
     Measure,
+    key,
 )
-from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.schema import Column
 from penstock.core.names import quoted
 from penstock.core.partitions import calendar
 from penstock.strategies.checks import literals, measure
@@ -31,50 +30,38 @@ class Unique(CheckType):
     versions of a history table too.
     """
 
-    columns: tuple[str, ...]
-    nulls_equal: bool = False
-    all_versions: bool = False
+    columns: tuple[str, ...] = measure.COLUMNS()
+    nulls_equal: bool = key(
+        "nulls",
+        KeyKind.CHOICE,
+        "Of `unique`: whether rows with NULL count.",
+        "equal",
+        unset="`distinct`",
+        choice=("distinct", "equal"),
+    )
+    all_versions: bool = key(
+        "versions",
+        KeyKind.CHOICE,
+        "Of `unique` on history tables: `current` looks at current versions alone.",
+        "all",
+        unset="`current`",
+        choice=("current", "all"),
+    )
 
     name = "unique"
     compares = True
     has_failing = True
-    keys = (
-        measure.COLUMNS,
-        CheckKey(
-            "nulls",
-            "Of `unique`: whether rows with NULL count.",
-            "equal",
-            "`distinct` or `equal`",
-            "`distinct`",
-        ),
-        CheckKey(
-            "versions",
-            "Of `unique` on history tables: `current` looks at current versions alone.",
-            "all",
-            "`current` or `all`",
-            "`current`",
-        ),
-    )
     is_observable = False
     reads_whole = True
-
-    @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its columns, and what counts as the same."""
-        columns = given.column_names()
-        nulls = given.section.word("nulls", ("distinct", "equal"))
-        versions = given.section.word("versions", ("current", "all"))
-        return cls(columns, nulls == "equal", versions == "all") if columns else None
 
     @property
     def is_of_current(self) -> bool:
         """Whether it leaves the closed versions of a history table out."""
         return not self.all_versions
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count complete rows and different ones."""
-        del columns, sample
-        kept, (first, *others) = Restriction(where), (quoted(each) for each in self.columns)
+        first, *others = (quoted(each) for each in self.columns)
         breaks = f"{measure.COPIES} > 1"
         if self.nulls_equal:
             complete = kept.rows
@@ -99,22 +86,13 @@ class Unique(CheckType):
 class NotNull(CheckType):
     """Holds when no value of the columns is NULL; a row with two of them breaks it once."""
 
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = measure.COLUMNS()
 
     name = "not_null"
     has_failing = True
-    keys = (measure.COLUMNS,)
 
-    @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its columns."""
-        columns = given.column_names()
-        return cls(columns) if columns else None
-
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows with a NULL, and the NULLs of each column."""
-        del columns, sample
-        kept = Restriction(where)
         by_column = {f"nulls {each}": f"{quoted(each)} IS NULL" for each in self.columns}
 
         def wrong(found: GroupMeasures) -> str:
@@ -133,41 +111,29 @@ class NotNull(CheckType):
 class AcceptedValues(CheckType):
     """Holds when every value that is not NULL is one of these texts, in the column's type."""
 
-    column: str
-    values: tuple[str, ...]
+    column: str = measure.COLUMN()
+    values: tuple[str, ...] = key(
+        "values", KeyKind.VALUES, "Of `accepted_values`: what is allowed.", ("DE", "FR")
+    )
 
     name = "accepted_values"
     compares = True
     has_failing = True
-    keys = (
-        measure.COLUMN,
-        CheckKey(
-            "values", "Of `accepted_values`: what is allowed.", ("DE", "FR"), "list", needed=True
-        ),
-    )
     lists_values = True
-
-    @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its column and its values."""
-        column = given.column()
-        values = given.values("values", column)
-        return cls(column, values) if column and values else None
 
     @property
     def literals(self) -> tuple[str, ...]:
         """The values."""
         return self.values
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Count the rows with other values."""
-        del sample
-        kind = measure.type_of(self.column, columns)
+        kind = kept.type_of(self.column)
         # a long list is a set of hashes to Spark
         value = literals.one_zero(quoted(self.column), kind)
         listed = ", ".join(literals.literal_of(each, kind) for each in self.values)
         return measure.counting(
-            Restriction(where),
+            kept,
             f"NOT ({value} IN ({listed}))",
             "only accepted values",
             lambda found: f"{literals.counted(found.failures, 'row')} with other values",
@@ -182,47 +148,29 @@ class ValueRange(CheckType):
     leaves the bounds themselves out.
     """
 
-    column: str
-    minimum: str | None = None
-    maximum: str | None = None
-    strict: bool = False
+    column: str = measure.COLUMN()
+    minimum: str | None = measure.LEAST(kind=KeyKind.VALUE)
+    maximum: str | None = measure.MOST(kind=KeyKind.VALUE)
+    strict: bool = key(
+        "strict",
+        KeyKind.FLAG,
+        "Of `value_range`: the bounds themselves are not allowed.",
+        example=True,
+        unset="`false`",
+    )
 
     name = "value_range"
     compares = True
     has_failing = True
-    keys = (
-        measure.COLUMN,
-        measure.LEAST,
-        measure.MOST,
-        CheckKey(
-            "strict",
-            "Of `value_range`: the bounds themselves are not allowed.",
-            True,  # noqa: FBT003  an example
-            "true or false",
-            "`false`",
-        ),
-    )
-
-    @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its column and bounds."""
-        column, strict = given.column(), bool(given.section.flag("strict"))
-        bounds = given.bounds(column, strict=strict)
-        return cls(column, *bounds, strict) if column else None
 
     @property
     def literals(self) -> tuple[str, ...]:
         """The bounds."""
         return tuple(each for each in (self.minimum, self.maximum) if each is not None)
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Measure the least and the greatest value, and count the rows outside."""
-        del sample
-        kept, column, kind = (
-            Restriction(where),
-            quoted(self.column),
-            measure.type_of(self.column, columns),
-        )
+        column, kind = quoted(self.column), kept.type_of(self.column)
         low, high = ("<=", ">=") if self.strict else ("<", ">")
         value = kept.only(literals.one_zero(column, kind))
         sides = [
@@ -265,34 +213,18 @@ class Freshness(CheckType):
     A value later than the reference has age 0, and a DATE counts from its midnight UTC.
     """
 
-    column: str
-    max_age: dt.timedelta
-    shown: str
+    column: str = measure.COLUMN(kind=KeyKind.TIME)
+    max_age: dt.timedelta = key(
+        "max_age",
+        KeyKind.AGE,
+        "Of `freshness`: how old the newest value may be.",
+        "36h",
+        beside="shown",
+    )
+    shown: str = ""
 
     name = "freshness"
-    keys = (
-        measure.COLUMN,
-        CheckKey(
-            "max_age",
-            "Of `freshness`: how old the newest value may be.",
-            "36h",
-            "duration",
-            needed=True,
-        ),
-    )
     if_empty = Empty.FAIL
-
-    @classmethod
-    def read(cls, given: GivenCheck) -> Self | None:
-        """Read its column and age."""
-        section, column = given.section, given.column()
-        kind = given.type_of(column)
-        if kind and kind not in literals.TIMES:
-            needs = "freshness needs DATE, TIMESTAMP or TIMESTAMP_NTZ"
-            sentence = f"{needs}; {column!r} is {kind.upper()}"
-            section.report("column", "wrong-column-type", sentence, "name the column of a time")
-        age = section.duration("max_age")
-        return cls(column, age, section.text("max_age").strip()) if column and age else None
 
     def refusal_of(self, column: Column) -> str:
         """Refuse what is no time."""
@@ -300,10 +232,8 @@ class Freshness(CheckType):
             return ""
         return f'column "{self.column}" is {column.type.upper()}, no DATE or TIMESTAMP'
 
-    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+    def measure(self, kept: Restriction) -> Measure:
         """Measure the newest value."""
-        del columns, sample
-        kept = Restriction(where)
         newest = measure.text(f"max({kept.only(quoted(self.column))})")
         return Measure({ROWS: kept.rows, "newest": newest}, self._judge)
 

@@ -1,0 +1,193 @@
+"""The keys of penstock.yml, each declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from penstock.core.checks import CheckSettings, OnFailure
+from penstock.core.project import STATE_PATIENCE, LeaseSettings
+from penstock.project.files.kinds import DURATION, TEXT, ValueKind, whole, word
+from penstock.project.files.nodes import YamlNode
+from penstock.project.files.sections import each_under, inside, key, read_section
+from penstock.project.settings.model_keys import ModelConfigSection, SystemColumnsSection
+from penstock.project.settings.validation import (
+    LISTED,
+    SCALARS,
+    STRING,
+    SWITCH,
+    TEXT_OR_NULL,
+    TREE,
+    StrictSection,
+    empty,
+    nullable,
+    spelt,
+)
+
+
+class SparkSection(StrictSection):
+    """How the Spark session of a target starts."""
+
+    definition = "spark"
+    master = key(STRING, "local[4]", default="local[*]")
+    """Where Spark runs: `local[N]`, or the URL of a cluster."""
+    driver_memory = key(STRING, "4g", default="2g")
+    """The memory of the driver, as Java writes it."""
+    conf = key(SCALARS, {"spark.sql.shuffle.partitions": 16})
+    """Settings of Spark; they win over those of penstock, but for those that Delta needs."""
+    keep_warm = key(nullable(DURATION), "10m", "not at all")
+    """How long the JVM [waits](#a-warm-jvm) for the next command; local masters only."""
+
+
+class EntitiesSettingsSection(StrictSection):
+    """Settings of entities."""
+
+    definition = "entities_settings"
+    environment = key(TREE, {"root_folder": "/data"})
+    """Keys of the [environment](entities.md#the-environment) that win over those of all
+    documents.
+    """
+
+
+class TargetSection(StrictSection):
+    """An environment."""
+
+    definition = "target"
+    spark = key(
+        inside(SparkSection),
+        {"master": "local[4]"},
+        "`{master: 'local[*]', driver_memory: 2g}`",
+        default=empty(SparkSection),
+    )
+    """How [Spark](spark.md) starts."""
+    warehouse = key(STRING, "/data/warehouse", default="warehouse")
+    """The folder of the tables; a relative path is seen from the project."""
+    catalog = key(TEXT_OR_NULL, "spark_catalog")
+    """A catalog of Spark's that knows the tables by name; without one they are found in
+    `warehouse`.
+    """
+    schema_prefix = key(TEXT_OR_NULL, "dev_")
+    """What begins the schema of every table of this target. SQL leaves it out."""
+    state = key(
+        STRING, "sqlite:///state/prod.db", "`sqlite`: a file in `.penstock/`", default="sqlite"
+    )
+    """Where records are kept: `sqlite`, or a [URL](state.md)."""
+    entities = key(inside(EntitiesSettingsSection), {"environment": {"name": "prod"}})
+    """Settings of entities for this target; they win over those of the project."""
+
+
+class LeaseSection(StrictSection, filled=LeaseSettings()):
+    """How long a silent run keeps its targets."""
+
+    definition = "lease"
+    length = key(DURATION, "2m", "`60s`")
+    """After so long without a sign of life others may take the target over."""
+    heartbeat = key(DURATION, "20s", "`10s`")
+    """How often a run gives one."""
+
+
+class SyncSection(StrictSection):
+    """Limits of `penstock sync`."""
+
+    definition = "sync"
+    max_partitions = key(whole(1), 100, "`500`")
+    """How many partitions one `sync` may run unless `--max-partitions` or `--all` say otherwise."""
+
+
+class ChecksSettingsSection(StrictSection, filled=CheckSettings()):
+    """What holds for the checks of every model."""
+
+    definition = "checks_settings"
+    on_failure = key(word(tuple(OnFailure)), "block")
+    """What a failed gate does to the rows of its step; a model, and `--on-failure`, win."""
+    sample = key(SWITCH, example=False)
+    """Whether rows that break a check are kept and shown; a check may say it for itself."""
+    quarantine_days = key(whole(0), 14)
+    """How long rows are kept that a gate held back."""
+    staging_schema = key(spelt("[A-Za-z0-9_-]+", "letters, digits, _ and -"), "aside")
+    """The schema of tables that hold such rows. No model may lie there."""
+
+
+class DefaultsSection(ModelConfigSection):
+    """Settings of all models, and under folders those of the models in them."""
+
+    definition = "defaults"
+
+    def dotted(self, key: str) -> str:
+        """Return the name of a key in sentences: that of the setting."""
+        return key
+
+    def _unknown(self, written: str, member: YamlNode, known: Iterable[str]) -> None:
+        if not written.endswith("/"):
+            super()._unknown(written, member, known)
+            return
+        above = "" if isinstance(member.value, Mapping) else written
+        read_section(ModelConfigSection, member, above, self.findings)
+
+
+VERSION: ValueKind[int | None] = ValueKind(
+    "1", lambda value: 1 if value in (1, "1") else None, {"enum": [1, "1"]}, None
+)
+
+
+class ProjectSection(StrictSection):
+    """penstock.yml."""
+
+    name = key(TEXT, "shop", needed=True)
+    """What the project is called; it begins the names of the artifacts, and is the schema of
+    models that lie in no folder of their own.
+    """
+    version = key(VERSION, 1, default=1)
+    """The version of this format."""
+    models = key(LISTED, ["models"], "`[models]`", default=("models",))
+    """The folders that hold models, seen from the project. None may lie outside of it."""
+    session_paths = key(LISTED, ["sessions"], "`[sessions]`", default=("sessions",))
+    """The folders that hold session packages."""
+    vars = key(TREE, {"days": 3, "countries": ["DE", "FR"]})
+    """Values for `var()` in templates; `--vars` wins."""
+    defaults = key(
+        inside(DefaultsSection), {"materialized": "table", "staging/": {"materialized": "view"}}
+    )
+    """Settings for all models; under a folder that ends with `/`, for the models in it. The
+    deepest folder wins over the others, and a model over all.
+    """
+    system_columns = key(
+        inside(SystemColumnsSection),
+        {"prefix": "_ps_", "case": "snake"},
+        "`{case: snake, prefix: _ps_}`",
+    )
+    """How columns that penstock adds to history tables are named."""
+    checks = key(
+        inside(ChecksSettingsSection),
+        {"on_failure": "block"},
+        "`{on_failure: flag, quarantine_days: 7, sample: true, staging_schema: penstock_staging}`",
+        default=empty(ChecksSettingsSection),
+    )
+    """What holds for the checks of every model."""
+    threads = key(whole(1), 8, default=4)
+    """How many steps run at a time; `--threads` wins."""
+    immutable = key(SWITCH, example=True, default=False)
+    """Whether the SQL of versions that built rows may not change; a model may say it for itself."""
+    sync = key(
+        inside(SyncSection),
+        {"max_partitions": 100},
+        "`{max_partitions: 500}`",
+        default=empty(SyncSection),
+    )
+    """Limits of `penstock sync`."""
+    entities = key(inside(EntitiesSettingsSection), {"environment": {"timezone": "UTC"}})
+    """Settings of [entities](entities.md) for every target."""
+    lease = key(
+        inside(LeaseSection),
+        {"length": "60s", "heartbeat": "10s"},
+        "`{heartbeat: 10s, length: 60s}`",
+        default=empty(LeaseSection),
+    )
+    """How long a run that says nothing keeps its targets from others."""
+    state_patience = key(DURATION, "10m", "`5m`", default=STATE_PATIENCE)
+    """How long a command waits for a state store that does not answer."""
+    targets = key(
+        each_under(TargetSection),
+        {"dev": {"warehouse": "warehouse"}, "prod": {"warehouse": "/data/warehouse"}},
+        "one, `dev`",
+    )
+    """Environments by name. `--target`, else `PENSTOCK_TARGET`, else the first one is used."""
