@@ -1,6 +1,7 @@
 """JSON Schemas of the YAML files, for editors; loading itself checks more.
 
-What each key says stands in `keys/`, by sections, and nowhere else: docs/reference/ has it, too.
+What each key says stands at its declaration in a section, or in `keys/`, by sections, and nowhere
+else: docs/reference/ has it, too.
 """
 
 from __future__ import annotations
