@@ -53,7 +53,7 @@ class _Newest:
         self._grid = upstream.grid
         first, last = upstream.grid.domain
         self._least, self._most = upstream.grid.lower(first), upstream.grid.upper(last)
-        self._lows = [run.low for run in upstream.runs]
+        self._low_bounds = [run.low for run in upstream.runs]
         self._highs = [run.high for run in upstream.runs]
         self._versions = [-1 if (v := run.commit_version) is None else v for run in upstream.runs]
 
@@ -63,7 +63,7 @@ class _Newest:
         if low >= high:
             return -1
         begin = bisect_left(self._highs, self._grid.at(low))
-        end = bisect_right(self._lows, self._grid.at(high - 1))
+        end = bisect_right(self._low_bounds, self._grid.at(high - 1))
         return max(self._versions[begin:end], default=-1)
 
 

@@ -54,7 +54,7 @@ def accept(services: Services, name: str, reason: str, arguments: str = "") -> A
         hint = "--reason 'why the rows are right'"
         raise UsageError("bad-value", "--reason: the reason is empty", hint=hint)
     model = named_model(services, name)
-    recover(services).require(model.name)
+    recover(services).require_settled(model.name)
     project_state, verdict = _found(services, model)
     record, head = project_state.records.get(model.name), None
     partitions = _tampered(project_state, model, verdict)

@@ -113,7 +113,7 @@ def check(services: Services, request: CheckRequest) -> results.CheckReport:
     """
     notes: tuple[str, ...] = ()
     if request.record and services.has_state():
-        notes = recover(services).sentences
+        notes = recover(services).messages_by_step
         notes += settle(services, writes=False).notes
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     if request.sources:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.verify import claims_on, facts_of, history_model, hold_laws
-from penstock.app.execution.commit import Committer, remember
+from penstock.app.execution.commit import Committer, refresh_record
 from penstock.app.execution.recover import recover
-from penstock.app.execution.seed_step import make
+from penstock.app.execution.seed_step import run_plain_step
 from penstock.app.observation.observe import observe
 from penstock.app.preparing.pins import pin_inputs
 from penstock.app.preparing.run_context import Context
@@ -81,7 +81,7 @@ def migrate(
     """
     model = history_model(services, name)
     if not dry_run:
-        recover(services).require(model.name)
+        recover(services).require_settled(model.name)
     now, records = services.clock.now(), dict(services.reading.records.models())
     context = Context(
         holder=services.holder(services.run_id or services.clock.new_id()),
@@ -169,7 +169,7 @@ class _Migration:
         services, context, model = self.services, self.context, self.model
         inputs = pin_inputs(services, model, context.records, context.view)
         step = Step(model.name, Reason(State.SQL_CHANGED, "its settings changed"), initial=False)
-        step_inputs = Looking(services, context, step, model, inputs, uri).look(self.session)
+        step_inputs = Looking(services, context, step, model, inputs, uri).inspect(self.session)
         if new_hash is not None:
             read = DeltaRead(uri, self.facts.version)
             self.session.bind([Relation(InputName(InputKind.THIS, ""), _STORED, read)])
@@ -245,10 +245,10 @@ class _Migration:
             pins = tuple(InputPin(name, pin) for name, pin in record.pins.items())
             high = record.high_time or self.context.run_timestamp
             intent = replace(intent, kind=StepKind.BUILD, inputs=pins, run_timestamp=high)
-            ended = make(committer, intent, Work.just(Commit(sql, exclusive=True)))
+            ended = run_plain_step(committer, intent, Work.just(Commit(sql, exclusive=True)))
         else:
             ended = committer.alter(intent, Commit(sql, exclusive=True, once=of_rows))
-        remember(self.services, records, model.name)
+        refresh_record(self.services, records, model.name)
         self.version = ended.outcome.settled_version or self.version
 
 

@@ -269,7 +269,7 @@ def _counted(services: Services, context: Context, step: Step, result: ModelResu
         inputs = pin_inputs(services, model, context.records, context.view)
         uri = "" if model.is_view else services.project.uri_of(model.table)
         with services.engine.session(model.name, model.where) as session:
-            step_inputs = Looking(services, context, step, model, inputs, uri).look(session)
+            step_inputs = Looking(services, context, step, model, inputs, uri).inspect(session)
             work = model.strategy.work(build_of(services, context, model, step_inputs))
             decided = decide(session, work.again or work, model.where)
     except PenstockError as error:

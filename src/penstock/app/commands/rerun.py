@@ -56,7 +56,7 @@ def rerun_of(services: Services, request: BackfillRequest, low: Given, high: Giv
     Raises `RerunError`, and `option-conflict` for flags that are about partitions.
     """
     # a crash may have left the watermark behind the rows that were committed
-    settled = () if request.dry_run else recover(services).sentences
+    settled = () if request.dry_run else recover(services).messages_by_step
     return replace(_read(services, request, low, high), recovered=settled)
 
 

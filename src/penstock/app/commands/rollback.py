@@ -79,7 +79,7 @@ def rollback(
     """
     model = named_model(services, request.model)
     if not request.dry_run:
-        recover(services).require(model.name)
+        recover(services).require_settled(model.name)
     project_state, back = _found(services, request, model)
     models = services.project.models
     readers = children({name: parents_of(services.project, m) for name, m in models.items()})

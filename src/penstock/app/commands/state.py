@@ -131,7 +131,7 @@ def unlock(services: Services, lease: Lease) -> tuple[str, ...]:
     Its run, should it live after all, finds its step fenced: what it writes no longer counts.
     """
     services.writing.leases.unlock(lease.target, lease.token)
-    return recover(services).sentences
+    return recover(services).messages_by_step
 
 
 @dataclass(frozen=True, slots=True)

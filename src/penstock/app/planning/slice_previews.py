@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.app.kinds.slices import BRONZE, lows_of
+from penstock.app.kinds.slices import BRONZE, low_bounds
 from penstock.app.planning.make_plan import Planned
 from penstock.app.request import AnyRun, AnySync
 from penstock.app.services.services import Services
@@ -56,7 +56,7 @@ def slice_previews(
 def _preview(services: Services, planned: Planned, step: Step, entity: Entity) -> SlicePreview:
     record = None if step.initial else planned.project_state.records.get(step.model)
     work, moment = step.work, step.work.moment or planned.plan.run_timestamp
-    lows = lows_of(entity, record, moment)
+    lows = low_bounds(entity, record, moment)
     facts = None if step.initial else services.log.facts(services.project.uri_of(entity.table))
     filters = not work.source and entity.process is not ProcessType.FULL
     read = SliceRead(

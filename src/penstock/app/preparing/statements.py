@@ -136,10 +136,10 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
 def _replaced(context: Context, model: Model, found: StepInputs) -> str:
     """Return the condition of the rows that the step takes the place of; "" where it adds rows."""
     settings = model.strategy.window
-    if settings is None or found.opened is None:
+    if settings is None or found.windows is None:
         return ""
     asked = context.options.rerun
-    windows = found.opened.windows
+    windows = found.windows.windows
     if asked is not None:
         low, high = (Bound(each, inclusive=True) for each in asked)
         windows = (InputWindow("", Window(settings.time_column, low, high)),)

@@ -70,14 +70,14 @@ def accept_document(report: AcceptedCommits) -> Json:
 
 def recovered_text(found: Recovery) -> str:
     """Return a line per step that a crash had left open, then what could not be settled."""
-    lines = [*found.sentences, *(error.render() for error in found.stuck.values())]
+    lines = [*found.messages_by_step, *(error.render() for error in found.stuck.values())]
     return "\n".join(lines) or "nothing to recover"
 
 
 def rebuild_text(report: RebuildReport) -> str:
     """Say how many steps the tables' logs hold, which tables' hold none, and what no log tells."""
     lines = [f"{count(report.steps, 'step')} of {count(len(report.models), 'model')} recorded"]
-    lines += [f"{name}: its log has no step of this project" for name in report.untold]
+    lines += [f"{name}: its log has no step of this project" for name in report.unread]
     skip = "no log tells which slices were skipped; before the next run: penstock entities slices"
     lines += [f"{name}: {skip} {name} --skip NAME --reason TEXT" for name in report.unskipped]
     return "\n".join(lines)
