@@ -22,7 +22,7 @@ from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.step import ForeignCommit, Intent, Outcome, StepKind
 from penstock.plan.obstacles import table_of_another_store
 from penstock.plan.values import State
-from penstock.plan.verdict import Verdict, has_other_table, messages
+from penstock.plan.verdict import Verdict, has_other_table, message
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class AcceptedCommits(ShownInNotebooks):
     @property
     def lines(self) -> tuple[str, ...]:
         """The commits in words."""
-        return tuple(messages(commit) for commit in self.commits)
+        return tuple(message(commit) for commit in self.commits)
 
 
 def accept(services: Services, name: str, reason: str, arguments: str = "") -> AcceptedCommits:

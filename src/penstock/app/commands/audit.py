@@ -13,7 +13,7 @@ from penstock.app.reports import AuditReport, AuditRow
 from penstock.app.request import AuditRequest
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.model import Body, Fingerprint, Model
-from penstock.plan.changes import differences
+from penstock.plan.changes import code_drift
 from penstock.plan.values import State
 
 _Key = tuple[int, int]
@@ -95,7 +95,7 @@ def _status(project_state: ProjectState, made: list[Fingerprint], body: Body | N
     if not made:
         return "never_executed"
     meaning = project_state.meaning
-    states = {state for each in made for state, _ in differences(each, body.fingerprint, meaning)}
+    states = {state for each in made for state, _ in code_drift(each, body.fingerprint, meaning)}
     if State.SQL_CHANGED in states:
         return "modified"
     return "cosmetic" if State.CURRENT in states else "current"

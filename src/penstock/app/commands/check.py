@@ -34,7 +34,7 @@ from penstock.core.partitions.partition import key_pairs, shown_ranges, write_ra
 from penstock.core.partitions.ranges import Ranges, count, difference, intersection, merged
 from penstock.core.steps.inputs import Relation
 from penstock.core.steps.window import InputWindow
-from penstock.plan.resolve import due, resolve
+from penstock.plan.resolve import due_partitions, resolve
 from penstock.project.checks.kept import definition_of
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.strategies.checks.types.values import aged
@@ -223,7 +223,7 @@ class _Checking:
         return StepChecks(before, after)
 
     def _partitions(self, model: Model, built: Ranges) -> Ranges:
-        request, there = self.request, due(model, self.project_state.run_timestamp)
+        request, there = self.request, due_partitions(model, self.project_state.run_timestamp)
         if request.partition:
             number = model.grid.parse(request.partition)
             return ((number, number),)

@@ -13,7 +13,7 @@ from penstock.core.columns.schema import Schema
 from penstock.core.masking import mask
 from penstock.core.model import Fingerprint, Model, Version, kind_of
 from penstock.core.partitions.ranges import Range, Ranges, count, intersection, merged
-from penstock.plan.changes import differences
+from penstock.plan.changes import code_drift
 from penstock.plan.resolve import Segment, resolve
 from penstock.plan.table_columns import version_schema_diff
 from penstock.plan.values import State
@@ -62,7 +62,7 @@ def model_diff(
     found = []
     for made, segment, ranges in pairs.values():
         now = segment.body.fingerprint
-        states = {s for s, _ in differences(made, now, project_state.meaning)}
+        states = {s for s, _ in code_drift(made, now, project_state.meaning)}
         if not states:
             continue
         one = SqlDiff(

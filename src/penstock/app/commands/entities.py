@@ -16,7 +16,7 @@ from penstock.core.errors import ProjectError, SelectorError, UsageError
 from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.core.records import SliceRecord, SliceSkip, Status
-from penstock.plan.slices import slice_called, unmatched_note
+from penstock.plan.slices import full_slice_name, unmatched_note
 from penstock.project.entities.places import bronze_folder
 from penstock.project.entities.selection import select_entities
 from penstock.project.files.values import did_you_mean
@@ -140,7 +140,7 @@ def skip_slice(
     """Write that runs leave a slice out, or no longer; give what is known of it then."""
     found = list_slices(services, name)
     lines = {line.id.name: line for line in found.slices}
-    wanted = slice_called(found.model, lines, called)
+    wanted = full_slice_name(found.model, lines, called)
     status = lines[wanted].status
     if skips and status in _NOT_OPEN:
         sentence = f"slice {wanted} of {found.model} {_NOT_OPEN[status]}"

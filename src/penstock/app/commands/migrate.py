@@ -28,12 +28,12 @@ from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.history import (
     PROPERTY,
-    differences,
     hash_columns,
     migrated_property,
     needs_refresh,
     property_of,
     rewriting_property,
+    setting_differences,
 )
 from penstock.plan.planner import plan
 from penstock.plan.values import Options, Reason, State, Step
@@ -94,7 +94,7 @@ def migrate(
     _refuse(context, model, adopt=adopt)
     facts = facts_of(services, model)
     said = facts.properties.get(PROPERTY)
-    changes = () if said is None else differences(model, said)
+    changes = () if said is None else setting_differences(model, said)
     report = MigrateReport(model.name, facts.version, changes, said is None, dry_run=dry_run)
     if not report.differs:
         return report
@@ -112,7 +112,7 @@ def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
     if said is None:
         mended = {"foreign-table"} if adopt else set()
     else:
-        mended = set() if needs_refresh(differences(model, said)) else _MENDED
+        mended = set() if needs_refresh(setting_differences(model, said)) else _MENDED
     for blocked in plan(context.project, [model.name], context.records, now, Options()).blocked:
         if blocked.error.code not in mended:
             raise blocked.error

@@ -32,7 +32,7 @@ from penstock.core.partitions.ranges import Ranges, merged, union
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import parents_of, upstream_models
 from penstock.plan.values import Plan, Step
-from penstock.plan.windows import expected, kind_of
+from penstock.plan.windows import expected_windows, kind_of
 from penstock.strategies.relations import leaves
 
 
@@ -216,7 +216,7 @@ def _expected(
         return result
     facts = services.log.facts(project.uri_of(model.table))
     again = request.options.rerun
-    windows = expected(model, record.watermarks, facts.schema if facts else None, again)
+    windows = expected_windows(model, record.watermarks, facts.schema if facts else None, again)
     made = {each.model for each in planned.plan.steps}
     here = [each for each in leaves(project, model) if each.name not in made]
     records, view = planned.project_state.records, planned.project_state.view

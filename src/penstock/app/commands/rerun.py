@@ -20,7 +20,7 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import UsageError
 from penstock.core.model import Model
 from penstock.plan.planner import plan
-from penstock.plan.rerun import Given, bounds, refused_model
+from penstock.plan.rerun import Given, rerun_range, rerun_windows
 from penstock.plan.steps import Scope
 
 _OF_PARTITIONS = ("cascade", "max_partitions", "batch_size", "full_refresh")
@@ -63,14 +63,14 @@ def rerun_of(services: Services, request: BackfillRequest, low: Given, high: Giv
 @in_one_state
 def _read(services: Services, request: BackfillRequest, low: Given, high: Given) -> RerunRequest:
     model = named_model(services, request.model)
-    refused_model(model)
+    rerun_windows(model)
     for flag in given(request, _OF_PARTITIONS, request.arguments.split()):
         sentence = f"{flag} has no meaning for a range of {model.name}, which is made in one step"
         raise UsageError("option-conflict", sentence, hint=f"leave {flag} out")
     facts = services.log.facts(services.project.uri_of(model.table))
     record = services.reading.records.models().get(model.name)
     known = record.watermarks if record else ()
-    found = bounds(model, facts.schema if facts else None, known, low, high)
+    found = rerun_range(model, facts.schema if facts else None, known, low, high)
     said = {each: getattr(request, each) for each in BackfillRequest.__dataclass_fields__}
     return RerunRequest(
         **said | {"model": model.name}, rerun=(found.low, found.high), note=found.note

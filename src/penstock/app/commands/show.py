@@ -18,7 +18,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain
 from penstock.core.project import Project
 from penstock.core.records import Execution, ModelRecord
-from penstock.plan.resolve import due, resolve
+from penstock.plan.resolve import due_partitions, resolve
 
 if TYPE_CHECKING:
     from penstock.plan.values import Reason
@@ -96,7 +96,7 @@ def _body(model: Model, run_timestamp: dt.datetime, date: dt.date | None) -> Bod
     """Return the SQL of a day; without one that of the newest partition."""
     if not model.versions:
         return None
-    within, run_date = due(model, run_timestamp), run_timestamp.date()
+    within, run_date = due_partitions(model, run_timestamp), run_timestamp.date()
     if date is not None and model.grid.grain in (Grain.WHOLE, Grain.RANGE):
         run_date = date
     elif date is not None:
@@ -172,7 +172,7 @@ def graph(services: Services, request: ModelsRequest) -> Graph:
 
 
 def _model_node(model: Model, run_timestamp: dt.datetime) -> GraphNode:
-    segments = resolve(model, run_timestamp.date(), due(model, run_timestamp))
+    segments = resolve(model, run_timestamp.date(), due_partitions(model, run_timestamp))
     now = segments[-1].body.fingerprint if segments else model.fingerprint
     return GraphNode(str(model.table), model.name, "model", model.shown_strategy, now.version)
 

@@ -22,7 +22,7 @@ from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.plan.cascade import direct_parents, parents_among
-from penstock.plan.obstacles import table_of_another_store, taken_by
+from penstock.plan.obstacles import table_of_another_store, take_flags
 from penstock.plan.slices import unmatched_note
 from penstock.plan.values import State, error_line
 from penstock.plan.verdict import Piece, Verdict
@@ -44,7 +44,7 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
     lines = _lines(services, project_state, names)
     project, found = project_state.project, []
     for name in ordered(parents_among(project, names)):
-        known = drift.verdicts[name].known
+        known = drift.verdicts[name].partitions
         within = narrowed(project.models[name], request.range, run_timestamp, known)
         found.append(with_lines(status_of_models(drift, name, within, wanted), lines))
     return StatusReport(run_timestamp, tuple(found))
@@ -154,7 +154,7 @@ def status_of_models(
         states.append(_pending(drift, model, verdict, pending))
     lines, mends = (*verdict.lines, *project_state.files_lines(name)), ""
     if verdict.owner is not None:  # as a plan says it
-        takes = taken_by(model, verdict)
+        takes = take_flags(model, verdict)
         project = project_state.project.name
         error = table_of_another_store(model, verdict.owner, project, takes)
         lines = (*lines, f"{error_line(error)}: {error.hint}")

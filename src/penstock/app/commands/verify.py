@@ -15,7 +15,7 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.statement import TARGET_VIEW, Row
 from penstock.core.steps.inputs import DeltaRead, Relation
-from penstock.plan.history import PROPERTY, always_event_time, differences
+from penstock.plan.history import PROPERTY, always_event_time, setting_differences
 from penstock.strategies.history.verify import (
     SAMPLES,
     Claims,
@@ -80,7 +80,7 @@ def _verified(services: Services, model: Model, facts: TableFacts) -> VerifyRepo
         uri = services.project.uri_of(model.table)
         counted, violations = hold_laws(session, uri, facts, claims)
     # V9: the table says of itself what the model says
-    wrong = (f"{PROPERTY} is not set",) if said is None else differences(model, said)
+    wrong = (f"{PROPERTY} is not set",) if said is None else setting_differences(model, said)
     if wrong:
         settings = Violation("V9", "settings", len(wrong), "setting", wrong[:SAMPLES])
         violations = (*violations, settings)

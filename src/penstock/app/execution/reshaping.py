@@ -14,7 +14,7 @@ from penstock.core.model import Model
 from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW, Commit
 from penstock.core.steps.step import Intent, StepKind
-from penstock.plan.evolution import check_names, refuse
+from penstock.plan.evolution import check_names, raise_all
 from penstock.plan.obstacles import incompatible_type
 from penstock.plan.table_columns import Migration, migration, target_schema, with_described
 from penstock.strategies.reshape import (
@@ -67,7 +67,7 @@ class Reshaping:
         facts = self._facts()
         stays = None if facts is None or self._is_replaced(facts) else facts
         wrong = tuple(check_names(self.model, described, stays.properties if stays else None))
-        refuse(wrong)
+        raise_all(wrong)
         if facts is None or stays is None:
             return
         moved = self._migration(facts, described)
@@ -111,7 +111,7 @@ class Reshaping:
         if self._needs_rewrite(moved):
             columns = self._rewritten_schema(moved)
             stays = rewritten(self.model, quoted(TARGET_VIEW), columns, facts)
-            return Shape(columns, facts.version, moved.lines, stays)
+            return Shape(columns, facts.version, moved.messages, stays)
         stays = f"SELECT * FROM {quoted(TARGET_VIEW)}"
         changes = (*moved.added, *moved.widened)
         return Shape(moved.schema, facts.version, changes, stays, facts.partition_by)
@@ -131,7 +131,7 @@ class Reshaping:
                 location=self._location,
             )
             version = self._commit(intent, facts, statement, StepKind.REWRITE)
-            return Shape(columns, version, moved.lines)
+            return Shape(columns, version, moved.messages)
         statements = drop_not_null(self._target, moved.nullable)
         if moved.needs_widening_property:
             statements = (*allow_widening(self._target, facts.properties), *statements)
@@ -153,7 +153,7 @@ class Reshaping:
         return bool(moved.breaking) or relays or drops
 
     def _rewritten_schema(self, moved: Migration) -> Schema:
-        return moved.dropped if self.context.options.allow_breaking else moved.schema
+        return moved.reduced_schema if self.context.options.allow_breaking else moved.schema
 
     def _commit(
         self,

@@ -25,7 +25,7 @@ from penstock.core.steps.inputs import FilesRead, Relation
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Build
 from penstock.plan.cascade import read_through_views
-from penstock.plan.evolution import check_query, refuse
+from penstock.plan.evolution import check_query, raise_all
 from penstock.plan.kinds.tables import detect_table_drift
 from penstock.plan.obstacles import foreign_table, table_of_another_store
 from penstock.plan.values import Now, Observed, Reason, State, error_line
@@ -127,7 +127,7 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
         committer.session = session
         with committer.rejecting(intent):
             columns = define_seed(session, seed)
-            refuse(tuple(check_query(seed_model(seed), columns)))
+            raise_all(tuple(check_query(seed_model(seed), columns)))
         project = services.project
         location = project.uri_of(seed.table) if project.target.catalog else ""
         made = Build(seed_model(seed), project.sql_of(seed.table), columns, None, location=location)

@@ -18,7 +18,7 @@ from penstock.app.services.services import Services
 from penstock.core.errors import DataError, IncrementalConfigError
 from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import Intent, Outcome, StepKind
-from penstock.plan.evolution import moved_layout
+from penstock.plan.evolution import layout_changes
 from penstock.plan.values import Step
 from penstock.strategies.reshape import alter_properties
 
@@ -33,7 +33,7 @@ def update_properties(state: StepState) -> StepState:
     if facts is None or record.fingerprint is None:
         raise table_gone_error(model)
     # a layout that only a full refresh brings is still to be told of by the next plan
-    moved = moved_layout(model, facts)
+    moved = layout_changes(model, facts)
     layout = record.fingerprint.layout if moved else model.fingerprint.layout
     made = replace(record.fingerprint, layout=layout)
     intent = replace(intent, base_version=facts.version, fingerprint=made)

@@ -42,14 +42,14 @@ from penstock.plan.changes import (
     Changes,
     PartitionsNow,
     TableNow,
-    differences,
+    code_drift,
+    current_pin,
     outside_differences,
-    pin_now,
     sources_below,
 )
 from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.kinds.tables import detect_table_drift
-from penstock.plan.resolve import dated, due, resolve
+from penstock.plan.resolve import dated_models, due_partitions, resolve
 from penstock.plan.values import Observed, State, error_line
 from penstock.plan.verdict import Verdict
 
@@ -98,7 +98,7 @@ class ProjectState:
     def give_up(self, name: str, error: TableError | OSError) -> Verdict:
         """Judge a model `unreadable`, whatever was found of it before."""
         model, why = self.project.models[name], not_read(self.project.models[name], error)
-        known = due(model, self.run_timestamp)
+        known = due_partitions(model, self.run_timestamp)
         self._verdicts[name] = Verdict(
             name,
             known,
@@ -151,7 +151,7 @@ class ProjectState:
         return {one.sql: one.canonical for one in [*made, *(m.fingerprint for m in models)]}
 
     def _detected(self, model: Model) -> Verdict:
-        wanted = due(model, self.run_timestamp)
+        wanted = due_partitions(model, self.run_timestamp)
         run_date = self.run_timestamp.date()
         parts = self.parts.get(model.name)
         if self._is_quiet(model.name):
@@ -199,7 +199,7 @@ class ProjectState:
         return self._quiet[name]
 
     def _has_no_difference(self, model: Model, parts: PartitionsRecord) -> bool:
-        groups, wanted = parts.groups, due(model, self.run_timestamp)
+        groups, wanted = parts.groups, due_partitions(model, self.run_timestamp)
         if sum(group.count for group in groups) != count(wanted) or not groups:
             return False
         segments = resolve(model, self.run_timestamp.date(), wanted)
@@ -212,7 +212,7 @@ class ProjectState:
             fit = merged(
                 segment.range
                 for segment in segments
-                if not any(differences(made, segment.body.fingerprint, self.meaning))
+                if not any(code_drift(made, segment.body.fingerprint, self.meaning))
             )
             if intersection(((group.low, group.high),), fit) != ((group.low, group.high),):
                 return False
@@ -247,7 +247,7 @@ class ProjectState:
         if above is not None:
             versions = (g.commit_high for g in above.groups if g.commit_high is not None)
             return is_newer(pin, parts.steps, above.table_id, max(versions, default=None))
-        match pin_now(self.project, self.records, self.view.now, name):
+        match current_pin(self.project, self.records, self.view.now, name):
             case DeltaPin(table_id, version):
                 return is_newer(pin, parts.steps, table_id, version)
             case ViewPin(made):
@@ -328,7 +328,7 @@ class ProjectState:
         least = min(
             (p.pins[name].version for p in self.parts.values() if name in p.pins), default=0
         )
-        pin = pin_now(self.project, self.records, self.view.now, name) or NoPin()
+        pin = current_pin(self.project, self.records, self.view.now, name) or NoPin()
         if not isinstance(pin, DeltaPin) or pin.version <= least:
             return TableNow(pin)
         if name in self.view.now.sources:
@@ -395,6 +395,6 @@ def look(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -
 
 def dated_project(services: Services, run_timestamp: dt.datetime) -> Project:
     """Return the project with the SQL that counts at a time, and keep it in the shop."""
-    models = dated(services.project.models, run_timestamp.date())
+    models = dated_models(services.project.models, run_timestamp.date())
     services.project = replace(services.project, models=models)
     return services.project

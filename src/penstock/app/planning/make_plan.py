@@ -40,7 +40,7 @@ from penstock.core.sessions.package import SessionPackage
 from penstock.plan.cascade import direct_parents
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
-from penstock.plan.resolve import due
+from penstock.plan.resolve import due_partitions
 from penstock.plan.slices import unmatched_notes
 from penstock.plan.steps import Scope
 from penstock.plan.values import Blocked, Options, Plan, State
@@ -243,7 +243,7 @@ def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
     within = {}
     for name, verdict in verdicts.items():
         model = project_state.project.models[name]
-        there = due(model, project_state.run_timestamp)
+        there = due_partitions(model, project_state.run_timestamp)
         if request.range.is_open and not request.options.full_refresh:
             effective = intersection(verdict.effective, there)
             timed = model.grid.grain is not Grain.RANGE
@@ -252,7 +252,7 @@ def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
         check_named(model, request.range, verdict, there)
         within[name] = narrowed(model, request.range, project_state.run_timestamp, there)
     facts = facts_of(project_state, verdicts, forced=request.options.full_refresh)
-    return Scope(verdicts=verdicts, within=within, batch_size=request.batch_size, facts=facts)
+    return Scope(verdicts=verdicts, limits=within, batch_size=request.batch_size, facts=facts)
 
 
 def facts_of(

@@ -28,7 +28,7 @@ from penstock.plan.kinds.manifest import (
     KnownPackage,
     PackageInputs,
     late_start,
-    marked_passes,
+    planned_passes,
     tracked_models,
 )
 from penstock.plan.values import PassesNow
@@ -80,7 +80,7 @@ def plan_package(
     last = next((each for each in known.passes if each.kind is not PassKind.BACKFILL), None)
     unchanged = "" if pending else _unchanged(services, package, last)
     inputs = PackageInputs(fingerprints, changed=not unchanged, unchanged=unchanged)
-    limits = marked_passes(package, known, inputs, now)
+    limits = planned_passes(package, known, inputs, now)
     warnings = tuple(_warnings(package, known, fingerprints, limits[0]))
     return PackagePlan(package, tuple(fingerprints), limits, warnings)
 

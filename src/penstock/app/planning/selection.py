@@ -17,7 +17,7 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, difference, intersection, merged
 from penstock.core.project import Project
-from penstock.plan.cascade import cascaded, parents_of
+from penstock.plan.cascade import cascade, parents_of
 from penstock.plan.values import State
 from penstock.project.selectors import Known, exact_names, left_out, select
 
@@ -66,7 +66,7 @@ def drift_report(project_state: ProjectState) -> DriftReport:
     }
     if not any(start.values()):
         return DriftReport(project_state, verdicts)
-    todo = cascaded(
+    todo = cascade(
         project,
         start,
         lambda name: verdicts[name].segments if name in verdicts else (),

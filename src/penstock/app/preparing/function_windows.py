@@ -23,13 +23,13 @@ from penstock.plan.windows import (
     Opened,
     WindowedInput,
     aligned,
-    as_one,
-    check_new,
+    check_new_input,
     check_type,
-    closed,
+    closed_window,
     family,
+    joined_windows,
     low_bound,
-    opened,
+    open_windows,
 )
 from penstock.strategies.relations import frame_readers
 
@@ -81,7 +81,7 @@ class StepWindows:
             raise IncrementalConfigError("duplicate-window", sentence, where=where, hint=hint)
         same = [each for each in self.given if each.window.column.lower() == column.lower()]
         if same and not name:
-            return as_one(same)[0].window
+            return joined_windows(same)[0].window
         self.names.add(key)
         if self.again is not None:
             return self._range(column, kind)
@@ -117,8 +117,8 @@ class StepWindows:
         measured = Measured(each, high, int(seen["nulls"] or 0), limit, top)
         before = () if self.initial else (each.input,)
         model, settings, initial = self.model, self.settings, self.initial
-        found = opened(model, settings, [measured], known, initial=initial, read_before=before)
-        return reaching(settings, found, self.watermarks)
+        own = open_windows(model, settings, [measured], known, initial=initial, read_before=before)
+        return reaching(settings, own, self.watermarks)
 
     def _known(self, name: str, column: str) -> tuple[Watermark, ...]:
         """Return the watermark of a window of its own; raises `new-windowed-input`.
@@ -129,13 +129,13 @@ class StepWindows:
             return ()
         found = tuple(w for w in self.watermarks if (w.input, w.column) == (name, column))
         if self.watermarks and not found:
-            check_new(self.model, name, column, replaces=self.settings.overlaps)
+            check_new_input(self.model, name, column, replaces=self.settings.overlaps)
         return found
 
     def span(self) -> Window:
         """Return the window that spans all; without an input that of the run's time."""
         if self.given:
-            return as_one(self.given)[0].window
+            return joined_windows(self.given)[0].window
         self.names.add((self.model.name, EXTERNAL))
         if self.again is not None:
             return self._range(self.settings.time_column, "")
@@ -171,11 +171,11 @@ class StepWindows:
         return (function, column) in self.names
 
     def _range(self, column: str, kind: str) -> Window:
-        return closed(column, self.again, kind) if self.again else Window(column)
+        return closed_window(column, self.again, kind) if self.again else Window(column)
 
     def joined(self, found: Opened) -> Opened:
         """Return the windows of the step with those that functions opened."""
-        return found.beside(self.own)
+        return found.join(self.own)
 
 
 def reaching(settings: WindowSettings, found: Opened, watermarks: Sequence[Watermark]) -> Opened:

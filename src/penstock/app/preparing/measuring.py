@@ -26,7 +26,7 @@ from penstock.plan.windows import (
     WindowedInput,
     check_watermarks,
     low_bound,
-    opened,
+    open_windows,
 )
 from penstock.strategies.relations import StepReads, bind_tables, leaves_of
 
@@ -134,7 +134,7 @@ def measure(session: StepSession, what: Measuring) -> Opened:
             messages[each.input] = Measured(each, high, nulls, limit, top)
     measured = [found for found in messages.values() if found is not None]
     model, settings, known = what.model, what.settings, what.watermarks
-    found = opened(model, settings, measured, known, initial=what.initial, read_before=before)
+    found = open_windows(model, settings, measured, known, initial=what.initial, read_before=before)
     return reaching(settings, found, known)
 
 

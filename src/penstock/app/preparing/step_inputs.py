@@ -24,17 +24,17 @@ from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Build, NullWatermark, WindowSettings, Writing
-from penstock.plan.delta_inputs import delta_window, grown_along
+from penstock.plan.delta_inputs import delta_window, growing_input
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
     NO_WINDOWS,
     Opened,
     WindowedInput,
-    ahead,
     aligned,
-    as_one,
-    closed,
+    closed_window,
+    future_note,
+    joined_windows,
     kind_of,
     no_windowed_input,
     windowed_inputs,
@@ -150,7 +150,7 @@ class Opening:
             if relation.input not in self.model.query.deltas:
                 continue
             schema = self.session.bind([relation])[relation.view]
-            each = grown_along(project.models[name], schema)
+            each = growing_input(project.models[name], schema)
             record, again = self.context.records.get(name), self.context.options.rerun
             above = record.watermarks if record else ()
             if again is None:
@@ -158,9 +158,9 @@ class Opening:
             else:
                 low, high = (Bound(value, inclusive=True) for value in again)
                 found.append(Opened((InputWindow(name, Window(each.column, low, high)),), ()))
-        windows = (windows or NO_WINDOWS).beside(found)
+        windows = (windows or NO_WINDOWS).join(found)
         overlaps = settings is not None and settings.overlaps
-        return replace(windows, windows=as_one(windows.windows)) if overlaps else windows
+        return replace(windows, windows=joined_windows(windows.windows)) if overlaps else windows
 
     def _rerun_windows(
         self,
@@ -169,7 +169,9 @@ class Opening:
         ends: tuple[TypedValue, TypedValue],
     ) -> Opened:
         """Open the windows of a rerun; a watermark rises to what lies in the range."""
-        found = [InputWindow(each.input, closed(each.column, ends, each.type)) for each in inputs]
+        found = [
+            InputWindow(each.input, closed_window(each.column, ends, each.type)) for each in inputs
+        ]
         known = {each.input: each for each in self._used_watermarks()}
         for each, window in zip(inputs, found, strict=True):
             top = f"CAST(max({quoted(each.column)}) AS STRING) AS top"
@@ -341,7 +343,7 @@ class Looking:
         """Warn of watermarks that the step would leave in the future."""
         record = self.context.records.get(self.model.name)
         new = set(windows.watermarks) - set(record.watermarks if record else ())
-        return ahead(self.model, sorted(new, key=str), self.context.run_timestamp)
+        return future_note(self.model, sorted(new, key=str), self.context.run_timestamp)
 
     def _table_facts(self) -> TableFacts | None:
         """Describe the table that is there; one that an ordinary step builds on must be."""

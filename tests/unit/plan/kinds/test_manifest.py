@@ -7,7 +7,7 @@ import pytest
 from fakes.session_world import CORE, SessionWorld, at, package
 from penstock.core.sessions.manifest import executed
 from penstock.core.sessions.package import BackfillOrder
-from penstock.plan.kinds.manifest import KnownPackage, PackageInputs, marked_passes
+from penstock.plan.kinds.manifest import KnownPackage, PackageInputs, planned_passes
 
 PER_MODEL = {"backfill": BackfillOrder.PER_MODEL}
 
@@ -298,7 +298,7 @@ def test_a_changed_fingerprint_a_release_or_a_failed_pass_is_something_to_do():
     records, inputs = told.records, told.inputs
 
     def plans(records=records, inputs=inputs):
-        return bool(executed(marked_passes(told.package, records, inputs, now)))
+        return bool(executed(planned_passes(told.package, records, inputs, now)))
 
     other = {**inputs.fingerprints, "web_users": "g"}
     assert not plans()
