@@ -29,7 +29,7 @@ from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import grid_of
 from penstock.strategies.checks.queries import KEY, ranged
-from penstock.strategies.relations import bind_query, bind_tables, leaves_of
+from penstock.strategies.relations import bind_query, bind_tables, query_tables
 
 BEFORE_VIEW = "check_before_target"
 AFTER_VIEW = "check_after_target"
@@ -187,7 +187,7 @@ class CheckTarget:
             return {}
         found = {
             name: self.inputs.reads.get(name) or self._read_now(name)
-            for name in leaves_of(project, names)
+            for name in query_tables(project, names)
         }
         reads = {name: read for name, read in found.items() if read is not None}
         view = f"check_{checks[0].phase}"

@@ -38,7 +38,7 @@ from penstock.plan.resolve import due_partitions, resolve
 from penstock.project.checks.kept import definition_of
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.strategies.checks.types.values import aged
-from penstock.strategies.relations import leaves_of
+from penstock.strategies.relations import query_tables
 
 _SOURCE = "check_source"
 
@@ -286,7 +286,7 @@ class _Checking:
         found, gone = Inputs({}, ()), []
         model, view = part.model, self.context.view
         names = model.inputs if part.checks.before or model.is_view else ()
-        for name in leaves_of(self.services.project, names):
+        for name in query_tables(self.services.project, names):
             if name.kind is InputKind.THIS:
                 continue
             is_source = name.kind is InputKind.SOURCE

@@ -37,7 +37,7 @@ from penstock.plan.history import (
 )
 from penstock.plan.planner import plan
 from penstock.plan.values import Options, Reason, State, Step
-from penstock.strategies.build import written
+from penstock.strategies.build import properties_sql
 from penstock.strategies.history.commit import Counts
 from penstock.strategies.history.source import add_hash, rewrite_hash, with_hash
 from penstock.strategies.history.verify import HIGH, Violation
@@ -195,7 +195,7 @@ class _Migration:
     def _say(self, messages: str) -> None:
         """Let the table say of itself what `messages` says."""
         target = self.services.project.sql_of(self.model.table)
-        said = written({PROPERTY: messages})
+        said = properties_sql({PROPERTY: messages})
         self._commit(f"ALTER TABLE {target} SET TBLPROPERTIES ({said})")
 
     def _rehash(self, change: HashDiffers) -> None:

@@ -33,7 +33,7 @@ from penstock.core.records import ModelRecord
 from penstock.plan.cascade import parents_of, upstream_models
 from penstock.plan.values import Plan, Step
 from penstock.plan.windows import expected_windows, kind_of
-from penstock.strategies.relations import leaves
+from penstock.strategies.relations import input_tables
 
 
 def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
@@ -218,7 +218,7 @@ def _expected(
     again = request.options.rerun
     windows = expected_windows(model, record.watermarks, facts.schema if facts else None, again)
     made = {each.model for each in planned.plan.steps}
-    here = [each for each in leaves(project, model) if each.name not in made]
+    here = [each for each in input_tables(project, model) if each.name not in made]
     records, view = planned.project_state.records, planned.project_state.view
     try:
         pins = pin_names(services, model, tuple(here), dict(records), view).pins

@@ -24,7 +24,7 @@ from penstock.core.sessions.package import SessionPackage
 from penstock.core.steps.inputs import CatalogRead, DeltaRead, Read
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.first_pass import parse_user_query
-from penstock.strategies.relations import BoundQuery, bind_query, leaves_of
+from penstock.strategies.relations import BoundQuery, bind_query, query_tables
 
 
 def query(services: Services, sql: str, limit: int) -> QueryResult:
@@ -113,7 +113,7 @@ def bound_now(services: Services, parsed: Query) -> BoundQuery:
     """Bind a query to everything it reads as it stands now; raises `not-built-yet`."""
     project = services.project
     reads: dict[InputName, Read] = {}
-    for name in leaves_of(project, parsed.inputs):
+    for name in query_tables(project, parsed.inputs):
         model = project.models.get(name.name)
         if name.kind is not InputKind.MODEL or model is None or not model.is_view:
             reads[name] = _read(services, name)

@@ -20,10 +20,10 @@ from penstock.strategies.history.verify import (
     SAMPLES,
     Claims,
     Violation,
-    broken,
+    broken_laws,
+    check_stage,
     claims_of,
-    misfits,
-    verified,
+    column_violations,
 )
 
 __all__ = ["VerifyReport", "Violation", "verify"]
@@ -138,14 +138,14 @@ def hold_laws(
     session: StepSession, uri: str, facts: TableFacts, claims: Claims
 ) -> tuple[Row, tuple[Violation, ...]]:
     """Read one version of a table once: give its counts, and what of V1 to V8 it breaks."""
-    wrong = misfits(claims, facts.schema)
+    wrong = column_violations(claims, facts.schema)
     if wrong:
         return {}, wrong
     read = DeltaRead(uri, facts.version)
     session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
-    counts = session.stage(verified(claims, facts.schema))
+    counts = session.stage(check_stage(claims, facts.schema))
     found = (
         Violation(law.law, law.title, count, law.of, session.sample(law.samples(claims)))
-        for law, count in broken(claims, counts)
+        for law, count in broken_laws(claims, counts)
     )
     return counts, tuple(found)

@@ -23,7 +23,7 @@ from penstock.strategies.reshape import (
     create_empty,
     drop_not_null,
     rewrite,
-    rewritten,
+    rewritten_rows,
 )
 
 
@@ -110,7 +110,7 @@ class Reshaping:
         moved = self._migration(facts, described)
         if self._needs_rewrite(moved):
             columns = self._rewritten_schema(moved)
-            stays = rewritten(self.model, quoted(TARGET_VIEW), columns, facts)
+            stays = rewritten_rows(self.model, quoted(TARGET_VIEW), columns, facts)
             return Shape(columns, facts.version, moved.messages, stays)
         stays = f"SELECT * FROM {quoted(TARGET_VIEW)}"
         changes = (*moved.added, *moved.widened)

@@ -35,7 +35,7 @@ from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Read
 from penstock.core.steps.step import Intent, Outcome
 from penstock.core.strategy import Writing
-from penstock.strategies.relations import leaves
+from penstock.strategies.relations import input_tables
 
 EVERYTHING: Ranges = ((-(2**62), 2**62),)
 
@@ -224,7 +224,7 @@ def _pinned_reads(project: Project, model: Model, intent: Intent) -> dict[InputN
     """Return how inputs are read at the versions that the step pinned."""
     pins = {pin.input: pin.pin for pin in intent.inputs}
     found: dict[InputName, Read] = {}
-    for name in leaves(project, model):
+    for name in input_tables(project, model):
         pin = pins.get(name.name)
         if isinstance(pin, DeltaPin):
             source = project.sources.get(name.name)

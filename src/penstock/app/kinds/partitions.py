@@ -40,7 +40,7 @@ from penstock.plan.values import Step
 from penstock.plan.work import PartitionsWork
 from penstock.strategies.partition import PartitionTable, Slice, check_columns, feed
 from penstock.strategies.partition import replace as replace_range
-from penstock.strategies.relations import bind_query, leaves_of
+from penstock.strategies.relations import bind_query, query_tables
 
 note_success = tables.note_success
 
@@ -100,7 +100,7 @@ def _partition_table(state: StepState, shape: Shape, described: Schema) -> Parti
     settings, grid = need(model.partition), model.grid
     return PartitionTable(
         target=state.run.services.project.sql_of(model.table),
-        shown=str(model.table),
+        name=str(model.table),
         field=settings.field,
         kind=settings.type,
         columns=shape.columns,
@@ -119,7 +119,7 @@ def pin_versions(run: StepRun) -> Inputs:
 def _pin_versions(run: StepRun, *, own: bool) -> Inputs:
     """Fix the own table, if the SQL reads it, or everything else."""
     services, model, body = run.services, run.model, need(run.segment).body
-    read = leaves_of(services.project, body.query.inputs)
+    read = query_tables(services.project, body.query.inputs)
     every = dict.fromkeys((*read, *(mapping.input for mapping in body.inputs)))
     this = model.input_name
     names = tuple(n for n in every if (n == this or n.kind is InputKind.THIS) is own)

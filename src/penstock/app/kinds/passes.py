@@ -30,18 +30,18 @@ from penstock.plan.kinds.manifest import asks_for_later_events, is_caught_up
 from penstock.plan.values import Step
 from penstock.plan.work import PassWork
 from penstock.project.sessions.columns import events_findings
-from penstock.strategies.entities.moments import instant
+from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.relations import bind_tables
 from penstock.strategies.sessions.events import EVENTS, ReleasedSession, as_time, texts
 from penstock.strategies.sessions.this_run import limits_view
 from penstock.strategies.sessions.window import BEFORE
 from penstock.strategies.sessions.work import (
     events_work,
-    held_again,
     lifecycle_work,
     module_work,
     no_rows,
     quarantine_work,
+    requarantined,
     sessions_work,
     stitch_work,
     window_stages,
@@ -256,7 +256,7 @@ class PassLooking(Looking):
 
         def decide(seen: Row) -> Commit | None:
             if run.released:
-                held = session.rows(held_again(run.sql))
+                held = session.rows(requarantined(run.sql))
                 run.held_again = tuple(sorted(str(each["id"]) for each in held))
             return work.decide(seen)
 
@@ -302,10 +302,10 @@ class PassLooking(Looking):
         now, high = run.begun.now, run.begun.limits.upper_limit
         later = None
         if asks_for_later_events(self.work.planned, now, greatest):
-            bounds = (f"> {instant(high)}", f"<= {instant(now)}")
+            bounds = (f"> {instant_literal(high)}", f"<= {instant_literal(now)}")
             later = not self._is_newest(high) and self._has_event(session, *bounds)
         if is_caught_up(run.begun.limits, now, later):
-            after = f"> {instant(now)}"
+            after = f"> {instant_literal(now)}"
             run.future_events = not self._is_newest(now) and self._has_event(session, after)
         behind = self._count_late_rows()
         return PassEvents(greatest, later, scopes["window"], scopes["history"], behind)

@@ -39,16 +39,16 @@ from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead, SliceRows
 from penstock.strategies.entities.statistics import (
     SliceCounts,
     check_watermarks,
-    counted,
+    count_stage,
     read_counts,
 )
-from penstock.strategies.entities.steps import take
+from penstock.strategies.entities.steps import prepare_rows
 from penstock.strategies.entities.strategy import strategy_of_entity
 from penstock.strategies.entities.target import EntityStep, check_table
 from penstock.strategies.entities.watermarks import (
     EntityWindow,
     inferred_windows,
-    moved_on,
+    new_watermark,
     read_filter,
 )
 from penstock.strategies.entities.work import query_of, work_of
@@ -135,7 +135,7 @@ class SliceLooking(Looking):
         self._require_unchanged()
         lows = self._low_bounds()
         read = self._bind_rows(session, lows)
-        rows = take(replace(entity, process=process), read, table)
+        rows = prepare_rows(replace(entity, process=process), read, table)
         check_watermarks(entity, rows)
         counts = self._count_rows(session, rows, read.name)
         anew = table is not None and self.step.initial
@@ -238,7 +238,7 @@ class SliceLooking(Looking):
     def _count_rows(self, session: StepSession, rows: SliceRows, name: str) -> SliceCounts:
         """Count the rows in one action, and hold them."""
         size = self.slice.id.size if self.slice else None
-        stage = counted(self.entity, rows, name, size)
+        stage = count_stage(self.entity, rows, name, size)
         seen = session.stage(stage)
         hold(session, stage, seen, self.entity.where)
         return read_counts(self.entity, rows, seen)
@@ -266,7 +266,7 @@ class SliceLooking(Looking):
             column, high = highs.get(key, (key, None))
             known = stored.get(key)
             before, now = (known.column, known.value) if known else (column, None)
-            value = moved_on(self.entity, before, now, high) or now
+            value = new_watermark(self.entity, before, now, high) or now
             if value is not None:
                 yield Watermark(BRONZE, before, value)
 
@@ -278,7 +278,7 @@ class SliceLooking(Looking):
 
 
 def _schema_changes(query: Schema, rows: SliceRows) -> Evolution:
-    return Evolution(query.names, rows.new, rows.widened, tuple(each.name for each in rows.gone))
+    return Evolution(query.names, rows.new, rows.widened, tuple(each.name for each in rows.lost))
 
 
 def _nonzero(metrics: Mapping[str, int]) -> dict[str, int]:

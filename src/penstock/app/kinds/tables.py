@@ -24,7 +24,7 @@ from penstock.core.strategy import Writing
 from penstock.plan.kinds.tables import detect_table_drift
 from penstock.plan.planner import plan
 from penstock.plan.values import State, Step
-from penstock.strategies.reshape import prepared
+from penstock.strategies.reshape import preparing_sql
 
 NOTHING_CHANGED = "its upstream made no change"
 
@@ -163,7 +163,7 @@ def _alter_metadata(state: StepState, facts: TableFacts) -> Intent:
     run, intent, model = state.run, state.intent, state.run.model
     widens = bool(state.step_inputs.evolution.widened)
     target = run.services.project.sql_of(model.table)
-    statements = prepared(target, model, facts, widens=widens)
+    statements = preparing_sql(target, model, facts, widens=widens)
     record = run.context.records.get(intent.model)
     kept = record.fingerprint if record and record.fingerprint else intent.fingerprint
     altering = replace(intent, base_version=facts.version, fingerprint=kept)

@@ -22,7 +22,7 @@ from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
 from penstock.core.steps.window import Bound
 from penstock.plan.values import Observed
 from penstock.plan.windows import low_bound
-from penstock.strategies.relations import leaves_of
+from penstock.strategies.relations import query_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ def tables_below(project: Project, name: str) -> Iterator[str]:
     yield name
     model = project.models.get(name)
     if model is not None and model.is_view:
-        for each in leaves_of(project, model.query.inputs):
+        for each in query_tables(project, model.query.inputs):
             if each.kind is InputKind.MODEL:
                 yield each.name
 

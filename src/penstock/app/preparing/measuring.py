@@ -28,7 +28,7 @@ from penstock.plan.windows import (
     low_bound,
     open_windows,
 )
-from penstock.strategies.relations import StepReads, bind_tables, leaves_of
+from penstock.strategies.relations import StepReads, bind_tables, query_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Measuring:
     def tables_of(self, name: str) -> tuple[InputName, ...]:
         """Return an input, or the tables below it if it is a view; none if that is unknown."""
         own = tuple(each for each in self.model.query.inputs if each.name == name)
-        below = leaves_of(self.project, own)
+        below = query_tables(self.project, own)
         views = [m for each in below if (m := self.project.models.get(each.name)) and m.is_view]
         if any(view.is_unpinned for view in views):
             return ()

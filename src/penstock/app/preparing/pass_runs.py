@@ -45,7 +45,7 @@ from penstock.plan.kinds.manifest import (
 from penstock.plan.values import Step
 from penstock.plan.work import PassKey, PassWork
 from penstock.state.sql.packages import lease_of_package
-from penstock.strategies.relations import leaves_of
+from penstock.strategies.relations import query_tables
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 
 _PROCESSES = (PassStepKind.MODULE, PassStepKind.MODEL)
@@ -157,7 +157,7 @@ class PassRuns:
         services, context = self._services, self._context
         project, planned = services.project, step.planned
         package = project.packages[step.package]
-        names = leaves_of(project, (package.events,))
+        names = query_tables(project, (package.events,))
         model = project.models[step.part.model]
         inputs = pin_names(services, model, names, context.records, context.view)
         wanted = SessionPass(

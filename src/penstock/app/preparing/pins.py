@@ -25,7 +25,7 @@ from penstock.core.steps.inputs import (
     Read,
     ViewPin,
 )
-from penstock.strategies.relations import leaves, leaves_of
+from penstock.strategies.relations import input_tables, query_tables
 from penstock.strategies.sessions.this_run import limits_view
 
 
@@ -41,7 +41,7 @@ def pin_inputs(
     services: Services, model: Model, records: dict[str, ModelRecord], view: ObservedTables
 ) -> Inputs:
     """Fix the version of every input: sources as planned, models as they stand now."""
-    return pin_names(services, model, leaves(services.project, model), records, view)
+    return pin_names(services, model, input_tables(services.project, model), records, view)
 
 
 def pin_names(  # the sides of one step
@@ -142,7 +142,7 @@ def source_read(project: Project, name: InputName, pin: Pin, view: ObservedTable
 
 def version_read(project: Project, model: Model, pins: Iterable[InputPin], name: str) -> int | None:
     """Return the version of the one Delta table below an input; None of none or several."""
-    below = leaves_of(project, tuple(each for each in model.query.inputs if each.name == name))
+    below = query_tables(project, tuple(each for each in model.query.inputs if each.name == name))
     known = {each.input: each.pin for each in pins}
     tables = [pin for each in below if not isinstance(pin := known.get(each.name), ViewPin)]
     only = tables[0] if len(tables) == 1 else None

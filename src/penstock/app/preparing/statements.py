@@ -26,7 +26,7 @@ from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
 from penstock.plan.history import PROPERTY, property_of, retention_of
 from penstock.plan.windows import WindowedInput, aligned
-from penstock.strategies.overwrite import replaced
+from penstock.strategies.overwrite import range_condition
 
 DUPLICATES = "duplicate-keys"
 
@@ -152,7 +152,7 @@ def _replaced(context: Context, model: Model, found: StepInputs) -> str:
         ]
         if not aligned(settings, model, inputs, found.table).overlaps:
             return ""
-    return replaced(model, found.table, windows)
+    return range_condition(model, found.table, windows)
 
 
 Values = Callable[[int], Mapping[str, str]]

@@ -39,7 +39,7 @@ from penstock.plan.windows import (
     no_windowed_input,
     windowed_inputs,
 )
-from penstock.strategies.overwrite import check_output, rows_inside
+from penstock.strategies.overwrite import check_output, checked_rows
 from penstock.strategies.relations import BoundQuery, StepReads, bind, bind_inputs
 
 
@@ -315,7 +315,7 @@ class Looking:
         if not found.windows.windows and options.rerun is None:
             direct = {each.name: Schema() for each in model.inputs}
             raise no_windowed_input(model, found.called.settings, direct)
-        return session.define(QUERY_VIEW, rows_inside(model, query, self._range(found.windows)))
+        return session.define(QUERY_VIEW, checked_rows(model, query, self._range(found.windows)))
 
     def with_findings(self, intent: Intent, found: StepInputs) -> Intent:
         """Write into the intent what was found; a rerun leaves the pins of the last run."""
