@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakes.builders import a_model
-from penstock.app.preparing.statements import hold, staged
+from penstock.app.preparing.statements import require_rules, run_stages
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entities.entity import (
     Entity,
@@ -161,7 +161,7 @@ class SilverTable:
         check_watermarks(entity, rows)
         stage = count_stage(entity, rows, read.name)
         look = session.stage(stage)
-        hold(session, stage, look, entity.where)
+        require_rules(session, stage, look, entity.where)
         counts = read_counts(entity, rows, look)
         windows, said = None, ()
         if table is not None:
@@ -181,7 +181,7 @@ class SilverTable:
 
     def _write(self, session: SparkStepSession, step: EntityStep, facts) -> str:
         work, log = work_of(step), DeltaLog()
-        seen = staged(session, work, None)
+        seen = run_stages(session, work, None)
         self.committed = work.decide(seen)
         if facts is not None and step.rows.widened and self.committed:
             for statement in allow_widening(self.target, facts.properties):

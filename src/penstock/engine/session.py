@@ -200,8 +200,8 @@ class SparkStepSession:
         self._logs: list[TemporaryDirectory[str]] = []
         self._shared: list[str] = []
 
-    def _cause(self, said: str) -> TableError | None:
-        return bad_value(self._spark, self._bound_query.values(), said, where=self._where)
+    def _cause(self, message: str) -> TableError | None:
+        return bad_value(self._spark, self._bound_query.values(), message, where=self._where)
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         """See `StepSession.bind`."""

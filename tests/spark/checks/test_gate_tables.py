@@ -245,7 +245,7 @@ def test_a_function_that_replaces_a_range_is_called_once_and_its_gate_sees_the_r
 
     assert [statuses(each) for each in (first, second)] == [{"ranges": "success"}] * 2
     assert held(place, looks) == {}
-    assert looks.of["ranges"][0].messages.total() == 3
+    assert looks.of["ranges"][0].lines.total() == 3
 
 
 def test_gates_of_entities_look_at_what_is_committed(spark, tmp_path, monkeypatch) -> None:

@@ -112,7 +112,7 @@ def look_at_views(  # the sides of one step
         view = models.get(pin.input)
         if view is None or not isinstance(pin.pin, ViewPin) or not view.all_checks:
             continue
-        report = context.views.once(
+        report = context.views.report_of(
             version_of(services, view, inputs),
             step,
             partial(_report_on, services, context, view, inputs),

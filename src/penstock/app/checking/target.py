@@ -206,7 +206,7 @@ class CheckTarget:
             if name.kind is InputKind.MODEL:
                 pin = pins.table_pin(services, name, self.context.records.get(name.name))
                 uri = project.uri_of(project.table_of(name))
-                return DeltaRead(uri, pin.version, pins.tombstones_of(services, name))
+                return DeltaRead(uri, pin.version, pins.tombstone_column(services, name))
             view = ObservedTables.empty(services.clock.now())
             pin_of = pin_source(services, project.sources[name.name], view.listings)
             return pins.source_read(project, name, pin_of, view)

@@ -266,7 +266,7 @@ class Watch:
         describe = self.target.session.describe
         if decided.work.rows is None:
             return CheckedRows.of_view(QUERY_VIEW, describe(f"SELECT * FROM {quoted(QUERY_VIEW)}"))
-        sql = decided.work.rows(decided.seen)
+        sql = decided.work.rows(decided.row)
         given = describe(sql)
         if not self.stays:
             return CheckedRows(sql, given)
@@ -283,13 +283,13 @@ class Watch:
         if not self.stays:
             return target.as_table(rows.sql)
         if self.feed is None and decided.work.after is not None:
-            return target.as_table(decided.work.after(decided.seen))
+            return target.as_table(decided.work.after(decided.row))
         if self.feed is None:
             clone = f"{folder}/clone"
             table = session.beside.clone(self._uri, self.version or 0, clone)
             for sql in self.prepares(table):  # with old types values would be cut, or refused
                 session.beside.trial(Commit(sql, once=False))
-            statement = self.work_on(table).decide(decided.seen) if self.work_on else None
+            statement = self.work_on(table).decide(decided.row) if self.work_on else None
             if statement is not None:
                 session.beside.trial(statement)
             columns = self._bind(AFTER_VIEW, DeltaRead(clone))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.execution.commit import Committer
 from penstock.app.execution.recover import recover
-from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.preparing.outcomes import foreign_between, settled_before
 from penstock.app.preparing.run_context import Context
@@ -82,7 +82,7 @@ def accept(services: Services, name: str, reason: str, arguments: str = "") -> A
 
 @in_one_state
 def _found(services: Services, model: Model) -> tuple[ProjectState, Verdict]:
-    project_state = look(services, (model.name,), run_timestamp_of(services, None))
+    project_state = survey(services, (model.name,), run_timestamp_of(services, None))
     return project_state, project_state.verdict(model.name)
 
 

@@ -17,7 +17,7 @@ from penstock.app.commands.history import SOURCE, check_names
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import settle
 from penstock.app.observation.observe import ObservedTables, pin_source
-from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.planning.selection import narrowed, selected_models
 from penstock.app.preparing.pins import Inputs, pin_names, source_read
@@ -120,7 +120,7 @@ def check(services: Services, request: CheckRequest) -> results.CheckReport:
         found = check_sources(services, request, run_timestamp)
         return _written(services, request, results.CheckReport((), found, request.strict, notes))
     names = selected_models(services, request.select, request.exclude, run_timestamp)
-    project_state = look(services, names, run_timestamp)
+    project_state = survey(services, names, run_timestamp)
     models = [project_state.project.models[name] for name in names]
     _refuse_unknown(models, request)
     services.engine.require()

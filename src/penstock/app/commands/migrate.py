@@ -13,7 +13,7 @@ from penstock.app.execution.seed_step import run_plain_step
 from penstock.app.observation.observe import observe
 from penstock.app.preparing.pins import pin_inputs
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import build_of, staged
+from penstock.app.preparing.statements import build_of, run_stages
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
@@ -175,7 +175,7 @@ class _Migration:
             self.session.bind([Relation(InputName(InputKind.THIS, ""), _STORED, read)])
             self.session.define(TARGET_VIEW, with_hash(new_hash, self.facts.schema, _STORED))
         run = model.strategy.work(build_of(services, context, model, step_inputs))
-        return Counts.of(staged(self.session, run, model.where))
+        return Counts.of(run_stages(self.session, run, model.where))
 
     def _write(self, new_hash: HashDiffers | None, wanted: str) -> None:
         """Make all commits as a run of its own, hashes before what the table says."""
@@ -252,9 +252,9 @@ class _Migration:
         self.version = ended.outcome.settled_version or self.version
 
 
-def _high_time(model: Model, counted: Row) -> dt.datetime | None:
+def _high_time(model: Model, row: Row) -> dt.datetime | None:
     """Return the latest instant of a table of others whose instants are run timestamps."""
-    micros = counted.get(HIGH)
+    micros = row.get(HIGH)
     if micros is None or (model.history and model.history.event_time):
         return None
     return _EPOCH + dt.timedelta(microseconds=int(micros))

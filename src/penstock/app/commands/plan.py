@@ -72,15 +72,15 @@ def context_of(
     )
 
 
-def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
+def planned_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:
     """Return what would become of each step and each model without one, in the plan's order."""
     models = services.project.models
-    found = [ModelResult.of(models[name], "unchanged", "current") for name in made.current]
-    for blocked in made.blocked:
+    found = [ModelResult.of(models[name], "unchanged", "current") for name in plan.current]
+    for blocked in plan.blocked:
         result = ModelResult.of(models[blocked.model], "failed", blocked.error.code)
         found.append(replace(result, error=blocked.error))
-    bad = {blocked.model: blocked.model for blocked in made.blocked}  # and what failed above it
-    for step in made.steps:
+    bad = {blocked.model: blocked.model for blocked in plan.blocked}  # and what failed above it
+    for step in plan.steps:
         status, reason = "planned", str(step.reason)
         above = list(step.upstream)
         if step.work.has_parts:  # it waits for steps alone, and each leaves out what it lacks
@@ -279,7 +279,7 @@ def _counted(services: Services, context: Context, step: Step, result: ModelResu
         result,
         status="planned" if commits else "unchanged",
         reason=WOULD_COMMIT if commits else NO_CHANGE,
-        metrics=decided.work.counts(decided.seen),
+        metrics=decided.work.counts(decided.row),
         version=step_inputs.facts.version if step_inputs.facts else None,
         schema_changes=step_inputs.schema_changes if commits else (),
         inputs=inputs.pins,

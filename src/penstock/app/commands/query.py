@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from penstock.app.checking.flags import staging_root
 from penstock.app.observation.observe import ObservedTables, pin_source
-from penstock.app.preparing.pins import limits_read, source_read, tombstones_of
+from penstock.app.preparing.pins import limits_read, source_read, tombstone_column
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.names import InputKind, InputName, shown_name
@@ -145,7 +145,7 @@ def _read(services: Services, name: InputName) -> Read:
         sentence = f"{name} has no table at {uri}"
         hint = f"penstock {command} --select {name}"
         raise TableError("not-built-yet", sentence, hint=hint)
-    return DeltaRead(uri, head.version, tombstones_of(services, name))
+    return DeltaRead(uri, head.version, tombstone_column(services, name))
 
 
 def _kept(services: Services, name: InputName) -> Read | None:

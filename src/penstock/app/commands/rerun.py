@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import pending_notes
 from penstock.app.flags import given
-from penstock.app.observation.project_state import dated_project, look
+from penstock.app.observation.project_state import dated_project, survey
 from penstock.app.planning.make_plan import Planned, gap_notes, run_timestamp_of
 from penstock.app.reports import Overwrite
 from penstock.app.request import BackfillRequest
@@ -82,7 +82,7 @@ def plan_rerun(services: Services, request: RerunRequest) -> Planned:
     """Plan the one step of a rerun; what is above and below the model is left as it is."""
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
-    state = look(services, (request.model,), run_timestamp)
+    state = survey(services, (request.model,), run_timestamp)
     scope = Scope()
     made = plan(state.project, state.names, state.records, state.view.now, request.options, scope)
     said = (request.note,) if request.note else ()

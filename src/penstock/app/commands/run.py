@@ -248,7 +248,7 @@ class Runner:
 
     def _do(self, key: str) -> tuple[ModelResult, ...]:
         found = self._results_of(key)
-        self._context.passes.ended(self._steps[key], well=all(each.ok for each in found))
+        self._context.passes.note_end(self._steps[key], well=all(each.ok for each in found))
         return found
 
     def _results_of(self, key: str) -> tuple[ModelResult, ...]:
@@ -356,7 +356,7 @@ class Runner:
     def _skip(self, key: str, because: str) -> tuple[ModelResult, ...]:
         step = self._steps[key]
         self._context.fail(step)
-        self._context.passes.ended(step, well=False)
+        self._context.passes.note_end(step, well=False)
         stopped = "interrupted" if self._interrupted else "fail-fast"
         stopped = SPARK_DIED if self._spark_died else stopped
         reason = f"upstream {because.partition(' ')[0]} failed" if because else stopped

@@ -61,7 +61,7 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
 
     With `date` the SQL is that of the partition holding the day; raises `no-version-for-partition`.
     """
-    from penstock.app.observation.project_state import look  # `list` does without
+    from penstock.app.observation.project_state import survey  # `list` does without
 
     run_timestamp = services.clock.now()
     try:
@@ -70,7 +70,7 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
         raise UsageError(
             "bad-value", f"--date {date!r} is not a date", hint="--date 2024-12-31"
         ) from None
-    project_state = look(services, [named_model(services, name).name], run_timestamp)
+    project_state = survey(services, [named_model(services, name).name], run_timestamp)
     model = project_state.project.models[named_model(services, name).name]
     body = _body(model, run_timestamp, day)
     uri = "" if model.is_view else services.project.uri_of(model.table)

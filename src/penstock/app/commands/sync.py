@@ -23,7 +23,7 @@ from penstock.app.commands.status import keys_of, states_named
 from penstock.app.events import Listener, silent
 from penstock.app.execution.settle import pending_notes
 from penstock.app.flags import NARROWING, command_words
-from penstock.app.observation.project_state import ProjectState, dated_project, look
+from penstock.app.observation.project_state import ProjectState, dated_project, survey
 from penstock.app.planning.make_plan import (
     Planned,
     facts_of,
@@ -198,7 +198,7 @@ def plan_sync(services: Services, request: AnySync) -> Planned:
     dated_project(services, run_timestamp)
     selected = _names(services, request, run_timestamp)
     names = steps_of_their_own(services.project, selected)
-    project_state = look(services, services.project.models, run_timestamp)
+    project_state = survey(services, services.project.models, run_timestamp)
     scope = _scope(project_state, names, request)
     project, now = project_state.project, project_state.view.now
     made = plan(project, names, project_state.records, now, request.options, scope)

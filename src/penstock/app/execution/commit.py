@@ -18,7 +18,7 @@ from penstock.app.preparing.outcomes import (
     way_back,
 )
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import DecidedStatement, enter_catalog, staged
+from penstock.app.preparing.statements import DecidedStatement, enter_catalog, run_stages
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, may_write, waiting
 from penstock.core.check_results import Checked
@@ -176,7 +176,7 @@ class Committer:
                 work.last_look()
         commit = self._commit(begun, statement, work.again) if statement is not None else None
         outcome = outcome_of(self._services, begun, commit, known)
-        outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.seen)})
+        outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.row)})
         if statement is not None and commit is not None:
             self._require_promises(begun, statement, commit)
         return outcome
@@ -235,7 +235,7 @@ class Committer:
         with self.failing(intent):
             if self._context.project.target.catalog:
                 made = bool(intent.uri) and intent.base_version is not None
-                enter_catalog(self._context.project, self.session, intent, made=made)
+                enter_catalog(self._context.project, self.session, intent, is_new=made)
             self.fault("before-commit")
             # as late as can be: what another run writes from here on, Delta itself refuses
             self._require_lease(intent)
@@ -252,7 +252,7 @@ class Committer:
                     # whoever took the lease has fenced the step; its end is theirs to write
                     self._require_lease(intent)
                     if again is not None and isinstance(error, DataError):
-                        staged(self.session, again, self.where)
+                        run_stages(self.session, again, self.where)
                     raise
         self.fault("after-commit")
         commit = own_commit(self._services, intent)

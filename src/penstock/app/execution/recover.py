@@ -63,12 +63,12 @@ def rebuild(services: Services) -> RebuildReport:
     return RebuildReport(len(rebuilt), models, tuple(untold), unskipped)
 
 
-def _merge_by_number(found: Iterable[Sequence[RebuiltStep]]) -> list[RebuiltStep]:
+def _merge_by_number(tables: Iterable[Sequence[RebuiltStep]]) -> list[RebuiltStep]:
     """Put the steps of several tables together by their numbers.
 
     Those of one table stay as its log has them: of all orders only that of its versions is sure.
     """
-    return [*heapq.merge(*found, key=lambda step: step.intent.step_seq)]
+    return [*heapq.merge(*tables, key=lambda step: step.intent.step_seq)]
 
 
 def _may_lack_skips(services: Services, name: str) -> bool:
@@ -263,7 +263,7 @@ def _finish(services: Services, intent: Intent, outcome: Outcome) -> Recovered:
     if services.project.target.catalog and intent.uri and intent.base_version is None:
         services.engine.require()
         with services.engine.session(intent.model) as session:
-            enter_catalog(services.project, session, intent, made=True)
+            enter_catalog(services.project, session, intent, is_new=True)
     services.writing.journal.finish(intent.step, outcome, recovered=True)
     return Recovered(intent.step, intent.model, outcome.settled_version)
 

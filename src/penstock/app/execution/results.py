@@ -51,12 +51,12 @@ def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
     return replace(result, status="failed", error=error, consequence=messages, notes=notes)
 
 
-def view_result(project: Project, found: ViewReport) -> ModelResult:
+def view_result(project: Project, view: ViewReport) -> ModelResult:
     """Return what came of a view whose checks a step that reads it has looked at again."""
-    model, report = project.models[found.view], found.report
+    model, report = project.models[view.view], view.report
     result = replace(
         ModelResult.of(model, "unchanged", "what it reads has changed"),
-        duration=found.duration,
+        duration=view.duration,
         invariant_report=report,
     )
     phase = Phase.BEFORE if report.has_before_errors() else Phase.AFTER

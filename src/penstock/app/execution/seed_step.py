@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from penstock.app.execution.commit import Committer, Ended
-from penstock.app.observation.observe import not_read, observe_target
+from penstock.app.observation.observe import observe_target, unreadable_error
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import decide
 from penstock.app.services.services import Services
@@ -79,7 +79,7 @@ def observe_seed(services: Services, model: Model, record: ModelRecord | None) -
     try:
         return observe_target(services, model, record)
     except (TableError, OSError) as error:
-        raise not_read(model, error) from error
+        raise unreadable_error(model, error) from error
 
 
 def seeds_to_load(
@@ -189,18 +189,18 @@ def _columns(seed: Seed) -> tuple[Column, ...]:
     return tuple(Column(column.name, column.type) for column in seed.columns if column.type)
 
 
-def _check(seed: Seed, found: Schema) -> Schema:
+def _check(seed: Seed, schema: Schema) -> Schema:
     """Refuse a file without columns, and declared columns that the file does not have."""
-    missing = [column.name for column in seed.columns if found.find(column.name) is None]
-    if found.columns and not missing:
-        return found
-    what = f"column {missing[0]!r}" if found.columns else "columns"
-    known = f"its columns are: {', '.join(found.names[:20])}"
+    missing = [column.name for column in seed.columns if schema.find(column.name) is None]
+    if schema.columns and not missing:
+        return schema
+    what = f"column {missing[0]!r}" if schema.columns else "columns"
+    known = f"its columns are: {', '.join(schema.names[:20])}"
     raise TableError(
         "bad-seed",
         f"{Path(seed.path).name} has no {what}",
         where=seed.where,
-        hint=known if found.columns else "write its header into the first line",
+        hint=known if schema.columns else "write its header into the first line",
     )
 
 

@@ -208,15 +208,15 @@ def _check_rows(target: CheckTarget, intent: Intent, outcome: Outcome) -> Checke
 
 
 def _rows_to_check(
-    target: CheckTarget, intent: Intent, made: int | None, version: int | None
+    target: CheckTarget, intent: Intent, number: int | None, version: int | None
 ) -> CheckedRows | None:
     """Return the rows of the step; the batch of a MERGE is gone, so there the whole table."""
     if target.model.partition is not None:
         return replaced_rows(target, version)
     adds = target.model.writing is Writing.ADDED and intent.base_version is not None
-    if adds and version is not None and made is not None:
+    if adds and version is not None and number is not None:
         folder = staging_folder(target.services, intent.table, intent.step)
-        return added_rows(target.session, intent.uri, made, folder)
+        return added_rows(target.session, intent.uri, number, folder)
     return target.left_of_step(version)
 
 

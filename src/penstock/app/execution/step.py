@@ -194,7 +194,7 @@ PROPERTIES: tuple[Phase, ...] = (pin, update_properties)
 
 
 def execute(
-    services: Services, context: Context, kind: WorkKind, step: Step, held: Ahead | None = None
+    services: Services, context: Context, kind: WorkKind, step: Step, ahead: Ahead | None = None
 ) -> Ended:
     """Do one step; what is `held` was said ahead of the one that its partitions are left of.
 
@@ -206,7 +206,7 @@ def execute(
     where = (segment.body if segment else model).where
     committer = Committer(services, context, where, step.planned_on)
     with ExitStack() as closing:
-        run = StepRun(services, context, kind, step, model, committer, closing, segment, held)
+        run = StepRun(services, context, kind, step, model, committer, closing, segment, ahead)
         state = StepState(run, kind.complete_intent(run, initial_intent(run)))
         try:
             for phase in PROPERTIES if step.only_alters else PHASES:

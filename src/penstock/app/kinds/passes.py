@@ -55,7 +55,7 @@ share_of = tables.share_of
 def step_to_run(services: Services, context: Context, step: Step) -> Step | str:
     """Return the step, or why its model takes no part in the pass."""
     del services
-    return context.passes.left_out(pass_work(step)) or step
+    return context.passes.skip_reason(pass_work(step)) or step
 
 
 def replan(services: Services, context: Context, step: Step) -> Step | None:
@@ -65,7 +65,7 @@ def replan(services: Services, context: Context, step: Step) -> Step | None:
 
 def pin_versions(run: StepRun) -> Inputs:
     """Fix the versions of the inputs; the events are those of the pass."""
-    return run.context.passes.pinned(pass_work(run.step), tables.pin_versions(run))
+    return run.context.passes.with_events(pass_work(run.step), tables.pin_versions(run))
 
 
 def inspect(state: StepState) -> StepState:
@@ -75,7 +75,7 @@ def inspect(state: StepState) -> StepState:
 
 def note_success(context: Context, step: Step) -> None:
     """Write down what is known of the events of the pass."""
-    context.passes.done(pass_work(step))
+    context.passes.note_events(pass_work(step))
 
 
 _THIS_RUN = (SessionTable.SESSIONS_THIS_RUN, SessionTable.EVENTS_THIS_RUN)
@@ -119,10 +119,10 @@ class PassLooking(Looking):
         """The pass."""
         return self.context.passes.of(self.work)
 
-    def with_findings(self, intent: Intent, found: StepInputs) -> Intent:
+    def with_findings(self, intent: Intent, step_inputs: StepInputs) -> Intent:
         """Write into the intent what the step leaves in the manifest, too."""
         promise = self.context.passes.promise(self.work)
-        return replace(super().with_findings(intent, found), session=promise)
+        return replace(super().with_findings(intent, step_inputs), session=promise)
 
     def inspect(self, session: StepSession) -> StepInputs:
         """Make the tables readable that the SQL of the step names; look at the table itself."""
@@ -173,7 +173,7 @@ class PassLooking(Looking):
         if quarantine is None:
             return
         asked = [each.session for each in self.services.reading.sessions.releases(run.package.name)]
-        run.asked = tuple(asked)
+        run.released_ids = tuple(asked)
         if run.quarantined_at is None:
             session.define(BEFORE, no_rows(SessionTable.QUARANTINE))
             return
@@ -189,10 +189,7 @@ class PassLooking(Looking):
             )
 
     def _bind_tables(
-        self,
-        session: StepSession,
-        parts: tuple[SessionTable, ...],
-        facts: TableFacts | None = None,
+        self, session: StepSession, parts: tuple[SessionTable, ...], facts: TableFacts | None = None
     ) -> None:
         """Make tables readable as they are now; one that is not there yet has no rows."""
         for part in parts:
@@ -244,9 +241,9 @@ class PassLooking(Looking):
         """Note what scan A has counted."""
         run, work = self.run, lifecycle_work(self.run.sql, build)
 
-        def decide(seen: Row) -> Commit | None:
-            run.window = seen
-            return work.decide(seen)
+        def decide(row: Row) -> Commit | None:
+            run.window = row
+            return work.decide(row)
 
         return replace(work, stages=(*window_stages(run.sql), *work.stages), decide=decide)
 
@@ -254,11 +251,11 @@ class PassLooking(Looking):
         """Note which of the sessions that were released are quarantined anew."""
         run, work = self.run, quarantine_work(self.run.sql, build)
 
-        def decide(seen: Row) -> Commit | None:
+        def decide(row: Row) -> Commit | None:
             if run.released:
                 held = session.rows(requarantined(run.sql))
                 run.held_again = tuple(sorted(str(each["id"]) for each in held))
-            return work.decide(seen)
+            return work.decide(row)
 
         return replace(work, decide=decide)
 
@@ -266,11 +263,11 @@ class PassLooking(Looking):
         """Note where the sessions lie that are rebuilt; hold them for the steps after it."""
         run, work, part = self.run, sessions_work(self.run.sql, build), self._target_table()
 
-        def decide(seen: Row) -> Commit | None:
-            run.dates = tuple(each for each in str(seen["dates"] or "").split(",") if each)
-            run.first = None if seen["first"] is None else _instant_of(seen["first"])
+        def decide(row: Row) -> Commit | None:
+            run.dates = tuple(each for each in str(row["dates"] or "").split(",") if each)
+            run.first = None if row["first"] is None else _instant_of(row["first"])
             run.shared[part] = session.share(run.sql.table(part))
-            return work.decide(seen)
+            return work.decide(row)
 
         return replace(work, decide=decide)
 
@@ -279,17 +276,17 @@ class PassLooking(Looking):
         run, part = self.run, self._target_table()
         work = events_work(run.sql, build, run.first)
 
-        def decide(seen: Row) -> Commit | None:
-            run.events = self._checked_counts(session, {**run.window, **seen})
+        def decide(row: Row) -> Commit | None:
+            run.events = self._checked_counts(session, {**run.window, **row})
             run.shared[part] = session.share(run.sql.table(part))
-            return work.decide(seen)
+            return work.decide(row)
 
         return replace(work, decide=decide)
 
-    def _checked_counts(self, session: StepSession, seen: Row) -> PassEvents:
+    def _checked_counts(self, session: StepSession, row: Row) -> PassEvents:
         """Hold the sums of both scopes, and ask what waits behind the window."""
         run = self.run
-        scopes = {scope: _event_counts(seen, scope) for scope in ("window", "history")}
+        scopes = {scope: _event_counts(row, scope) for scope in ("window", "history")}
         for scope, counts in scopes.items():
             if not counts.is_sound:
                 raise DataError(
@@ -298,7 +295,7 @@ class PassLooking(Looking):
                     where=run.package.where,
                     hint="this is a bug of penstock; report it with the package file",
                 )
-        greatest = None if seen["greatest"] is None else _instant_of(seen["greatest"])
+        greatest = None if row["greatest"] is None else _instant_of(row["greatest"])
         now, high = run.begun.now, run.begun.limits.upper_limit
         later = None
         if asks_for_later_events(self.work.planned, now, greatest):
@@ -350,8 +347,8 @@ class PassLooking(Looking):
 _WORDS = tuple(EventCounts.__dataclass_fields__)
 
 
-def _event_counts(seen: Row, scope: str) -> EventCounts:
-    return EventCounts(**{word: int(seen.get(f"{scope}_{word}") or 0) for word in _WORDS})
+def _event_counts(row: Row, scope: str) -> EventCounts:
+    return EventCounts(**{word: int(row.get(f"{scope}_{word}") or 0) for word in _WORDS})
 
 
 def _instant_of(micros: object) -> dt.datetime:

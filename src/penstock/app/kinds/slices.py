@@ -12,7 +12,7 @@ from penstock.app.execution.step_state import StepRun, StepState
 from penstock.app.kinds import tables
 from penstock.app.kinds.tables import examine
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import hold
+from penstock.app.preparing.statements import require_rules
 from penstock.app.preparing.step_inputs import Looking, StepInputs
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
@@ -240,7 +240,7 @@ class SliceLooking(Looking):
         size = self.slice.id.size if self.slice else None
         stage = count_stage(self.entity, rows, name, size)
         seen = session.stage(stage)
-        hold(session, stage, seen, self.entity.where)
+        require_rules(session, stage, seen, self.entity.where)
         return read_counts(self.entity, rows, seen)
 
     def _stored_watermarks(self) -> Mapping[str, Watermark]:

@@ -9,7 +9,7 @@ from penstock.app.execution.commit import alter_each
 from penstock.app.execution.step_state import Share, StepRun, StepState
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe
-from penstock.app.observation.project_state import look as look_at_project
+from penstock.app.observation.project_state import survey as look_at_project
 from penstock.app.preparing.pins import Inputs, pin_inputs
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import build_of

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.execution.settle import Settled, pending_notes
-from penstock.app.observation.project_state import ProjectState, dated_project, look
+from penstock.app.observation.project_state import ProjectState, dated_project, survey
 from penstock.app.planning.packages import (
     limits_said,
     not_refreshed,
@@ -121,7 +121,7 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
         )
     check_prune([services.project.models[name] for name in names], request.options)
     names = with_base_tables(services.project, names)
-    project_state = look(services, names, run_timestamp)
+    project_state = survey(services, names, run_timestamp)
     anew = refreshed(services.project, request)
     said = _look_at_packages(project_state, anew)
     scope = _scope(project_state, request)
@@ -160,7 +160,7 @@ def _stale_notes(services: Services, names: Sequence[str], at: dt.datetime) -> I
     project = dated_project(services, at)
     parents = {name: direct_parents(model) for name, model in project.models.items()}
     above = reach(names, parents).intersection(project.models).difference(names)
-    state = look(services, above, at)
+    state = survey(services, above, at)
     for command, what in (("run", False), ("sync", True)):
         stale = [
             name

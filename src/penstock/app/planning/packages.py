@@ -288,14 +288,14 @@ def _inputs(project: Project, events: InputName) -> Iterator[tuple[str, str]]:
 
 
 def _warnings(
-    package: SessionPackage, known: KnownPackage, fingerprints: dict[str, str], first: PlannedPass
+    package: SessionPackage, records: KnownPackage, fingerprints: dict[str, str], first: PlannedPass
 ) -> Iterator[Finding]:
     warning, options = Severity.WARNING, package.options
     late = late_start(first.status, options)
     if late:
         where = package.places.get("start_date", package.where)
         yield Finding(where, "start-date-after-progress", late, severity=warning)
-    rows = {row.model: row.fingerprint for row in known.rows}
+    rows = {row.model: row.fingerprint for row in records.rows}
     other = [
         name
         for name, now in fingerprints.items()

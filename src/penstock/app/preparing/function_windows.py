@@ -86,18 +86,14 @@ class StepWindows:
         if self.again is not None:
             return self._range(column, kind)
         check_type(self.model, self.settings, WindowedInput(function, column, kind))
-        known = self._known(*key)
-        found = self._opened(WindowedInput(function, key[1], kind), column, known, look)
+        known = self._own_watermarks(*key)
+        found = self._open(WindowedInput(function, key[1], kind), column, known, look)
         self.own.append(found)
         window = found.windows[0].window
         return Window(column, window.lower, window.upper, nulls=window.nulls)
 
-    def _opened(
-        self,
-        each: WindowedInput,
-        column: str,
-        known: Sequence[Watermark],
-        look: Callable[..., Row],
+    def _open(
+        self, each: WindowedInput, column: str, known: Sequence[Watermark], look: Callable[..., Row]
     ) -> Opened:
         """Pin the greatest value by one aggregate on the frame."""
         quoted = f"`{column.replace('`', '``')}`"
@@ -118,9 +114,9 @@ class StepWindows:
         before = () if self.initial else (each.input,)
         model, settings, initial = self.model, self.settings, self.initial
         own = open_windows(model, settings, [measured], known, initial=initial, read_before=before)
-        return reaching(settings, own, self.watermarks)
+        return extend(settings, own, self.watermarks)
 
-    def _known(self, name: str, column: str) -> tuple[Watermark, ...]:
+    def _own_watermarks(self, name: str, column: str) -> tuple[Watermark, ...]:
         """Return the watermark of a window of its own; raises `new-windowed-input`.
 
         Without one it would read from the start again what came in through another window.
@@ -140,7 +136,7 @@ class StepWindows:
         if self.again is not None:
             return self._range(self.settings.time_column, "")
         column = self.settings.time_column
-        known = self._known(self.model.name, EXTERNAL)
+        known = self._own_watermarks(self.model.name, EXTERNAL)
         now = TypedValue.parse("TIMESTAMP", self.run_timestamp.isoformat())
         low = Bound(known[0].value, inclusive=True) if known and not self.initial else None
         window = Window(column, low, Bound(now, inclusive=False))
@@ -173,26 +169,26 @@ class StepWindows:
     def _range(self, column: str, kind: str) -> Window:
         return closed_window(column, self.again, kind) if self.again else Window(column)
 
-    def joined(self, found: Opened) -> Opened:
+    def with_own(self, windows: Opened) -> Opened:
         """Return the windows of the step with those that functions opened."""
-        return found.join(self.own)
+        return windows.join(self.own)
 
 
-def reaching(settings: WindowSettings, found: Opened, watermarks: Sequence[Watermark]) -> Opened:
+def extend(settings: WindowSettings, opened: Opened, watermarks: Sequence[Watermark]) -> Opened:
     """Let windows whose range is replaced begin where any of the step begins.
 
     Of an input that is read from later on, the rows before would be gone.
     """
     if not settings.overlaps:
-        return found
+        return opened
     windows = []
-    for each in found.windows:
+    for each in opened.windows:
         low = each.window.lower
         lows = [low_bound(settings, w.value) for w in watermarks] if low else []
         alike = (e for e in lows if e and low and family(e.value.type) == family(low.value.type))
         lower = min([*alike, *([low] if low else [])], key=lambda e: e.value, default=None)
         windows.append(replace(each, window=replace(each.window, lower=lower)))
-    return replace(found, windows=tuple(windows))
+    return replace(opened, windows=tuple(windows))
 
 
 def step_windows(
@@ -237,11 +233,11 @@ def shared_frames(
         if readers.keeps:
             own = project.models[name].input_name
             direct = [step for step in steps if own in project.models[step.model].query.inputs]
-            found[name] = replace(readers, cut=_around([lowest(name, step) for step in direct]))
+            found[name] = replace(readers, cut=_hull([lowest(name, step) for step in direct]))
     return found
 
 
-def _around(windows: Sequence[Window | None]) -> Window | None:
+def _hull(windows: Sequence[Window | None]) -> Window | None:
     """Return the window that holds all others on one column; None where there is none."""
     lows = [each for each in windows if each is not None and each.lower is not None]
     if not lows or len(lows) < len(windows) or len({each.column.lower() for each in lows}) > 1:

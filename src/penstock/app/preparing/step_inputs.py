@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.preparing.function_windows import StepWindows, step_windows
-from penstock.app.preparing.measuring import Measuring, arrivals, behind, late_rows, measure
+from penstock.app.preparing.measuring import Measuring, arrivals, lag_notes, late_rows, measure
 from penstock.app.preparing.pins import Inputs, version_read
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
@@ -101,7 +101,7 @@ class Opening:
             reads=self._step_reads(None),
         )
         found.windows = measure(self.session, what)
-        found.notes = behind(self.services, self.session, what, found.windows.watermarks)
+        found.notes = lag_notes(self.services, self.session, what, found.windows.watermarks)
         found.late = late_rows(self.session, what)
 
     def _windowed_inputs(
@@ -309,7 +309,7 @@ class Looking:
             check_output(model, query)
         if found.windows is None or found.called is None:
             return query
-        found.windows = found.called.joined(found.windows)
+        found.windows = found.called.with_own(found.windows)
         if not found.windows.windows and self.is_cut:
             return query
         if not found.windows.windows and options.rerun is None:
@@ -317,9 +317,9 @@ class Looking:
             raise no_windowed_input(model, found.called.settings, direct)
         return session.define(QUERY_VIEW, checked_rows(model, query, self._range(found.windows)))
 
-    def with_findings(self, intent: Intent, found: StepInputs) -> Intent:
+    def with_findings(self, intent: Intent, step_inputs: StepInputs) -> Intent:
         """Write into the intent what was found; a rerun leaves the pins of the last run."""
-        opened, record = found.windows, self.context.records.get(self.model.name)
+        opened, record = step_inputs.windows, self.context.records.get(self.model.name)
         if self.context.options.rerun is not None and record is not None:
             kept = tuple(InputPin(name, pin) for name, pin in record.pins.items())
             intent = replace(intent, inputs=kept)
@@ -329,9 +329,9 @@ class Looking:
             watermarks=opened.watermarks if opened else (),
             lowers_watermarks=self.step.initial,
             cut_at=self.context.as_of if opened and opened.is_cut else None,
-            passed_by=found.passed_by,
-            unchanged=found.unchanged,
-            base_version=found.facts.version if found.facts else None,
+            passed_by=step_inputs.passed_by,
+            unchanged=step_inputs.unchanged,
+            base_version=step_inputs.facts.version if step_inputs.facts else None,
         )
 
     def _describe(self, each: InputWindow) -> InputWindow:
@@ -355,11 +355,11 @@ class Looking:
             raise table_gone_error(self.model)
         return found
 
-    def _range(self, found: Opened) -> Sequence[InputWindow]:
+    def _range(self, opened: Opened) -> Sequence[InputWindow]:
         """Return the windows in whose range the rows of the step lie."""
         again = self.context.options.rerun
         if again is None or self.model.strategy.window is None:
-            return found.windows
+            return opened.windows
         low, high = (Bound(each, inclusive=True) for each in again)
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 

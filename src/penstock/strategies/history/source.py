@@ -110,7 +110,7 @@ def is_unique(row: Row) -> bool:
 
 def rows_of(sides: Sides) -> str:
     """Return the query's rows with their hash, their time, and marks of what is wrong with them."""
-    rows = f"SELECT {', '.join(_mark_columns(sides))} FROM {quoted(QUERY_VIEW)}"
+    rows = f"SELECT {', '.join(_flag_columns(sides))} FROM {quoted(QUERY_VIEW)}"
     if not sides.copies:
         return _marked_alone(rows)
     if not sides.apart:
@@ -144,7 +144,7 @@ def _marked_by_key(sides: Sides, rows: str) -> str:
     return f"SELECT *, {copies}, {place} AS {ps.PLACE}{rows_of_key} FROM ({rows})"
 
 
-def _mark_columns(sides: Sides) -> Iterator[str]:
+def _flag_columns(sides: Sides) -> Iterator[str]:
     terms, time = sides.terms, sides.time_sql(sides.query) or "NULL"
     yield listed(tuple(column.name for column in carried_columns(sides)))
     if terms.made_hash:  # of the values as the table will hold them

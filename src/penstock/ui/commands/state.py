@@ -68,9 +68,9 @@ def accept_document(report: AcceptedCommits) -> Json:
     return {"command": "accept", "reason": mask(report.reason), **document_of(report, names)}
 
 
-def recovered_text(found: Recovery) -> str:
+def recovered_text(recovery: Recovery) -> str:
     """Return a line per step that a crash had left open, then what could not be settled."""
-    lines = [*found.messages_by_step, *(error.render() for error in found.stuck.values())]
+    lines = [*recovery.messages_by_step, *(error.render() for error in recovery.stuck.values())]
     return "\n".join(lines) or "nothing to recover"
 
 
@@ -111,10 +111,10 @@ def changes_document(changes: Sequence[WatermarkChange]) -> Json:
     return {"changed": [_change(change) for change in changes]}
 
 
-def recovered_document(found: Recovery) -> Json:
+def recovered_document(recovery: Recovery) -> Json:
     """Return what became of each step that a crash had left open, and what could not be settled."""
-    stuck = [{"model": name, "error": error_document(e)} for name, e in found.stuck.items()]
-    return {**document_of(found, "recovered=steps[step model version]"), "stuck": stuck}
+    stuck = [{"model": name, "error": error_document(e)} for name, e in recovery.stuck.items()]
+    return {**document_of(recovery, "recovered=steps[step model version]"), "stuck": stuck}
 
 
 def _change(change: WatermarkChange) -> dict[str, Json]:

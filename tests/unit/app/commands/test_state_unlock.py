@@ -16,7 +16,7 @@ def test_a_lease_is_found_by_model_or_table(name):
 
     lease = lease_of(services, name)
 
-    assert (lease.target, lease.finished) == ("s.users", "run-1")
+    assert (lease.target, lease.run) == ("s.users", "run-1")
     assert unlock(services, lease)
     assert lease_of(services, name) is None
 

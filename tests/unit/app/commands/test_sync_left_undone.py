@@ -61,7 +61,7 @@ def test_what_else_drifted_below_is_named_with_its_command(tmp_path):
     report = story.sync("daily", cascade=True)
 
     assert statuses(report) == []
-    assert report.preview.messages == (
+    assert report.preview.lines == (
         "drifted below what is selected: three; penstock sync --select 'three'",
     )
 
