@@ -29,7 +29,7 @@ from penstock.core.steps.step import Intent, Outcome, StepKind
 from penstock.core.steps.token import write_token
 from penstock.core.steps.window import Watermark
 from penstock.plan.cascade import upstream_models
-from penstock.plan.changes import wanted_pins
+from penstock.plan.changes import current_pins
 from penstock.plan.values import Now
 
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))
@@ -85,7 +85,7 @@ def _pretend_built(root: Path) -> None:
     now = Now(services.clock.now(), {}, sources)
     for number, name in enumerate(_order(project), start=1):
         step = _step(
-            project, name, number, wanted_pins(project, project.models[name], records, now)
+            project, name, number, current_pins(project, project.models[name], records, now)
         )
         intent = step.intent
         if intent.uri:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fakes import delta_tables
 from fakes.builders import a_model
 from fakes.oracle_types import History, Metrics, Row, Source, Version
-from penstock.app.preparing.statements import staged
+from penstock.app.preparing.statements import run_stages
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit
 from penstock.core.steps.inputs import DeltaRead, Relation
@@ -91,7 +91,7 @@ class HistoryTable:
             replays=self.replays,
         )
         work = history(build, self._terms(at), {})
-        seen = staged(session, work, None)
+        seen = run_stages(session, work, None)
         self.committed = work.decide(seen)
         if self.committed is None:
             return dict(work.counts(seen))

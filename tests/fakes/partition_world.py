@@ -75,7 +75,7 @@ class World:
         """Plan a sync with a cascade of some models, or of all."""
         names = tuple(selected) or tuple(self.project.models)
         verdicts = self.verdicts()
-        within = {name: verdicts[name].known for name in names if name in verdicts}
+        within = {name: verdicts[name].partitions for name in names if name in verdicts}
         scope = Scope("sync", verdicts, within, syncs=True, cascade=True, most=most)
         records = {name: t.record for name, t in self.tables.items() if t.record is not None}
         targets = {name: self._observed(name) for name in self.tables}

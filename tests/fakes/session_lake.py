@@ -19,7 +19,7 @@ from penstock.plan.kinds.manifest import (
     PackageInputs,
     asks_for_later_events,
     is_caught_up,
-    marked_passes,
+    planned_passes,
     row_after,
 )
 from penstock.strategies.sessions import events, tables, this_run, users, window
@@ -116,7 +116,7 @@ class SessionLake:
         found = []
         reads = {each.name: each.reads for each in self.package.models}
         self.wanted = {*(select or tracked)}.union(*(reads.get(name, ()) for name in select))
-        for planned in executed(marked_passes(self.package, known, inputs, time)):
+        for planned in executed(planned_passes(self.package, known, inputs, time)):
             if self.wanted.isdisjoint(planned.models):
                 continue
             self.pinned = len(self.events)

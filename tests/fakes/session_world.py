@@ -20,7 +20,7 @@ from penstock.plan.kinds.manifest import (
     PackageInputs,
     asks_for_later_events,
     is_caught_up,
-    marked_passes,
+    planned_passes,
     row_after,
 )
 
@@ -83,7 +83,7 @@ class SessionWorld:
         return KnownPackage(tuple(self.rows.values()), tuple(self.passes))
 
     def plan(self, now):
-        return executed(marked_passes(self.package, self.records, self.inputs, now))
+        return executed(planned_passes(self.package, self.records, self.inputs, now))
 
     def run(self, now, *, fails=(), select=None):
         """Run once; give `state lower..upper` of each pass, and who wrote."""

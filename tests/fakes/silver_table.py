@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakes.builders import a_model
-from penstock.app.preparing.statements import hold, staged
+from penstock.app.preparing.statements import require_rules, run_stages
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entities.entity import (
     Entity,
@@ -33,12 +33,12 @@ from penstock.core.strategy import Build, Layout
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
 from penstock.project.entities.templates import low_bound, parse_watermark
-from penstock.strategies.entities.metrics import metrics_in
+from penstock.strategies.entities.metrics import step_metrics
 from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead
-from penstock.strategies.entities.statistics import check_watermarks, counted, read_counts
-from penstock.strategies.entities.steps import take
+from penstock.strategies.entities.statistics import check_watermarks, count_stage, read_counts
+from penstock.strategies.entities.steps import prepare_rows
 from penstock.strategies.entities.target import EntityStep
-from penstock.strategies.entities.watermarks import inferred_windows, moved_on, read_filter
+from penstock.strategies.entities.watermarks import inferred_windows, new_watermark, read_filter
 from penstock.strategies.entities.work import query_of, work_of
 from penstock.strategies.reshape import allow_widening
 
@@ -157,11 +157,11 @@ class SilverTable:
         if facts is not None:
             this = DeltaRead(self.uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, this)])
-        rows = take(entity, read, table)
+        rows = prepare_rows(entity, read, table)
         check_watermarks(entity, rows)
-        stage = counted(entity, rows, read.name)
+        stage = count_stage(entity, rows, read.name)
         look = session.stage(stage)
-        hold(session, stage, look, entity.where)
+        require_rules(session, stage, look, entity.where)
         counts = read_counts(entity, rows, look)
         windows, said = None, ()
         if table is not None:
@@ -172,7 +172,7 @@ class SilverTable:
         query = session.define(QUERY_VIEW, query_of(entity, rows))
         step = replace(step, build=replace(build, query=query, evolves=step.evolves))
         moved = {
-            column: moved_on(entity, column, self.watermarks.get(column), high)
+            column: new_watermark(entity, column, self.watermarks.get(column), high)
             for column, high in counts.highs.items()
         }
         told = self._write(session, step, facts)
@@ -181,7 +181,7 @@ class SilverTable:
 
     def _write(self, session: SparkStepSession, step: EntityStep, facts) -> str:
         work, log = work_of(step), DeltaLog()
-        seen = staged(session, work, None)
+        seen = run_stages(session, work, None)
         self.committed = work.decide(seen)
         if facts is not None and step.rows.widened and self.committed:
             for statement in allow_widening(self.target, facts.properties):
@@ -191,7 +191,7 @@ class SilverTable:
             before = self.version
             session.commit(self.committed, self._intent(step.moment))
             delta = log.commits(self.uri, before)[-1].metrics
-            found = metrics_in(step.process, {**self.committed.metrics, **delta})
+            found = step_metrics(step.process, {**self.committed.metrics, **delta})
             observed = {}
             if self.committed.feed is not None:
                 observed = session.observed(delta["numSourceRows"])

@@ -27,7 +27,7 @@ from penstock.core.records import PartitionRun, Status
 from penstock.core.steps.inputs import DeltaPin, Pin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow
 from penstock.plan.kinds.partitions import Evidence
-from penstock.plan.resolve import Segment, due, resolve
+from penstock.plan.resolve import Segment, due_partitions, resolve
 from penstock.plan.values import Observed, Reason, State
 from penstock.plan.verdict import Piece, Verdict
 from penstock.strategies.partition import Partition
@@ -150,7 +150,7 @@ def partition_code(
     model: Model, moment: dt.datetime = RUN_TIMESTAMP
 ) -> tuple[Ranges, tuple[Segment, ...]]:
     """The partitions that are due at a time, with their SQL."""
-    known = due(model, moment)
+    known = due_partitions(model, moment)
     return known, resolve(model, moment.date(), known)
 
 

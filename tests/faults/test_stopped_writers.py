@@ -53,7 +53,7 @@ def given_up(place):
     """Settle what is open, as any command that writes does first."""
     services = place.services()
     try:
-        return recover(services).sentences
+        return recover(services).messages_by_step
     finally:
         services.close()
 

@@ -19,7 +19,7 @@ from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.graph import ordered
 from penstock.core.steps.window import Watermark
 from penstock.core.strategy import WindowSettings
-from penstock.plan.windows import Measured, WindowedInput, opened
+from penstock.plan.windows import Measured, WindowedInput, open_windows
 from penstock.strategies.append import Append
 
 FEW = settings(max_examples=8 if settings.default.derandomize else 300)  # each loads a project
@@ -60,7 +60,7 @@ def told(kind, how, highs):
     model = a_model("log", "raw.events", strategy=Append(how))
     each, marks, found = WindowedInput("raw.events", "n", kind.lower()), (), []
     for high in highs:
-        one = opened(model, how, [Measured(each, high, 0)], marks, initial=not marks)
+        one = open_windows(model, how, [Measured(each, high, 0)], marks, initial=not marks)
         marks = one.watermarks
         found.append((one.windows[0].window, marks))
     return found
@@ -141,7 +141,7 @@ def test_a_full_refresh_leaves_exactly_what_it_has_read(case):
         marks = [Watermark("raw.events", "n", value) for value in (case[1][0],)]
         model = a_model("log", "raw.events", strategy=Append(WindowSettings("n")))
         measured = [Measured(each, high, 0)]
-        found = opened(model, WindowSettings("n"), measured, marks, initial=True)
+        found = open_windows(model, WindowSettings("n"), measured, marks, initial=True)
 
         assert [mark.value for mark in found.watermarks] == ([high] if high is not None else [])
 

@@ -13,13 +13,13 @@ from penstock.core.partitions.ranges import numbers, of_numbers
 from penstock.core.steps.step import StepKind
 from penstock.state.memory import MemoryStore
 from penstock.state.transitions.runs import (
-    changed,
-    compared,
+    alter,
+    compare_runs,
     cut,
-    filled,
-    joined,
+    fill,
+    join_runs,
     newest,
-    overlaid,
+    overlay,
     ranges_of,
 )
 
@@ -43,7 +43,7 @@ STEPS = st.lists(
 
 
 def runs_of(known):
-    return joined((number, number, value) for number, value in known.items())
+    return join_runs((number, number, value) for number, value in known.items())
 
 
 def each(runs):
@@ -58,7 +58,7 @@ def test_runs_are_a_map_of_numbers(known, ords):
     assert each(runs) == known
     assert set(numbers(ranges_of(runs))) == set(known)
     assert each(cut(runs, ords)) == {n: v for n, v in known.items() if n in named}
-    assert each(filled(runs, ords)) == {n: known.get(n) for n in named}
+    assert each(fill(runs, ords)) == {n: known.get(n) for n in named}
 
 
 @given(known=MAP, ords=ORDS, to=st.none() | VALUE)
@@ -67,7 +67,7 @@ def test_changing_runs_changes_what_is_named_and_nothing_else(known, ords, to):
         return to if value != "a" else value
 
     expected = known | {n: after(known.get(n)) for n in numbers(ords)}
-    found = changed(runs_of(known), ords, after)
+    found = alter(runs_of(known), ords, after)
 
     assert each(found) == {n: value for n, value in expected.items() if value is not None}
     assert found == runs_of(each(found))
@@ -75,11 +75,11 @@ def test_changing_runs_changes_what_is_named_and_nothing_else(known, ords, to):
 
 @given(known=MAP, over=MAP)
 def test_what_lies_over_runs_is_compared_number_by_number(known, over):
-    found = compared(runs_of(known), runs_of(over))
+    found = compare_runs(runs_of(known), runs_of(over))
     told = {n: (was, is_now) for low, high, was, is_now in found for n in range(low, high + 1)}
 
     assert told == {n: (known.get(n), over.get(n)) for n in known | over}
-    laid = overlaid(runs_of(known), runs_of(over), lambda was, new: f"{was}{new}")
+    laid = overlay(runs_of(known), runs_of(over), lambda was, new: f"{was}{new}")
     assert each(laid) == known | {n: f"{known.get(n)}{new}" for n, new in over.items()}
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fakes.row_text import hash_of
 from penstock.core.columns.schema import Column
-from penstock.strategies.values import row_hash, same
+from penstock.strategies.values import equals, row_hash
 
 pytestmark = pytest.mark.spark
 
@@ -97,7 +97,7 @@ def test_rows_have_one_hash_exactly_if_they_are_equal(spark, rows):
         row_hash([Column(name, kind) for name, kind in kinds.items()], prefix)
         for prefix, kinds in (("l.", LEFT), ("r.", RIGHT))
     ]
-    equal = " AND ".join(same(f"l.`{n}`", f"r.`{n}`", LEFT[n], RIGHT[n]) for n in LEFT)
+    equal = " AND ".join(equals(f"l.`{n}`", f"r.`{n}`", LEFT[n], RIGHT[n]) for n in LEFT)
 
     found = frame.selectExpr(*hashes, equal).collect()
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from penstock.strategies.values import converted, merged_type, same
+from penstock.strategies.values import convert, equals, merged_type
 
 BERLIN = "TIMESTAMP'2024-06-01 12:00:00+02:00'"
 UTC = "TIMESTAMP'2024-06-01 10:00:00Z'"
@@ -72,7 +72,7 @@ def ask(session, cases, zone="UTC"):
     frame = session.sql("SELECT " + ", ".join(f"{text} AS {name}" for name, text in pairs.items()))
     kinds = dict(frame.dtypes)
     names = [(f"{a}{n}", f"{b}{n}") for a, b in ("lr", "rl") for n in range(len(cases))]
-    asked = [same(f"`{a}`", f"`{b}`", kinds[a], kinds[b]) for a, b in names]
+    asked = [equals(f"`{a}`", f"`{b}`", kinds[a], kinds[b]) for a, b in names]
     (answers,) = frame.selectExpr(*asked).collect()
     half = len(cases)
     return {case: (answers[n], answers[n + half]) for n, case in enumerate(cases)}
@@ -91,7 +91,7 @@ def test_a_text_is_compared_by_its_collation(session):
     frame = session.sql("SELECT 'a' COLLATE UTF8_LCASE AS l, 'A' COLLATE UTF8_LCASE AS r")
     kind = dict(frame.dtypes)["l"]
 
-    assert frame.selectExpr(same("l", "r", kind, kind)).collect()[0][0] is True
+    assert frame.selectExpr(equals("l", "r", kind, kind)).collect()[0][0] is True
 
 
 HAVE = "struct<a:int,m:map<int,struct<x:float>>,l:array<struct<d:decimal(3,1)>>>"
@@ -109,7 +109,7 @@ def test_a_value_is_converted_at_every_depth_and_nothing_else_becomes_null(sessi
         "SELECT named_struct('a', NULL, 'm', NULL, 'l', NULL) UNION ALL SELECT NULL"
     )
 
-    found = frame.selectExpr(f"{converted('`v`', HAVE, WANT)} AS v")
+    found = frame.selectExpr(f"{convert('`v`', HAVE, WANT)} AS v")
 
     assert dict(found.dtypes) == {"v": WANT}
     shown = found.selectExpr("to_json(struct(v), map('ignoreNullFields', 'false'))").collect()
@@ -129,7 +129,7 @@ def test_fields_that_are_not_wanted_are_left_out(session):
     frame = session.sql("SELECT array(named_struct('a', 1, 'b', 2)) AS v")
     kind = dict(frame.dtypes)["v"]
 
-    found = frame.selectExpr(f"{converted('`v`', kind, 'array<struct<b:bigint>>')} AS v")
+    found = frame.selectExpr(f"{convert('`v`', kind, 'array<struct<b:bigint>>')} AS v")
 
     assert found.dtypes == [("v", "array<struct<b:bigint>>")]
     assert found.collect()[0][0][0].asDict() == {"b": 2}

@@ -158,8 +158,8 @@ def without_credentials(text: str) -> str:
     return _PAIR.sub(rf"\1\2\3{MASK}\2\3", text)
 
 
-def _hidden(found: re.Match[str]) -> str:
-    kept = next(filter(None, found.groups()), "")
+def _hidden(match: re.Match[str]) -> str:
+    kept = next(filter(None, match.groups()), "")
     return f"{kept}{MASK}{'' if kept.endswith('=') else '@'}"
 
 

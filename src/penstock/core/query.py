@@ -98,9 +98,9 @@ def substitute(text: str, relation: Callable[[InputName, str], str]) -> str:
     'select * from v1 as events'
     """
 
-    def replace(found: re.Match[str]) -> str:
-        name = InputName(InputKind(found[1]), found[2])
-        return relation(name, (found[3] or "").removeprefix(":bare:"))
+    def replace(match: re.Match[str]) -> str:
+        name = InputName(InputKind(match[1]), match[2])
+        return relation(name, (match[3] or "").removeprefix(":bare:"))
 
     return _TOKEN.sub(replace, text)
 
@@ -136,8 +136,8 @@ def bound(
 
 
 def _decided(text: str, conditions: Mapping[InputName, str]) -> str:
-    def condition(found: re.Match[str]) -> str:
-        return conditions.get(InputName(InputKind(found[1]), found[2]), "true")
+    def condition(match: re.Match[str]) -> str:
+        return conditions.get(InputName(InputKind(match[1]), match[2]), "true")
 
     return _PRESENT.sub(condition, text)
 
@@ -165,7 +165,7 @@ def at(text: str, run_timestamp: dt.datetime) -> str:
         return text
     stamp = f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}"
 
-    def stamped(found: re.Match[str]) -> str:
-        return found[1].replace(RUN_TIMESTAMP, stamp) if found[1] else f"TIMESTAMP '{stamp}'"
+    def stamped(match: re.Match[str]) -> str:
+        return match[1].replace(RUN_TIMESTAMP, stamp) if match[1] else f"TIMESTAMP '{stamp}'"
 
     return _STAMPED.sub(stamped, text)

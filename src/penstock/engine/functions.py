@@ -205,16 +205,16 @@ def _sound(read: FunctionRead, frame: object) -> DataFrame:
     return frame
 
 
-def _instead_of_frame(found: object) -> tuple[str, str]:
+def _instead_of_frame(value: object) -> tuple[str, str]:
     """Return what a function returned instead of a frame, and the way out."""
-    kind = type(found)
+    kind = type(value)
     match kind.__module__.partition(".")[0], kind.__name__:
         case "pandas", "DataFrame":
             hint = "convert it: spark.createDataFrame(frame)"
             return "returned a pandas DataFrame", hint
-        case "penstock", _ if name := getattr(found, "name", ""):
+        case "penstock", _ if name := getattr(value, "name", ""):
             return f"returned the function {name!r}, not its rows", f"add the parameter {name}"
-        case _ if found is None:
+        case _ if value is None:
             return "returned None", "return a DataFrame"
         case _:
             return f"returned a value of type {kind.__name__}", "return a DataFrame"

@@ -85,8 +85,8 @@ def _user() -> int:
     return os.getuid() if hasattr(os, "getuid") else -1
 
 
-def _is_ours(found: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
-    return is_kind(found.st_mode) and found.st_uid == _user() and not found.st_mode & 0o077
+def _is_ours(entry: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
+    return is_kind(entry.st_mode) and entry.st_uid == _user() and not entry.st_mode & 0o077
 
 
 def sockets(environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -168,11 +168,11 @@ def orders(card: JvmCard, address: JvmAddress, ends: tuple[int, int, int]) -> by
     return json.dumps([asdict(card), asdict(address), *ends]).encode() + _LINE
 
 
-def _line(made: socket.socket) -> bytes:
+def _line(client: socket.socket) -> bytes:
     """Read up to the end of a line; what ends without one is no line."""
     text = b""
     while not text.endswith(_LINE):
-        more = made.recv(_CHUNK)
+        more = client.recv(_CHUNK)
         if not more:
             raise ValueError("the line has no end")
         text += more

@@ -116,13 +116,13 @@ _BAD_VALUE = re.compile(
 
 
 def bad_value(
-    spark: SparkSession, relations: Iterable[Relation], said: str, *, where: Location | None
+    spark: SparkSession, relations: Iterable[Relation], message: str, *, where: Location | None
 ) -> TableError | None:
     """Name source, file and column of a value that has not its declared type.
 
     Spark's own words, `said`, name the value and none of these. None where that is not the cause.
     """
-    for relation in relations if _BAD_VALUE.search(said) else ():
+    for relation in relations if _BAD_VALUE.search(message) else ():
         found = _misfit(spark, relation.read)
         if found is not None:
             file, column, kind = found

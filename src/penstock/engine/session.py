@@ -184,7 +184,7 @@ class SparkStepSession:
         `root` is the folder of the project, whose lines errors name.
         """
         self._frames = frames
-        self._bound: dict[str, Relation] = {}
+        self._bound_query: dict[str, Relation] = {}
         self._spark = spark
         self._where = where
         self._fault = fault
@@ -200,8 +200,8 @@ class SparkStepSession:
         self._logs: list[TemporaryDirectory[str]] = []
         self._shared: list[str] = []
 
-    def _cause(self, said: str) -> TableError | None:
-        return bad_value(self._spark, self._bound.values(), said, where=self._where)
+    def _cause(self, message: str) -> TableError | None:
+        return bad_value(self._spark, self._bound_query.values(), message, where=self._where)
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         """See `StepSession.bind`."""
@@ -210,9 +210,9 @@ class SparkStepSession:
 
     def _read(self, relation: Relation) -> Schema:
         """Read a relation once: a function would be called again."""
-        if self._bound.get(relation.view) == relation:
+        if self._bound_query.get(relation.view) == relation:
             return schema_of(self._spark.table(relation.view))
-        self._bound[relation.view] = relation
+        self._bound_query[relation.view] = relation
         match relation.read:
             case DeltaRead(uri, int() as version, since=int() as since):
                 self._logs.append(TemporaryDirectory(prefix="penstock-"))
@@ -238,7 +238,7 @@ class SparkStepSession:
     def replays(self, view: str) -> bool:
         """See `StepSession.replays`."""
         with self._explaining():
-            return replays(self._spark.table(view), self._bound.values())
+            return replays(self._spark.table(view), self._bound_query.values())
 
     def look(self, sql: str) -> Row:
         """See `StepSession.look`."""

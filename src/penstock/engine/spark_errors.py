@@ -180,9 +180,9 @@ def _of_guard(text: str, where: Location | None) -> PenstockError | None:
     return errors.DataError(ours[1], said, where=where, hint=hint)
 
 
-def _of_function(said: str, where: Location | None, root: str) -> errors.ModelFailedError:
+def _of_function(message: str, where: Location | None, root: str) -> errors.ModelFailedError:
     """Return the error for the traceback of a Python worker: last line, and line of the project."""
-    lines = _CHAINED.split(said)[-1].rstrip().splitlines()
+    lines = _CHAINED.split(message)[-1].rstrip().splitlines()
     at = next((n for n, line in enumerate(lines) if line and not line.startswith("  ")), len(lines))
     frames = [frame for line in lines[:at] if (frame := _FRAME.fullmatch(line))]
     last = lines[at].partition(" SQLSTATE: ")[0].strip() if at < len(lines) else "an error"

@@ -47,7 +47,7 @@ def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]
         return summary["protocol"], summary["metadata"]
     table = log.open_version(uri, version)
     if table is None:
-        raise log.gap(uri, version)
+        raise log.gap_error(uri, version)
     spoken = table.protocol()
     protocol: dict[str, Any] = {
         "minReaderVersion": spoken.min_reader_version,

@@ -11,11 +11,11 @@ from penstock.core.partitions.mapping import downstream
 from penstock.core.partitions.partition import Grid
 from penstock.core.partitions.ranges import WHOLE, Ranges, difference, merged, union
 from penstock.core.project import Project
-from penstock.plan.changes import spans_of, through_views
+from penstock.plan.changes import spans_of, with_view_inputs
 from penstock.plan.resolve import Segment
 
 
-def cascaded(
+def cascade(
     project: Project,
     start: Mapping[str, Ranges],
     candidates: Callable[[str], tuple[Segment, ...]],
@@ -40,7 +40,7 @@ def cascaded(
             if follows and takes_part(model):
                 todo[name] = WHOLE
             continue
-        found = following(project, model, candidates(name), todo)
+        found = followers(project, model, candidates(name), todo)
         if found:
             todo[name] = union(todo.get(name, ()), found)
     return todo
@@ -54,7 +54,7 @@ def upstream_models(model: Model) -> tuple[str, ...]:
 
 def parents_of(project: Project, model: Model) -> tuple[str, ...]:
     """Return the models and seeds that a model reads, through views too, itself left out."""
-    names = through_views(project, _read_or_declared(model))
+    names = with_view_inputs(project, _declared_inputs(model))
     found = {name.name for name in names if name.kind is InputKind.MODEL}
     return tuple(sorted(found - {model.name}))
 
@@ -64,7 +64,7 @@ def direct_parents(model: Model) -> tuple[str, ...]:
 
     The closure of a chain of views has as many names as the square of its length.
     """
-    found = {name.name for name in _read_or_declared(model) if name.kind is InputKind.MODEL}
+    found = {name.name for name in _declared_inputs(model) if name.kind is InputKind.MODEL}
     return tuple(sorted(found - {model.name}))
 
 
@@ -102,7 +102,7 @@ def read_through_views(project: Project, wanted: Container[str]) -> dict[str, fr
     return found
 
 
-def _read_or_declared(model: Model) -> tuple[InputName, ...]:
+def _declared_inputs(model: Model) -> tuple[InputName, ...]:
     read = [m.input for version in model.versions for b in version.bodies for m in b.inputs]
     declared = [InputName(InputKind.MODEL, name) for name in model.depends_on]
     return (*model.inputs, *read, *declared)
@@ -138,7 +138,7 @@ def mapped_to(
     return merged(found)
 
 
-def following(
+def followers(
     project: Project, model: Model, segments: tuple[Segment, ...], todo: Mapping[str, Ranges]
 ) -> Ranges:
     """Return what must be run of a model after `todo`, what follows from its own included."""

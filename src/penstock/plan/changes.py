@@ -18,7 +18,7 @@ from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.plan.resolve import Segment
-from penstock.plan.values import Explain, Meaning, Now, State, unexplained
+from penstock.plan.values import Explain, Meaning, Now, State, settings_changed
 from penstock.plan.verdict import Difference
 
 _MOST_NAMED = 3
@@ -53,17 +53,17 @@ class _Newest:
         self._grid = upstream.grid
         first, last = upstream.grid.domain
         self._least, self._most = upstream.grid.lower(first), upstream.grid.upper(last)
-        self._lows = [run.low for run in upstream.runs]
+        self._low_bounds = [run.low for run in upstream.runs]
         self._highs = [run.high for run in upstream.runs]
         self._versions = [-1 if (v := run.commit_version) is None else v for run in upstream.runs]
 
-    def within(self, span: Span) -> int:
+    def newest_in(self, span: Span) -> int:
         """Return the greatest version that changed rows there, -1 if none did."""
         low, high = max(span[0], self._least), min(span[1], self._most)
         if low >= high:
             return -1
         begin = bisect_left(self._highs, self._grid.at(low))
-        end = bisect_right(self._lows, self._grid.at(high - 1))
+        end = bisect_right(self._low_bounds, self._grid.at(high - 1))
         return max(self._versions[begin:end], default=-1)
 
 
@@ -76,7 +76,7 @@ class Changes:
     _known: dict[tuple[str, Pin | None, str], tuple[Span, ...]] = field(default_factory=dict)
     _newest: dict[str, _Newest] = field(default_factory=dict)
 
-    def since(self, mapping: InputMapping, pin: Pin | None) -> tuple[Span, ...]:
+    def changed_spans(self, mapping: InputMapping, pin: Pin | None) -> tuple[Span, ...]:
         """Return where an input changed after the version of a pin, rising and apart.
 
         Without a pin it changed everywhere: the step did not know the input.
@@ -84,7 +84,7 @@ class Changes:
         name, column = mapping.input.name, mapping.column
         key = name, pin, column
         if key not in self._known:
-            self._known[key] = self._since(name, pin, column)
+            self._known[key] = self._changed_spans(name, pin, column)
         return self._known[key]
 
     def is_old(self, name: str, pin: Pin | None, span: Span) -> bool:
@@ -94,17 +94,17 @@ class Changes:
             return False
         if name not in self._newest:
             self._newest[name] = _Newest(upstream)
-        return self._newest[name].within(span) <= pin.version
+        return self._newest[name].newest_in(span) <= pin.version
 
     def grid(self, name: str) -> Grid:
         """Return the grid of an input; `*` for one without partitions."""
         found = self.partitions(name)
         return found.grid if found else Grid()
 
-    def _since(self, name: str, pin: Pin | None, column: str) -> tuple[Span, ...]:
+    def _changed_spans(self, name: str, pin: Pin | None, column: str) -> tuple[Span, ...]:
         upstream = self.partitions(name)
         if upstream is not None:
-            return _of_partitions(upstream, pin)
+            return _spans_of_partitions(upstream, pin)
         table = self.tables(name)
         if table is None:
             return ()
@@ -119,7 +119,7 @@ class Changes:
                 return EVERYTHING
 
 
-def _of_partitions(upstream: PartitionsNow, pin: Pin | None) -> tuple[Span, ...]:
+def _spans_of_partitions(upstream: PartitionsNow, pin: Pin | None) -> tuple[Span, ...]:
     grid = upstream.grid
     if not upstream.table_id:  # nothing was ever built
         return ()
@@ -151,23 +151,23 @@ def spans_of(grid: Grid, ranges: Ranges) -> tuple[Span, ...]:
     return joined([(grid.lower(low), grid.upper(high)) for low, high in ranges])
 
 
-def differences(
-    made: Fingerprint, now: Fingerprint, meaning: Meaning, explain: Explain = unexplained
+def code_drift(
+    recorded: Fingerprint, now: Fingerprint, meaning: Meaning, explain: Explain = settings_changed
 ) -> Iterator[tuple[State, str]]:
     """Return what differs between the code that made rows and today's; CURRENT for the text alone.
 
     A difference of versions hides the others, because an upgrade changes both by its nature.
     """
-    if made.version != now.version:
-        yield State.VERSION_UPGRADED, f"{made.label} -> {now.label}"
+    if recorded.version != now.version:
+        yield State.VERSION_UPGRADED, f"{recorded.label} -> {now.label}"
         return
-    if not means_same(made, now, meaning):
+    if not is_same(recorded, now, meaning):
         yield State.SQL_CHANGED, ""
-    elif made.settings != now.settings:
-        yield State.SQL_CHANGED, explain(made, now)
-    elif made.sql != now.sql:
+    elif recorded.settings != now.settings:
+        yield State.SQL_CHANGED, explain(recorded, now)
+    elif recorded.sql != now.sql:
         yield State.CURRENT, ""
-    if made.schema and now.schema and made.schema != now.schema:
+    if recorded.schema and now.schema and recorded.schema != now.schema:
         yield State.SCHEMA_CHANGED, ""
 
 
@@ -191,14 +191,14 @@ def outside_differences(before: str | None, after: str) -> str:
     return "; ".join(("its settings changed", *([some(words, _MOST_NAMED)] if words else [])))
 
 
-def means_same(made: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:
+def is_same(recorded: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:
     """Whether two statements are one in canonical form; another parser's form is made anew."""
-    if made.canonical == now.canonical:
+    if recorded.canonical == now.canonical:
         return True
-    return made.parser != now.parser and meaning(made) == now.canonical
+    return recorded.parser != now.parser and meaning(recorded) == now.canonical
 
 
-def through_views(
+def with_view_inputs(
     project: Project, names: Iterable[InputName], *, dated: bool = False
 ) -> list[InputName]:
     """Return some inputs, and after them what those of them read that are views.
@@ -219,7 +219,7 @@ def through_views(
 
 def sources_below(project: Project, *models: Model) -> list[str]:
     """Return the sources that some models read, themselves or through views, sorted."""
-    read = through_views(project, (name for model in models for name in model.inputs))
+    read = with_view_inputs(project, (name for model in models for name in model.inputs))
     return sorted({name.name for name in read if name.kind is InputKind.SOURCE})
 
 
@@ -233,7 +233,7 @@ def table_input_differences(
     """Compare the inputs of a table without partitions with what its last success read."""
     if model.is_unpinned and not model.is_view:
         yield Difference(State.SOURCE_CHANGED, f"input-unpinned: {model.name} itself")
-    for name, pin in wanted_pins(project, model, records, now).items():
+    for name, pin in current_pins(project, model, records, now).items():
         if name in project.models and project.models[name].is_unpinned:
             yield Difference(State.SOURCE_CHANGED, f"input-unpinned: {name}")
         recorded = record.pins.get(name)
@@ -255,7 +255,7 @@ def table_input_differences(
         yield Difference(State.SOURCE_CHANGED, f"read up to {record.cut_at:%Y-%m-%d %H:%M:%S} only")
 
 
-def wanted_pins(
+def current_pins(
     project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now
 ) -> dict[str, Pin]:
     """Return the version that each input of the model has now, views and what they read included.
@@ -263,12 +263,12 @@ def wanted_pins(
     A model counts with the version of its last data change; sources with their newest.
     """
     direct = (each for each in model.query.inputs if each.kind is not InputKind.THIS)
-    names = [each.name for each in through_views(project, direct, dated=True)]
-    found = ((name, pin_now(project, records, now, name)) for name in names)
+    names = [each.name for each in with_view_inputs(project, direct, dated=True)]
+    found = ((name, current_pin(project, records, now, name)) for name in names)
     return {name: pin for name, pin in found if pin is not None}
 
 
-def pin_now(
+def current_pin(
     project: Project, records: Mapping[str, ModelRecord], now: Now, name: str
 ) -> Pin | None:
     """Return the version that an input has now; None for what was never built or is not counted."""
@@ -284,13 +284,13 @@ def pin_now(
 
 def input_differences(
     model: Model,
-    done: tuple[PartitionRun, ...],
+    runs: tuple[PartitionRun, ...],
     segments: tuple[Segment, ...],
     all_pins: Mapping[int, Mapping[str, Pin]],
     changes: Changes,
 ) -> Iterator[Difference]:
     """Return the partitions that read what changed after their steps pinned it."""
-    by_step = sorted(done, key=lambda run: run.step_seq)
+    by_step = sorted(runs, key=lambda run: run.step_seq)
     steps = [
         (all_pins.get(step_seq, {}), merged((run.low, run.high) for run in runs))
         for step_seq, runs in groupby(by_step, key=lambda run: run.step_seq)
@@ -310,7 +310,7 @@ def input_differences(
                 pin, span = pins.get(name), read[place]
                 if span is not None and changes.is_old(name, pin, span):
                     continue
-                changed = changes.since(mapping, pin)
+                changed = changes.changed_spans(mapping, pin)
                 hit = downstream(mapping.mapping, model.grid, candidates, changed, grid)
                 if hit:
                     is_ours = name and kind in (InputKind.MODEL, InputKind.THIS)

@@ -16,7 +16,7 @@ from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.plan.windows import EXTERNAL, Opened, WindowedInput, family
 
 
-def grown_along(model: Model, table: Schema) -> WindowedInput:
+def growing_input(model: Model, table: Schema) -> WindowedInput:
     """Return an incremental table as an input, with the column that it grows along."""
     settings = model.strategy.window
     column = table.find(settings.time_column) if settings else None
@@ -33,7 +33,7 @@ def grown_along(model: Model, table: Schema) -> WindowedInput:
 def delta_window(
     table: WindowedInput,
     above: Sequence[Watermark],
-    known: TypedValue | None,
+    last: TypedValue | None,
     *,
     nulls: bool = False,
 ) -> Opened:
@@ -43,18 +43,18 @@ def delta_window(
     between them may still get rows. `known` is what the model has read; None reads all.
     Raises `time-column-type` where they are of types that do not compare.
     """
-    until = min((_in_type(table, each.value) for each in above), default=None)
+    until = min((typed_bound(table, each.value) for each in above), default=None)
     # a window on the run's time leaves its last instant to the next one
     is_external = any((one.input, one.column) == (table.input, EXTERNAL) for one in above)
-    low = Bound(known, inclusive=is_external) if known is not None else None
-    high = max((v for v in (known, until) if v is not None), default=None)
+    low = Bound(last, inclusive=is_external) if last is not None else None
+    high = max((v for v in (last, until) if v is not None), default=None)
     end = Bound(high, inclusive=not is_external) if high is not None else None
-    window = Window(table.column, low, end, nulls=nulls and known is None)
+    window = Window(table.column, low, end, nulls=nulls and last is None)
     kept = () if high is None else (Watermark(table.input, table.column, high),)
     return Opened((InputWindow(table.input, window),), kept)
 
 
-def _in_type(table: WindowedInput, value: TypedValue) -> TypedValue:
+def typed_bound(table: WindowedInput, value: TypedValue) -> TypedValue:
     """Return a watermark of a table as a value of the column that it grows along."""
     if family(value.type) == family(table.type):
         return value

@@ -32,7 +32,7 @@ from penstock.core.history import (
 from penstock.core.model import Model
 from penstock.core.names import NAMES_HINT, maps_columns, refused_by_delta
 from penstock.core.strategy import OnSchemaChange, Writing
-from penstock.plan.table_columns import keeps_types, parts
+from penstock.plan.table_columns import differing_parts, keeps_types
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
 _TIMES = ("date", "timestamp", "timestamp_ntz", "string")
@@ -46,9 +46,9 @@ def check_history(model: Model, query: Schema) -> tuple[Finding, ...]:
     if history is None:
         return ()
     found = (
-        *_not_selected(history, query),
-        *_reserved(history, query),
-        *_uncomparable(history, query),
+        *_unselected_columns(history, query),
+        *_reserved_names(history, query),
+        *_uncomparable_columns(history, query),
         *_bad_keys(history, query),
         *_bad_time(history, query),
     )
@@ -58,7 +58,7 @@ def check_history(model: Model, query: Schema) -> tuple[Finding, ...]:
 _Found = Iterator[tuple[str, str, str]]
 
 
-def _not_selected(history: HistorySettings, query: Schema) -> _Found:
+def _unselected_columns(history: HistorySettings, query: Schema) -> _Found:
     named = [("unique_key", name) for name in history.keys]
     match history.change:
         case NewerThan(column):
@@ -67,10 +67,10 @@ def _not_selected(history: HistorySettings, query: Schema) -> _Found:
             named += (("check_cols", name) for name in columns or ())
     for setting, name in named:
         if query.find(name) is None:
-            yield "column-not-selected", f"{setting} {name!r} is not selected", _near(name, query)
+            yield ("column-not-selected", f"{setting} {name!r} is not selected", _hint(name, query))
 
 
-def _near(name: str, query: Schema) -> str:
+def _hint(name: str, query: Schema) -> str:
     folded = {known.lower(): known for known in query.names}
     near = difflib.get_close_matches(name.lower(), folded, n=1)
     if near:
@@ -78,7 +78,7 @@ def _near(name: str, query: Schema) -> str:
     return f"the query gives {some(query.names, _SHOWN)}"
 
 
-def _reserved(history: HistorySettings, query: Schema) -> _Found:
+def _reserved_names(history: HistorySettings, query: Schema) -> _Found:
     system = {name.lower() for name in history.columns.names}
     for name in query.names:
         sentence = f"column {name!r} is reserved"
@@ -88,11 +88,11 @@ def _reserved(history: HistorySettings, query: Schema) -> _Found:
             yield "reserved-column", sentence, "rename it"
 
 
-def _uncomparable(history: HistorySettings, query: Schema) -> _Found:
-    for column in compared(history, query):
+def _uncomparable_columns(history: HistorySettings, query: Schema) -> _Found:
+    for column in compared_columns(history, query):
         kinds = scalars(parse_type(column.type))
         name, shown = column.name, column.type.upper()
-        if any(_stem(kind) not in (*_COMPARABLE, "void") for kind in kinds):  # void-column tells
+        if any(_kind(kind) not in (*_COMPARABLE, "void") for kind in kinds):  # void-column tells
             sentence = f"column {name!r} is {shown}, which cannot be compared"
             hint = f"compare to_json({name})" if "variant" in kinds else "cast it in the SELECT"
             yield "uncomparable-column", sentence, hint
@@ -101,7 +101,7 @@ def _uncomparable(history: HistorySettings, query: Schema) -> _Found:
             yield "uncomparable-column", sentence, "compare columns without row_hash"
 
 
-def compared(history: HistorySettings, query: Schema) -> tuple[Column, ...]:
+def compared_columns(history: HistorySettings, query: Schema) -> tuple[Column, ...]:
     """Return the columns of the query whose values decide whether a row changed."""
     names: tuple[str, ...] | None
     match history.change:
@@ -125,7 +125,7 @@ def _bad_keys(history: HistorySettings, query: Schema) -> _Found:
         if column is None:
             continue
         kind = parse_type(column.type)
-        if has_map(kind) or any(_stem(each) not in _COMPARABLE for each in scalars(kind)):
+        if has_map(kind) or any(_kind(each) not in _COMPARABLE for each in scalars(kind)):
             sentence = f"key column {column.name!r} is {column.type.upper()}"
             yield "key-type", sentence, "a key can be compared: no MAP and no VARIANT in it"
 
@@ -135,7 +135,7 @@ def _bad_time(history: HistorySettings, query: Schema) -> _Found:
         return
     column = query.find(history.change.column)
     allowed = _TIMES if history.event_time else (*_TIMES, *_NUMBERS)
-    if column is None or _stem(column.type) in allowed:
+    if column is None or _kind(column.type) in allowed:
         return
     sentence = f"updated_at {column.name!r} is {column.type.upper()}"
     numbers = "" if history.event_time else ", an integer or DECIMAL"
@@ -143,7 +143,7 @@ def _bad_time(history: HistorySettings, query: Schema) -> _Found:
     yield "updated-at-type", sentence, hint
 
 
-def _stem(kind: str) -> str:
+def _kind(kind: str) -> str:
     """Return a scalar type's name without length, scale or collation."""
     return kind.partition("(")[0].partition(" collate ")[0]
 
@@ -153,14 +153,14 @@ class Evolution:
     """How a query fits its table; names are column names.
 
     `written` are the columns of the query that are written, in its order; `added` are new to the
-    table, `widened` hold a wider type than it, `gone` are the table's and not the query's. In
+    table, `widened` hold a wider type than it, `removed` are the table's and not the query's. In
     `added` and `widened` a part of a column has its path: `address.zip`, `tags.element`.
     """
 
     written: tuple[str, ...]
     added: tuple[str, ...] = ()
     widened: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
     @property
     def changes_table(self) -> bool:
@@ -189,12 +189,12 @@ def evolve(
     if model.keeps_history:
         wrong += check_history(model, query)
     if table is None:
-        refuse(wrong, model)
+        raise_all(wrong, model)
         return Evolution(query.names)
     system = {name.lower() for name in model.history.columns.names} if model.history else ()
     stored = Schema(tuple(c for c in table.columns if c.name.lower() not in system))
     if model.on_schema_change is OnSchemaChange.EXACT:
-        refuse(wrong, model)
+        raise_all(wrong, model)
         _refuse_change(model, query, stored, may_change=may_change)
     there = {column.name.lower(): column for column in stored.columns}
     added: list[str] = []
@@ -204,36 +204,36 @@ def evolve(
         known = there.get(column.name.lower())
         if known is None:
             added.append(column.name)
-        elif (grown := _grown(model, column, known, properties or {})) is None:
+        elif (grown := _column_growth(model, column, known, properties or {})) is None:
             misfits.append((column, known))
         else:
             added += grown[0]
             widened += grown[1]
     if misfits and model.on_schema_change is not OnSchemaChange.EXACT:
-        wrong.append(incompatible(model, *misfits[0], more=len(misfits) - 1))
-    refuse(wrong, model)
+        wrong.append(incompatible_finding(model, *misfits[0], more=len(misfits) - 1))
+    raise_all(wrong, model)
     given = {name.lower() for name in query.names}
     gone = tuple(column.name for name, column in there.items() if name not in given)
     found = Evolution(query.names, tuple(added), tuple(widened), gone)
-    return _allowed(model, found, stored)
+    return _require_allowed(model, found, stored)
 
 
-def _allowed(model: Model, found: Evolution, stored: Schema) -> Evolution:
+def _require_allowed(model: Model, evolution: Evolution, stored: Schema) -> Evolution:
     """Hold `on_schema_change` against what was found; history is kept, so nothing is removed."""
-    changed = found.changes_table or (found.gone and not model.keeps_history)
+    changed = evolution.changes_table or (evolution.removed and not model.keeps_history)
     if model.on_schema_change is OnSchemaChange.FAIL and changed:
         replace = "" if model.keeps_history else ", or --full-refresh"
         raise SchemaError(
             "schema-changed",
-            f"{model.name}: added=[{', '.join(found.added)}], removed=[{', '.join(found.gone)}], "
-            f"widened=[{', '.join(found.widened)}]",
+            f"{model.name}: added=[{', '.join(evolution.added)}], "
+            f"removed=[{', '.join(evolution.removed)}], widened=[{', '.join(evolution.widened)}]",
             where=model.where,
             hint=f"allow it with on_schema_change='append'{replace}",
         )
     if model.on_schema_change is OnSchemaChange.IGNORE:
-        written = tuple(name for name in found.written if stored.find(name) is not None)
-        return Evolution(written, (), found.widened, found.gone)
-    return found
+        written = tuple(name for name in evolution.written if stored.find(name) is not None)
+        return Evolution(written, (), evolution.widened, evolution.removed)
+    return evolution
 
 
 def _refuse_change(model: Model, query: Schema, stored: Schema, *, may_change: bool) -> None:
@@ -248,7 +248,7 @@ def _refuse_change(model: Model, query: Schema, stored: Schema, *, may_change: b
         known, new = stored.find(column.name), column.type.upper()
         if known is None or known.type != column.type:
             changes.append(ColumnChange(column.name, known.type.upper() if known else None, new))
-            grown = _grown(model, column, known, {}) if known else ([], [])
+            grown = _column_growth(model, column, known, {}) if known else ([], [])
             passes = passes and (replaces or bool(grown and not grown[1]))
     gone = (each for each in stored.columns if query.find(each.name) is None)
     changes += [ColumnChange(each.name, each.type.upper(), None) for each in gone]
@@ -260,7 +260,7 @@ def _refuse_change(model: Model, query: Schema, stored: Schema, *, may_change: b
     raise SchemaChangeError(model.name, changes, where=model.where, hint=hint, passes=passes)
 
 
-def refuse(findings: Sequence[Finding], model: Model | None = None) -> None:
+def raise_all(findings: Sequence[Finding], model: Model | None = None) -> None:
     """Raise one error of all findings: code and hint of the first, every sentence."""
     kind = SchemaError if model is None or model.function is None else PythonModelError
     if findings:
@@ -302,7 +302,7 @@ def check_names(
 ) -> Iterator[Finding]:
     """Find names that no table can have, fields of structs included: one twice, or with a blank."""
     whole = StructType(tuple(Field(c.name, parse_type(c.type)) for c in query.columns))
-    names = [*_names(whole, "")]
+    names = [*_field_names(whole, "")]
     takes_all = model.is_view or maps_columns({**(properties or {}), **model.layout.properties})
     for path, name, twice in names:
         refused = "" if takes_all else refused_by_delta(name)
@@ -322,25 +322,25 @@ def check_names(
             )
 
 
-def _names(kind: ColumnType, above: str) -> Iterator[tuple[str, str, bool]]:
+def _field_names(kind: ColumnType, above: str) -> Iterator[tuple[str, str, bool]]:
     """Return path and name of every field, and whether one of its name stands before it."""
     match kind:
         case ScalarType():
             return
         case ArrayType(element):
-            yield from _names(element, above)
+            yield from _field_names(element, above)
         case MapType(key, value):
-            yield from _names(key, above)
-            yield from _names(value, above)
+            yield from _field_names(key, above)
+            yield from _field_names(value, above)
         case StructType(fields):
             seen: set[str] = set()
             for field in fields:
                 yield f"{above}{field.name}", field.name, field.name.lower() in seen
                 seen.add(field.name.lower())
-                yield from _names(field.type, f"{above}{field.name}.")
+                yield from _field_names(field.type, f"{above}{field.name}.")
 
 
-def incompatible(model: Model, query: Column, table: Column, more: int) -> Finding:
+def incompatible_finding(model: Model, query: Column, table: Column, more: int) -> Finding:
     """Return the finding that names both types."""
     others = f" (and {more} more columns)" if more else ""
     replace = "" if model.keeps_history else ", or --full-refresh to replace the table"
@@ -353,7 +353,7 @@ def incompatible(model: Model, query: Column, table: Column, more: int) -> Findi
     )
 
 
-def _grown(
+def _column_growth(
     model: Model, query: Column, table: Column, properties: Mapping[str, str]
 ) -> tuple[list[str], list[str]] | None:
     """Return what is new in a column and what gets wider; None where no type holds both."""
@@ -363,10 +363,10 @@ def _grown(
     both = merged(have, asked)
     if both is None:
         return None
-    changed = [*parts(have, both, query.name)]
+    changed = [*differing_parts(have, both, query.name)]
     added = [path for path, was, _ in changed if was is None]
     widened = [path for path, was, _ in changed if was is not None]
-    lacks = any(was is None for _, was, _ in parts(asked, both, query.name))
+    lacks = any(was is None for _, was, _ in differing_parts(asked, both, query.name))
     fits = not (widened and keeps_types(model, properties))
     if not model.keeps_history:  # Delta's INSERT refuses lacking fields, its MERGE keeps old values
         fits = fits and not lacks
@@ -374,7 +374,7 @@ def _grown(
     return (added, widened) if fits else None
 
 
-def is_described_otherwise(model: Model, facts: TableFacts) -> bool:
+def has_other_description(model: Model, facts: TableFacts) -> bool:
     """Whether properties or comments differ, which can be set at once."""
     wanted = model.layout.properties
     wrong = any(facts.properties.get(key) != value for key, value in wanted.items())
@@ -386,7 +386,7 @@ def is_described_otherwise(model: Model, facts: TableFacts) -> bool:
     return wrong
 
 
-def moved_layout(model: Model, facts: TableFacts) -> str:
+def layout_changes(model: Model, facts: TableFacts) -> str:
     """Say what differs in partitioning and clustering, for which the table is written anew."""
     layout, moved = model.layout, []
     for word, is_now, wanted in (

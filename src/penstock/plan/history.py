@@ -14,7 +14,7 @@ from penstock.core.names import InputKind
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import NoPin
-from penstock.plan.changes import through_views
+from penstock.plan.changes import with_view_inputs
 from penstock.plan.values import Now, Observed, Options, Reason, State
 
 PROPERTY = "penstock.history"
@@ -29,10 +29,10 @@ _VOLATILE = re.compile(
 
 def property_of(model: Model, high_time: dt.datetime | None = None) -> str:
     """Write what the rows depend on; `high_time` is the greatest in rows that others made."""
-    messages: dict[str, object] = {"format": FORMAT, "model": model.name, **_said(_settings(model))}
+    messages: dict[str, object] = {"format": FORMAT, "model": model.name, **_dump(_settings(model))}
     if high_time is not None:
         messages["high_time"] = high_time.isoformat()
-    return _written(messages)
+    return _property_text(messages)
 
 
 def migrated_property(model: Model, text: str) -> str:
@@ -46,7 +46,7 @@ def migrated_property(model: Model, text: str) -> str:
         messages["high_time"] = old["high_time"]
     if not always_event_time(text) or old.get("valid_from") == "run_timestamp":
         messages["was_run_time"] = True
-    return _written(messages)
+    return _property_text(messages)
 
 
 def rewriting_property(text: str) -> str:
@@ -54,12 +54,12 @@ def rewriting_property(text: str) -> str:
 
     It agrees with no model, so that no run compares them before the migration has ended.
     """
-    return _written({**read_property(text), "hash_columns": "being rewritten"})
+    return _property_text({**read_property(text), "hash_columns": "being rewritten"})
 
 
 def hash_columns(text: str) -> object:
     """Return the columns of which the row hashes of a table are made, None for a table without."""
-    return _folded(read_property(text).get("hash_columns"))
+    return _casefold(read_property(text).get("hash_columns"))
 
 
 def always_event_time(text: str | None) -> bool:
@@ -67,8 +67,8 @@ def always_event_time(text: str | None) -> bool:
     return text is None or not read_property(text).get("was_run_time", False)
 
 
-def _written(messages: Mapping[str, object]) -> str:
-    return json.dumps(messages, separators=(",", ":"))
+def _property_text(settings: Mapping[str, object]) -> str:
+    return json.dumps(settings, separators=(",", ":"))
 
 
 def read_property(text: str) -> Mapping[str, object]:
@@ -80,13 +80,13 @@ def read_property(text: str) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def differences(model: Model, text: str) -> tuple[str, ...]:
+def setting_differences(model: Model, text: str) -> tuple[str, ...]:
     """Name each setting in which table and model disagree, with both values."""
     messages = read_property(text)
     return tuple(
-        f"{word} is {_shown(messages.get(word))} in the table and {_shown(wanted)} in the model"
-        for word, wanted in _said(_settings(model)).items()
-        if _folded(messages.get(word)) != _folded(wanted)
+        f"{word} is {_value(messages.get(word))} in the table and {_value(wanted)} in the model"
+        for word, wanted in _dump(_settings(model)).items()
+        if _casefold(messages.get(word)) != _casefold(wanted)
     )
 
 
@@ -101,7 +101,7 @@ def _settings(model: Model) -> HistorySettings:
     return model.history
 
 
-def _said(snapshot: HistorySettings) -> dict[str, object]:
+def _dump(snapshot: HistorySettings) -> dict[str, object]:
     change, hashed, updated_at = "check", None, None
     match snapshot.change:
         case NewerThan(column):
@@ -121,13 +121,13 @@ def _said(snapshot: HistorySettings) -> dict[str, object]:
     }
 
 
-def _folded(value: object) -> object:
+def _casefold(value: object) -> object:
     if isinstance(value, list):
         return [str(each).lower() for each in value]
     return value.lower() if isinstance(value, str) else value
 
 
-def _shown(value: object) -> str:
+def _value(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(str, value))}]"
     return "not set" if value is None else repr(value)
@@ -152,7 +152,7 @@ def check_prune(models: Iterable[Model], options: Options) -> None:
         )
 
 
-def must_look(project: Project, model: Model, now: Now, options: Options) -> str:
+def refresh_reason(project: Project, model: Model, now: Now, options: Options) -> str:
     """Say why a history table is brought up to date although nothing has changed; "" if it is not.
 
     Time passes, functions give other values, and inputs without versions cannot be compared.
@@ -162,7 +162,7 @@ def must_look(project: Project, model: Model, now: Now, options: Options) -> str
         return "prune asked for"
     if retention is not None and retention.keep_days is not None:
         return "retention by days"
-    read = through_views(project, model.query.inputs, dated=True)
+    read = with_view_inputs(project, model.query.inputs, dated=True)
     inner = (project.models[n.name] for n in reversed(read) if n.name in project.models)
     for query in (model.query, *(each.query for each in inner if each.is_view)):
         volatile = _VOLATILE.search(query.text)
@@ -175,23 +175,23 @@ def must_look(project: Project, model: Model, now: Now, options: Options) -> str
 
 def history_refusal(
     model: Model,
-    seen: Observed,
+    target: Observed,
     record: ModelRecord | None,
     reason: Reason,
     *,
     adopts: bool = False,
 ) -> PenstockError | None:
     """Return what forbids a run that builds on the history there is, whenever it is."""
-    cluttered = not_delta(model, seen, record)
+    cluttered = not_delta(model, target, record)
     if cluttered is not None:
         return cluttered
     states = reason.states
     on_record = record is not None and record.succeeded_once
     if State.MISSING in states or (on_record and State.FOREIGN_TABLE in states):
-        return _missing(model, seen, reason)
-    if seen.facts is None:
+        return _missing_table(model, target, reason)
+    if target.facts is None:
         return None
-    messages = seen.facts.properties.get(PROPERTY)
+    messages = target.facts.properties.get(PROPERTY)
     if messages is None and adopts:
         return None
     if messages is None:
@@ -201,7 +201,7 @@ def history_refusal(
             where=model.where,
             hint=f"to take it over: penstock snapshot migrate {model.name} --adopt",
         )
-    wrong = differences(model, messages)
+    wrong = setting_differences(model, messages)
     if wrong:
         refresh = f"{_run(model)} --full-refresh drops its versions"
         migrate = f"penstock snapshot migrate {model.name} takes them over; {refresh}"
@@ -218,9 +218,9 @@ def _run(model: Model) -> str:
     return f"penstock {model.strategy.command} --select {model.name}"
 
 
-def high_time(record: ModelRecord | None, messages: str) -> dt.datetime | None:
+def high_time(record: ModelRecord | None, text: str) -> dt.datetime | None:
     """Return the greatest run timestamp of any step that wrote the table."""
-    stored = read_property(messages).get("high_time")
+    stored = read_property(text).get("high_time")
     found = [dt.datetime.fromisoformat(stored)] if isinstance(stored, str) else []
     if record is not None and record.high_time is not None:
         found.append(record.high_time)
@@ -238,8 +238,8 @@ def run_time_refusal(
     return TableError("run-time-before-history", sentence, where=model.where, hint=hint)
 
 
-def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
-    there = seen.there
+def _missing_table(model: Model, target: Observed, reason: Reason) -> TableError:
+    there = target.there
     foreign = State.FOREIGN_TABLE in reason.states
     away = "move that table away, then " if foreign else ""
     return TableError(
@@ -251,9 +251,9 @@ def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
     )
 
 
-def not_delta(model: Model, seen: Observed, record: ModelRecord | None) -> TableError | None:
+def not_delta(model: Model, target: Observed, record: ModelRecord | None) -> TableError | None:
     """Refuse a folder of foreign files; those of a first run that failed may be written over."""
-    if not seen.clutter or record is not None:
+    if not target.clutter or record is not None:
         return None
     return TableError(
         "target-not-delta",

@@ -10,7 +10,7 @@ from penstock.core.findings import Location
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.ranges import count, intersection
 from penstock.plan.cascade import upstream_models
-from penstock.plan.changes import means_same, sources_below
+from penstock.plan.changes import is_same, sources_below
 from penstock.plan.history import PROPERTY, high_time, history_refusal, not_delta, run_time_refusal
 from penstock.plan.steps import Decided, Earlier, Question, Scope, Wanted
 from penstock.plan.table_columns import Migration, migration, target_schema
@@ -51,7 +51,7 @@ def table_of_another_store(model: Model, owner: Owner, project: str, takes: str 
     )
 
 
-def taken_by(model: Model, verdict: Verdict | None = None) -> str:
+def take_flags(model: Model, verdict: Verdict | None = None) -> str:
     """Return the flags with which `run` takes a table from another store, "" where it cannot.
 
     Tables of partitions need their verdict.
@@ -96,7 +96,7 @@ def table_obstacle(
     made = record.fingerprint if record else None
     if error or made is None or not model.immutable or question.options.allow_source_mutation:
         return error
-    mutated = made.label == now.label and not means_same(made, now, question.now.meaning)
+    mutated = made.label == now.label and not is_same(made, now, question.now.meaning)
     return source_mutated(model, now, "rows", model.where) if mutated else None
 
 
@@ -121,11 +121,11 @@ def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockErro
                 where=model.where,
                 hint="run: penstock seed",
             )
-        return _not_built(model, question.project.models[name])
+        return _unbuilt_upstream(model, question.project.models[name])
     return None
 
 
-def _not_built(model: Model, upstream: Model) -> TableError:
+def _unbuilt_upstream(model: Model, upstream: Model) -> TableError:
     if upstream.strategy.command != "run":
         return TableError(
             "snapshot-not-built",
@@ -142,7 +142,7 @@ def _not_built(model: Model, upstream: Model) -> TableError:
     )
 
 
-def _not_ours(  # what either kind of table is told by
+def _foreign_obstacle(  # what either kind of table is told by
     question: Question,
     model: Model,
     state: State | None,
@@ -179,8 +179,8 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
     if reason.state is State.UNRECORDED and seen.unrecorded and options.full_refresh:
         return None
     because = reason.detail if seen.unrecorded else ""
-    takes = taken_by(model)
-    error = _not_ours(question, model, reason.state, because, seen.owner, takes)
+    takes = take_flags(model)
+    error = _foreign_obstacle(question, model, reason.state, because, seen.owner, takes)
     if error is not None:
         return error
     record = question.records.get(model.name)
@@ -199,10 +199,10 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
         return foreign_table(model, hint)
     if options.full_refresh:
         return None
-    return not_delta(model, seen, record) or other_partitions(model, seen)
+    return not_delta(model, seen, record) or other_partitioning(model, seen)
 
 
-def in_time(question: Question, model: Model, decided: Decided) -> Decided:
+def in_time_order(question: Question, model: Model, decided: Decided) -> Decided:
     """Return what was decided, but refuse rows of a time before the table's last."""
     options, record = question.options, question.records.get(model.name)
     if not decided.todo or options.full_refresh or options.allow_backdated:
@@ -221,12 +221,12 @@ def in_time(question: Question, model: Model, decided: Decided) -> Decided:
     return decided if error is None else Decided(error=error)
 
 
-def other_partitions(model: Model, seen: Observed) -> PartitionSchemaError | None:
+def other_partitioning(model: Model, target: Observed) -> PartitionSchemaError | None:
     """Refuse to go on with a guarded table that is partitioned by other columns, or in order.
 
     SQL says the same in a note: there partitions are layout alone, and steps go on as it is.
     """
-    facts, wanted, window = seen.facts, model.layout.partition_by, model.strategy.window
+    facts, wanted, window = target.facts, model.layout.partition_by, model.strategy.window
     if facts is None or window is None or not window.guarded:
         return None
     if [name.lower() for name in facts.partition_by] == [name.lower() for name in wanted]:
@@ -246,8 +246,8 @@ def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError |
     verdict = scope.verdicts[model.name]
     if verdict.error is not None:
         return verdict.error
-    because, takes = "".join(verdict.lines[:1]), taken_by(model, verdict)
-    error = _not_ours(question, model, verdict.whole, because, verdict.owner, takes)
+    because, takes = "".join(verdict.lines[:1]), take_flags(model, verdict)
+    error = _foreign_obstacle(question, model, verdict.whole, because, verdict.owner, takes)
     if error is not None:
         return error
     if verdict.whole is State.FOREIGN_TABLE:

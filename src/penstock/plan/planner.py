@@ -8,7 +8,7 @@ from penstock.core.graph import ordered
 from penstock.core.project import Project
 from penstock.plan.cascade import upstream_models
 from penstock.plan.kinds import partitions, passes, slices, tables
-from penstock.plan.steps import Agenda, Decided, PlannedKind, Question, Records, Scope, limited
+from penstock.plan.steps import Agenda, Decided, PlannedKind, Question, Records, Scope, cap
 from penstock.plan.values import Blocked, Now, Options, Plan, Step
 from penstock.plan.work import PartitionsWork, PassWork, SliceWork, StepWork, TableWork, work_of
 
@@ -20,14 +20,14 @@ _KINDS: Mapping[type[StepWork], PlannedKind] = {
 }
 
 
-def linked(project: Project, steps: Sequence[Step], parallel: frozenset[str]) -> list[Step]:
+def link_all(project: Project, steps: Sequence[Step], parallel: frozenset[str]) -> list[Step]:
     """Say of every step which others it comes after."""
     by_model: dict[str, list[Step]] = {}
     for step in steps:
         by_model.setdefault(step.model, []).append(step)
     agenda = Agenda(project, by_model, parallel)
     return [
-        _KINDS[work_of(project, project.models[step.model])].linked(agenda, step) for step in steps
+        _KINDS[work_of(project, project.models[step.model])].link(agenda, step) for step in steps
     ]
 
 
@@ -61,11 +61,11 @@ def plan(  # the sides of one decision
     each = decided.items()
     steps, left = [step for one in decided.values() for step in one.steps], 0
     if question.scope.most:
-        steps, left = limited(steps, question.scope.most)
+        steps, left = cap(steps, question.scope.most)
     at_once = frozenset(name for name, one in each if one.at_once)
     return Plan(
         question.now.run_timestamp,
-        steps=tuple(linked(question.project, steps, at_once)),
+        steps=tuple(link_all(question.project, steps, at_once)),
         current=tuple(name for name, one in each if one.is_current),
         cosmetic=tuple(name for name, one in each if one.is_cosmetic),
         blocked=tuple(Blocked(name, one.error) for name, one in each if one.error is not None),

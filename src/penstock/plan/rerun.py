@@ -33,21 +33,21 @@ class RerunRange:
     note: str = ""
 
 
-def bounds(
+def rerun_range(
     model: Model, table: Schema | None, watermarks: Sequence[Watermark], low: Given, high: Given
 ) -> RerunRange:
     """Return the range that two ends mean for a table; a date, or its text, covers its whole day.
 
     Where windows begin on a unit it is widened to whole ones. Raises `RerunError`.
     """
-    settings = refused_model(model)
+    settings = rerun_windows(model)
     column = table.find(settings.time_column) if table else None
     if column is None or not watermarks:
-        raise never_built(model)
-    first, last = _value(model, column.type, low, ends=False), _value(model, column.type, high)
+        raise unbuilt_error(model)
+    first, last = (_parse(model, column.type, low, ends=False), _parse(model, column.type, high))
     if last < first:
         sentence = "max_date must be greater than or equal to min_date"
-        raise _refused(model, "rerun-bounds", sentence)
+        raise _rerun_error(model, "rerun-bounds", sentence)
     _refuse_beyond(model, first, watermarks)
     grain, is_cut = settings.grain, False
     if first.type == "DATE" and any(w.value.type.startswith("TIMESTAMP") for w in watermarks):
@@ -55,47 +55,47 @@ def bounds(
         grain, is_cut = grain or "day", _has_time(low) or _has_time(high)
     if not grain:
         return RerunRange(first, last)
-    found = RerunRange(first.floor(grain), _end(last, grain))
+    found = RerunRange(first.floor(grain), _last_instant(last, grain))
     if (found.low, found.high) == (first, last) and not is_cut:
         return found
     shown = found.low.text if found.low == found.high else f"{found.low.text} to {found.high.text}"
     return replace(found, note=f"the range was widened to whole units ({grain}): {shown}")
 
 
-def refused_model(model: Model) -> WindowSettings:
+def rerun_windows(model: Model) -> WindowSettings:
     """Return the windows of a model of which a range can be run again; raise if it is none."""
     if model.is_view:
-        raise _refused(model, "rerun-unsupported", "only materialized tables support rerun()")
+        raise _rerun_error(model, "rerun-unsupported", "only materialized tables support rerun()")
     settings = model.strategy.window
     if settings is None:
         sentence = "rerun() needs an incremental table with a time_column"
-        raise _refused(model, "rerun-unsupported", sentence)
+        raise _rerun_error(model, "rerun-unsupported", sentence)
     return settings
 
 
-def never_built(model: Model) -> RerunError:
+def unbuilt_error(model: Model) -> RerunError:
     """Return the error of a range of a table that holds no rows yet, or lost them."""
     hint = f"penstock run --select {model.name}"
-    return _refused(model, "rerun-before-first-run", "the table was never built", hint)
+    return _rerun_error(model, "rerun-before-first-run", "the table was never built", hint)
 
 
 def _refuse_beyond(model: Model, first: TypedValue, watermarks: Sequence[Watermark]) -> None:
     """Refuse a range that begins above what was read: the rows between would never be."""
     for each in watermarks:
-        start, _ = as_type((first, first), each.value.type)
+        start, _ = range_in_type((first, first), each.value.type)
         if type(start.key) is type(each.value.key) and each.value < start:
             sentence = f"min_date {first.text} lies above what was read, {each.value.text}"
             hint = f"penstock run --select {model.name} reads what lies between"
-            raise _refused(model, "rerun-beyond-watermark", sentence, hint)
+            raise _rerun_error(model, "rerun-beyond-watermark", sentence, hint)
 
 
-def as_type(ends: tuple[TypedValue, TypedValue], kind: str) -> tuple[TypedValue, TypedValue]:
+def range_in_type(ends: tuple[TypedValue, TypedValue], kind: str) -> tuple[TypedValue, TypedValue]:
     """Return a range in the type of another column of the same instants.
 
     A day is all of its instants, and an instant lies on its day.
 
     >>> day = TypedValue("DATE", "2025-01-15")
-    >>> [each.text for each in as_type((day, day), "timestamp_ntz")]
+    >>> [each.text for each in range_in_type((day, day), "timestamp_ntz")]
     ['2025-01-15T00:00:00.000000', '2025-01-15T23:59:59.999999']
     """
     low, high = ends
@@ -108,13 +108,13 @@ def as_type(ends: tuple[TypedValue, TypedValue], kind: str) -> tuple[TypedValue,
     return found[0], found[1].minus(-_DAY).minus(_INSTANT)
 
 
-def _has_time(given: Given) -> bool:
-    if isinstance(given, str):
-        return len(given.strip()) > len(_DATE)
-    return isinstance(given, dt.datetime)
+def _has_time(value: Given) -> bool:
+    if isinstance(value, str):
+        return len(value.strip()) > len(_DATE)
+    return isinstance(value, dt.datetime)
 
 
-def _end(value: TypedValue, grain: str) -> TypedValue:
+def _last_instant(value: TypedValue, grain: str) -> TypedValue:
     """Return the last instant of the unit in which a value lies."""
     step = {"hour": dt.timedelta(hours=1), "day": _DAY, "week": 7 * _DAY}
     after = value.floor(grain).minus(
@@ -123,42 +123,42 @@ def _end(value: TypedValue, grain: str) -> TypedValue:
     return after.floor(grain).minus(_DAY if value.type == "DATE" else _INSTANT)
 
 
-def _value(model: Model, kind: str, given: Given, *, ends: bool = True) -> TypedValue:
+def _parse(model: Model, kind: str, value: Given, *, ends: bool = True) -> TypedValue:
     family = kind.upper()
     try:
         if family.startswith("TIMESTAMP"):
-            return _instant(model, family, given, ends=ends)
+            return _parse_instant(model, family, value, ends=ends)
         if family == "DATE":
-            moment = dt.datetime.fromisoformat(given) if isinstance(given, str) else given
+            moment = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
             if not isinstance(moment, dt.date):
                 raise TypeError  # noqa: TRY301  one error for all that does not fit
             return TypedValue.parse(family, moment.isoformat())
-        if isinstance(given, str if family == "STRING" else int | Decimal | str):
-            return TypedValue.parse(family, str(given))
+        if isinstance(value, str if family == "STRING" else int | Decimal | str):
+            return TypedValue.parse(family, str(value))
     except (ValueError, TypeError, UsageError):
         pass
-    raise _of_type(model, family, given)
+    raise _type_error(model, family, value)
 
 
-def _instant(model: Model, family: str, given: Given, *, ends: bool) -> TypedValue:
+def _parse_instant(model: Model, family: str, value: Given, *, ends: bool) -> TypedValue:
     """Read a time; a date covers its whole day. What is naive is UTC."""
-    if isinstance(given, str) and len(given) == len(_DATE):
-        given = dt.date.fromisoformat(given)
-    if isinstance(given, dt.date) and not isinstance(given, dt.datetime):
-        day = dt.datetime.combine(given, dt.time.min)
+    if isinstance(value, str) and len(value) == len(_DATE):
+        value = dt.date.fromisoformat(value)
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        day = dt.datetime.combine(value, dt.time.min)
         return TypedValue.parse(family, (day + _DAY - _INSTANT if ends else day).isoformat())
-    moment = dt.datetime.fromisoformat(given) if isinstance(given, str) else given
+    moment = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
     if not isinstance(moment, dt.datetime):
         raise TypeError
     if family == "TIMESTAMP_NTZ" and moment.tzinfo is not None:
-        raise _of_type(model, family, given)
+        raise _type_error(model, family, value)
     return TypedValue.parse(family, moment.isoformat())
 
 
-def _of_type(model: Model, family: str, given: Given) -> PenstockError:
-    sentence = f"{given!r} is no {family}, the type of its time column"
-    return _refused(model, "rerun-bounds-type", sentence)
+def _type_error(model: Model, family: str, value: Given) -> PenstockError:
+    sentence = f"{value!r} is no {family}, the type of its time column"
+    return _rerun_error(model, "rerun-bounds-type", sentence)
 
 
-def _refused(model: Model, code: str, sentence: str, hint: str = "") -> RerunError:
+def _rerun_error(model: Model, code: str, sentence: str, hint: str = "") -> RerunError:
     return RerunError(code, f"{model.name}: {sentence}", where=model.where, hint=hint)

@@ -29,22 +29,22 @@ class Segment:
         return self.low, self.high
 
 
-def resolve(model: Model, run_date: dt.date, within: Ranges) -> tuple[Segment, ...]:
+def resolve(model: Model, run_date: dt.date, partitions: Ranges) -> tuple[Segment, ...]:
     """Return the SQL of the partitions `within`; those before any version or `start` have none.
 
     A version is chosen by the date of the partition's lower bound, a revision by the run date and
     its `backfill_since`. For RANGE and `*` the run date chooses the version too.
     """
-    if not within:
+    if not partitions:
         return ()
     found: list[Segment] = []
-    for low, high, version in _generations(model, run_date, within[-1][1]):
-        for piece in intersection(((low, high),), within):
+    for low, high, version in _generations(model, run_date, partitions[-1][1]):
+        for piece in intersection(((low, high),), partitions):
             found.extend(_pieces(model.grid, version, piece, run_date))
     return tuple(found)
 
 
-def due(model: Model, run_timestamp: dt.datetime) -> Ranges:
+def due_partitions(model: Model, run_timestamp: dt.datetime) -> Ranges:
     """Return the partitions that should be there at a time, those before any version included.
 
     From `start`, or the first version; up to the one of this moment, or with `ready_after` the
@@ -59,7 +59,7 @@ def due(model: Model, run_timestamp: dt.datetime) -> Ranges:
     first = settings.start or min((each for each in dates if each), default=None)
     if first is None:
         return ()
-    now = instant(run_timestamp)
+    now = position_of(run_timestamp)
     if settings.ready_after is None:
         last = grid.at(now)
     else:
@@ -74,17 +74,17 @@ def first_from(grid: Grid, day: dt.date) -> int:
     return number if grid.lower(number) >= place else number + 1
 
 
-def instant(run_timestamp: dt.datetime) -> int:
+def position_of(run_timestamp: dt.datetime) -> int:
     """Return a time as a position.
 
-    >>> instant(dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC))
+    >>> position_of(dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC))
     1000000
     """
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     return (run_timestamp - epoch) // dt.timedelta(microseconds=1)
 
 
-def dated(models: Mapping[str, Model], run_date: dt.date) -> dict[str, Model]:
+def dated_models(models: Mapping[str, Model], run_date: dt.date) -> dict[str, Model]:
     """Set the SQL that counts on a day for models of one partition; leave the others as they are.
 
     A model whose first version is still to come keeps its newest one, so that its date tells.
@@ -129,16 +129,16 @@ def _pieces(grid: Grid, version: Version, piece: Range, run_date: dt.date) -> It
     timed = grid.grain not in (Grain.RANGE, Grain.WHOLE)
     cuts = {first_from(grid, r.backfill_since) for r in known if r.backfill_since and timed}
     bounds = [low, *sorted(cut for cut in cuts if low < cut <= high), high + 1]
-    bodies = [_body(grid, version, known, first) for first in bounds[:-1]]
+    bodies = [_shared_body(grid, version, known, first) for first in bounds[:-1]]
     starts = [at for at, body in enumerate(bodies) if not at or body is not bodies[at - 1]]
     for at, end in pairwise([*starts, len(bodies)]):
         yield Segment(bounds[at], bounds[end] - 1, version, bodies[at])
 
 
-def _body(grid: Grid, version: Version, known: list[Body], number: int) -> Body:
+def _shared_body(grid: Grid, version: Version, bodies: list[Body], number: int) -> Body:
     fit = [
         body
-        for body in known
+        for body in bodies
         if body.backfill_since is None or grid.date(number) >= body.backfill_since
     ]
     order = [(b.effective_from or _DAY_ONE, b.fingerprint.revision) for b in fit]

@@ -29,16 +29,16 @@ _DATA = re.compile(
 class DividedSlices:
     """What lies in bronze against what is on record, each in the order of bronze.
 
-    `waiting` are to be run, and `held` come after one that is still being written. Of those that
-    are done, `changed` are others now than they were. `gone` are on record and lie there no more.
+    `waiting` are to be run, and `blocked` come after one that is still being written. Of those that
+    are done, `changed` differ from what was run. `removed` are on record and no longer there.
     `early` are waiting ones that sort before one that was run.
     """
 
     waiting: tuple[ListedSlice, ...] = ()
-    held: tuple[ListedSlice, ...] = ()
+    blocked: tuple[ListedSlice, ...] = ()
     done: tuple[ListedSlice, ...] = ()
     changed: tuple[ListedSlice, ...] = ()
-    gone: tuple[SliceRecord, ...] = ()
+    removed: tuple[SliceRecord, ...] = ()
     early: tuple[ListedSlice, ...] = ()
     now: SlicesNow = SlicesNow()
 
@@ -64,7 +64,7 @@ class DividedSlices:
         new = (each for each in waiting if newest is not None and each.id.name not in known)
         return cls(
             waiting=tuple(waiting),
-            held=tuple(held),
+            blocked=tuple(held),
             done=tuple(done),
             changed=tuple(
                 each
@@ -72,7 +72,7 @@ class DividedSlices:
                 if known[each.id.name].status is Status.SUCCESS
                 and known[each.id.name].id != each.id
             ),
-            gone=tuple(
+            removed=tuple(
                 each
                 for each in now.recorded
                 if each.status is Status.SUCCESS and each.id.name not in there
@@ -88,7 +88,7 @@ class DividedSlices:
     @property
     def warnings(self) -> Iterator[str]:
         """Say what may be a mistake; a strict run goes no further."""
-        if self.waiting and (orders := _orders_differ(self.now)):
+        if self.waiting and (orders := _order_note(self.now)):
             yield f"slice-order-in-doubt: {orders}"
         if self.early:
             named, sort = some([each.id.name for each in self.early], NEAR), "sort"
@@ -99,24 +99,24 @@ class DividedSlices:
     def notes(self) -> Iterator[str]:
         """Say what a run should know of them."""
         yield from self.warnings
-        if self.held:
-            first, *others = self.held
+        if self.blocked:
+            first, *others = self.blocked
             more = f"; {len(others)} after it wait" if others else ""
             yield f"slice-incomplete: {first.id.name} is still being written{more}"
-        yield from self.of_done
+        yield from self.change_messages
 
     @property
-    def of_done(self) -> Iterator[str]:
+    def change_messages(self) -> Iterator[str]:
         """Say which slices are not what was run, or are no longer there."""
         if self.changed:
             named = some([each.id.name for each in self.changed], NEAR)
             yield f"slice_changed: {named}; it runs only by name: --slice NAME"
-        if self.gone:
-            named = some([each.id.name for each in self.gone], NEAR)
+        if self.removed:
+            named = some([each.id.name for each in self.removed], NEAR)
             yield f"slice-gone: {named} was run and lies there no more"
 
 
-def _orders_differ(now: SlicesNow) -> str:
+def _order_note(now: SlicesNow) -> str:
     """Say how slices differ by name and by the numbers in their names, if nobody set the order."""
     if now.folder.ordering.is_chosen:
         return ""
@@ -187,7 +187,7 @@ def slice_differences(now: SlicesNow) -> Iterator[str]:
         yield f"slice_changed {each.id.name}"
 
 
-def owes_nothing(now: SlicesNow | None) -> str:
+def no_slice_note(now: SlicesNow | None) -> str:
     """Say why an entity without a table lacks none: no slice waits to make it; "" of others."""
     if now is None or DividedSlices.of(now).waiting:
         return ""
@@ -196,11 +196,11 @@ def owes_nothing(now: SlicesNow | None) -> str:
     return "no slice was delivered yet: nothing is owed"
 
 
-def slice_called(model: str, names: Collection[str], asked: str) -> str:
+def full_slice_name(model: str, names: Collection[str], name: str) -> str:
     """Return the name that is meant, which may lack its suffix; raise `slice-not-found`."""
-    found = next((each for each in (asked, f"{asked}{_SUFFIX}") if each in names), "")
+    found = next((each for each in (name, f"{name}{_SUFFIX}") if each in names), "")
     if not found:
-        near = difflib.get_close_matches(asked, names, n=NEAR, cutoff=0.0)
+        near = difflib.get_close_matches(name, names, n=NEAR, cutoff=0.0)
         hint = f"near it: {', '.join(near)}" if near else "there are none"
-        raise UsageError("slice-not-found", f"{model} has no slice {asked!r}", hint=hint)
+        raise UsageError("slice-not-found", f"{model} has no slice {name!r}", hint=hint)
     return found

@@ -26,9 +26,9 @@ class Scope:
     """What a command asks of partitions.
 
     `trigger` is its name, which the steps carry. `syncs` is whether drift is repaired; `run` also
-    takes new input and what waits for it. `within` are those that each selected model may run on
+    takes new input and what waits for it. `limits` are those that each selected model may run on
     its own account. With `force` they run whatever their state, with `states` only those in one of
-    them. `cascade` is whether partitions run wherever others above them do, or only `within`.
+    them. `cascade` is whether partitions run wherever others above them do, or only `limits`.
     `followed` are then those that read what the selected models may run: of these it also runs
     what an earlier cascade left undone.
     `facts` are those of the tables that may have to change.
@@ -36,7 +36,7 @@ class Scope:
 
     trigger: str = "run"
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    within: Mapping[str, Ranges] = field(default_factory=dict)
+    limits: Mapping[str, Ranges] = field(default_factory=dict)
     syncs: bool = False
     force: bool = False
     states: frozenset[State] = frozenset()
@@ -132,7 +132,7 @@ class PlannedKind(Protocol):
         """Decide about one model, after those above it."""
         ...
 
-    def linked(self, agenda: Agenda, step: Step) -> Step:
+    def link(self, agenda: Agenda, step: Step) -> Step:
         """Return a step that says which others it comes after."""
         ...
 
@@ -150,7 +150,7 @@ def way_out(model: Model, package: str = "") -> str:
     return f"rows that others changed stay as they are; {again}, {accept}"
 
 
-def limited(steps: Sequence[Step], most: int) -> tuple[list[Step], int]:
+def cap(steps: Sequence[Step], most: int) -> tuple[list[Step], int]:
     """Keep the first `most` partitions in the order of the steps; give how many are left out.
 
     A step may be split. Steps come after those they read, so what is kept never reads what is not.

@@ -48,7 +48,7 @@ class Migration:
     `schema` is the table's afterwards. `added` and `widened` come with the next build; with
     `needs_widening_property` the table must first be told to allow it. `nullable` are columns that
     lose NOT NULL; `guarded` are required by the code and nullable in the table, which stays so.
-    `kept` are columns that no version has; `droppable` are those that a rewrite may leave out.
+    `kept_columns` are in no version; `droppable` are those that a rewrite may leave out.
     `breaking` needs a rewrite of all rows, and of these `uncastable` has no cast; `moved` needs one
     for the layout.
     """
@@ -59,7 +59,7 @@ class Migration:
     needs_widening_property: bool = False
     nullable: tuple[str, ...] = ()
     guarded: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    kept_columns: tuple[str, ...] = ()
     droppable: tuple[str, ...] = ()
     breaking: tuple[str, ...] = ()
     uncastable: tuple[str, ...] = ()
@@ -72,13 +72,13 @@ class Migration:
         return not changes
 
     @property
-    def dropped(self) -> Schema:
+    def reduced_schema(self) -> Schema:
         """The table's columns after a rewrite that leaves out what may be dropped."""
         stay = (column for column in self.schema.columns if column.name not in self.droppable)
         return Schema(tuple(stay))
 
     @property
-    def lines(self) -> tuple[str, ...]:
+    def messages(self) -> tuple[str, ...]:
         """Everything that changes in the table, for the plan."""
         nullable = (f"{name} becomes nullable" for name in self.nullable)
         breaking = (f"{line} (breaking)" for line in self.breaking)
@@ -118,7 +118,7 @@ def migration(model: Model, wanted: Schema, facts: TableFacts) -> Migration:
     table's holds is no change.
     """
     loose = any(not version.schema.columns for version in model.versions)
-    changes = [_Change.of(facts.schema.find(c.name), c, loose=loose) for c in wanted.columns]
+    changes = [_Change.compare(facts.schema.find(c.name), c, loose=loose) for c in wanted.columns]
     kept = tuple(c for c in facts.schema.columns if wanted.find(c.name) is None)
     drops = model.on_schema_change is OnSchemaChange.SYNC and not loose
     widened = tuple(line for change in changes for line in change.messages(Turn.WIDENING))
@@ -128,7 +128,7 @@ def migration(model: Model, wanted: Schema, facts: TableFacts) -> Migration:
     allows = facts.properties.get(WIDENING, "").lower() == "true"
     names = tuple(column.name for column in kept)
     return Migration(
-        schema=_afterwards(facts.schema, changes, kept),
+        schema=_columns_after(facts.schema, changes, kept),
         added=tuple(line for change in changes for line in change.messages(Turn.ADDITIVE)),
         widened=widened,
         needs_widening_property=bool(widened) and not allows,
@@ -142,11 +142,11 @@ def migration(model: Model, wanted: Schema, facts: TableFacts) -> Migration:
             for c in wanted.columns
             if not c.nullable and (known := facts.schema.find(c.name)) and known.nullable
         ),
-        kept=names,
+        kept_columns=names,
         droppable=names if drops else (),
         breaking=breaking,
         uncastable=tuple(change.line for change in changes if not change.has_cast),
-        moved=tuple(_moved(model, facts)),
+        moved=tuple(_layout_changes(model, facts)),
     )
 
 
@@ -159,29 +159,29 @@ def version_schema_diff(before: Schema, after: Schema) -> tuple[str, ...]:
     """
     if not before.columns or not after.columns:
         return ()
-    gone = (f"- {_typed(c)}" for c in before.columns if after.find(c.name) is None)
-    changed = (_shown(known, c) for c in after.columns if (known := before.find(c.name)))
-    new = (f"+ {_typed(c)}" for c in after.columns if before.find(c.name) is None)
+    gone = (f"- {_typed_column(c)}" for c in before.columns if after.find(c.name) is None)
+    changed = (_changed_line(known, c) for c in after.columns if (known := before.find(c.name)))
+    new = (f"+ {_typed_column(c)}" for c in after.columns if before.find(c.name) is None)
     return (*gone, *(line for line in changed if line), *new)
 
 
-def _shown(before: Column, after: Column) -> str:
+def _changed_line(before: Column, after: Column) -> str:
     """Return the line of a column that both have, "" if it is the same."""
     have, want = parse_type(before.type), parse_type(after.type)
     if have == want and before.nullable == after.nullable:
         return ""
-    turns = {turn for turn, _ in _turns(have, want, "")}
+    turns = {turn for turn, _ in _turns_of(have, want, "")}
     worst = next((turn for turn in reversed(Turn) if turn in turns), None)
     if have == want and after.nullable:
         worst = Turn.WIDENING
-    return f"~ {_typed(before)} -> {_type(after)}" + (f" ({worst})" if worst else "")
+    return f"~ {_typed_column(before)} -> {_shown_type(after)}" + (f" ({worst})" if worst else "")
 
 
-def _typed(column: Column) -> str:
-    return f"{column.name} {_type(column)}"
+def _typed_column(column: Column) -> str:
+    return f"{column.name} {_shown_type(column)}"
 
 
-def _type(column: Column) -> str:
+def _shown_type(column: Column) -> str:
     return column.type.upper() + ("" if column.nullable else " REQUIRED")
 
 
@@ -195,7 +195,7 @@ class _Change:
     has_cast: bool = True
 
     @classmethod
-    def of(cls, known: Column | None, wanted: Column, *, loose: bool) -> _Change:
+    def compare(cls, known: Column | None, wanted: Column, *, loose: bool) -> _Change:
         """Compare; `loose` takes every type that the table's holds for the table's."""
         if known is None:
             line = f"+ {wanted.name} {wanted.type.upper()}"
@@ -205,9 +205,9 @@ class _Change:
         if loose:
             want = merged(have, want) or want
         line = f"{known.name} {known.type.upper()} -> {wanted.type.upper()}"
-        turns = tuple(_turns(have, want, known.name))
+        turns = tuple(_turns_of(have, want, known.name))
         nullable = known.nullable or wanted.nullable
-        after = Column(known.name, str(_grown(have, want)), nullable, known.comment)
+        after = Column(known.name, str(_union(have, want)), nullable, known.comment)
         return cls(after, line, turns, castable(have, want))
 
     def messages(self, turn: Turn) -> Iterator[str]:
@@ -215,7 +215,7 @@ class _Change:
         return (line for each, line in self.turns if each is turn)
 
 
-def parts(
+def differing_parts(
     have: ColumnType, want: ColumnType, path: str
 ) -> Iterator[tuple[str, ColumnType | None, ColumnType]]:
     """Walk two types: give the path of each part that differs, and both; None for a new field.
@@ -223,28 +223,28 @@ def parts(
     A field that only the old one has stays and is no change.
 
     >>> have, want = parse_type("struct<zip:int>"), parse_type("struct<zip:bigint,city:string>")
-    >>> [(path, str(was), str(now)) for path, was, now in parts(have, want, "address")]
+    >>> [(path, str(was), str(now)) for path, was, now in differing_parts(have, want, "address")]
     [('address.zip', 'int', 'bigint'), ('address.city', 'None', 'string')]
     """
     match have, want:
         case ArrayType(of), ArrayType(to):
-            yield from parts(of, to, f"{path}.element")
+            yield from differing_parts(of, to, f"{path}.element")
         case MapType(), MapType():
-            yield from parts(have.key, want.key, f"{path}.key")
-            yield from parts(have.value, want.value, f"{path}.value")
+            yield from differing_parts(have.key, want.key, f"{path}.key")
+            yield from differing_parts(have.value, want.value, f"{path}.value")
         case StructType(), StructType():
             for field in want.fields:
                 known, inner = have.find(field.name), f"{path}.{field.name}"
                 if known is None:
                     yield inner, None, field.type
                 else:
-                    yield from parts(known.type, field.type, inner)
+                    yield from differing_parts(known.type, field.type, inner)
         case _ if have != want:
             yield path, have, want
 
 
-def _turns(have: ColumnType, want: ColumnType, path: str) -> Iterator[tuple[Turn, str]]:
-    for at, was, now in parts(have, want, path):
+def _turns_of(have: ColumnType, want: ColumnType, path: str) -> Iterator[tuple[Turn, str]]:
+    for at, was, now in differing_parts(have, want, path):
         if was is None:
             yield Turn.ADDITIVE, f"+ {at} {str(now).upper()}"
             continue
@@ -254,25 +254,25 @@ def _turns(have: ColumnType, want: ColumnType, path: str) -> Iterator[tuple[Turn
         yield (Turn.WIDENING if wider else Turn.BREAKING), line
 
 
-def _grown(have: ColumnType, want: ColumnType) -> ColumnType:
+def _union(have: ColumnType, want: ColumnType) -> ColumnType:
     """Return the wanted type with the names and fields that the table has."""
     match have, want:
         case ArrayType(of), ArrayType(to):
-            return ArrayType(_grown(of, to))
+            return ArrayType(_union(of, to))
         case MapType(), MapType():
-            return MapType(_grown(have.key, want.key), _grown(have.value, want.value))
+            return MapType(_union(have.key, want.key), _union(have.value, want.value))
         case StructType(), StructType():
             old = []
             for field in have.fields:
                 found = want.find(field.name)
-                old.append(Field(field.name, _grown(field.type, found.type)) if found else field)
+                old.append(Field(field.name, _union(field.type, found.type)) if found else field)
             new = (field for field in want.fields if have.find(field.name) is None)
             return StructType((*old, *new))
         case _:
             return want
 
 
-def _afterwards(table: Schema, changes: list[_Change], kept: tuple[Column, ...]) -> Schema:
+def _columns_after(table: Schema, changes: list[_Change], kept: tuple[Column, ...]) -> Schema:
     """Return the table's columns in their order, then the new ones."""
     by_name = {change.after.name.lower(): change.after for change in changes}
     by_name |= {
@@ -284,7 +284,7 @@ def _afterwards(table: Schema, changes: list[_Change], kept: tuple[Column, ...])
     return Schema((*old, *new))
 
 
-def _moved(model: Model, facts: TableFacts) -> Iterator[str]:
+def _layout_changes(model: Model, facts: TableFacts) -> Iterator[str]:
     """Find what differs in the layout; within partitions there is no clustering."""
     layout = model.layout
     wanted = layout.partition_by, () if layout.partition_by else layout.cluster_by

@@ -60,9 +60,9 @@ Explain = Callable[[Fingerprint, Fingerprint], str]
 """Says what changed between two checksums of settings."""
 
 
-def unexplained(made: Fingerprint, now: Fingerprint) -> str:
+def settings_changed(recorded: Fingerprint, now: Fingerprint) -> str:
     """Say only that settings changed."""
-    del made, now
+    del recorded, now
     return "its settings changed"
 
 
@@ -158,7 +158,7 @@ class PassesNow:
     error: PenstockError | None = None
 
     @property
-    def passes(self) -> tuple[PlannedPass, ...]:
+    def planned(self) -> tuple[PlannedPass, ...]:
         """The passes that a run executes."""
         return executed(self.limits)
 
@@ -178,7 +178,7 @@ class Now:
     sources: Mapping[str, Pin]
     broken: Mapping[str, PenstockError] = field(default_factory=dict)
     meaning: Meaning = as_recorded
-    explain: Explain = unexplained
+    explain: Explain = settings_changed
     below: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unreadable: Mapping[str, PenstockError] = field(default_factory=dict)
     slices: Mapping[str, SlicesNow] = field(default_factory=dict)

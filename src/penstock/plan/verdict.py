@@ -58,16 +58,16 @@ class Piece:
 class Verdict:
     """What was found of a model: pieces that are not current, rising.
 
-    `known` are the due partitions and those on record, `recorded` those with a success; of a table
+    `partitions` are those due and those on record, `recorded` those with a success; of a table
     without partitions both are `*`, which needs no version to be made. `whole` is
     a state of the table as such, in which nothing of it may run: `unrecorded`, `foreign_table`, or
     `unreadable` for the reason in `error`. `owner` is another state store that writes it, `gap`
-    what its log lost of it. `relaid` says how the partitions were cut before, if otherwise than
-    now. `mutated` is the SQL of an immutable model that is not what its partitions were made by.
+    what its log lost of it. `relaid` says how the partitions were cut before, if that changed.
+    `mutated` is the SQL of an immutable model that differs from what made its partitions.
     """
 
     model: str
-    known: Ranges = ()
+    partitions: Ranges = ()
     segments: tuple[Segment, ...] = ()
     pieces: tuple[Piece, ...] = ()
     recorded: Ranges = ()
@@ -85,8 +85,8 @@ class Verdict:
     def effective(self) -> Ranges:
         """The partitions that have SQL."""
         if self.of_table:
-            return self.known
-        return intersection(self.known, merged(segment.range for segment in self.segments))
+            return self.partitions
+        return intersection(self.partitions, merged(segment.range for segment in self.segments))
 
     @property
     def drifted(self) -> Ranges:
@@ -114,13 +114,13 @@ class Verdict:
         return Reason(found[0], also=tuple(found[1:]))
 
 
-def first_of(found: Sequence[Difference]) -> Reason:
+def first_reason(differences: Sequence[Difference]) -> Reason:
     """Return the first difference as the reason, with the states of the others."""
-    if not found:
+    if not differences:
         return Reason(State.CURRENT)
-    state = found[0].state
-    others = dict.fromkeys(each.state for each in found[1:] if each.state is not state)
-    return Reason(state, found[0].because, tuple(others))
+    state = differences[0].state
+    others = dict.fromkeys(each.state for each in differences[1:] if each.state is not state)
+    return Reason(state, differences[0].because, tuple(others))
 
 
 def gap_line(model: Model, gap: Versions) -> str:
@@ -134,21 +134,21 @@ def gap_line(model: Model, gap: Versions) -> str:
     )
 
 
-def states_of(verdict: Verdict, wanted: frozenset[State]) -> Ranges:
+def partitions_in(verdict: Verdict, wanted: frozenset[State]) -> Ranges:
     """Return the partitions that are in one of the states, whether it counts first or not."""
     return merged(p.range for p in verdict.pieces if wanted & set(p.states))
 
 
-def without_success(
-    model: Model, record: ModelRecord | None, seen: Observed
+def unbuilt_reasons(
+    model: Model, record: ModelRecord | None, target: Observed
 ) -> Iterator[Difference]:
     """Say of a model that never succeeded whether it may begin."""
-    if seen.there and not model.is_view:  # a try that failed makes it no table of ours
-        if seen.ever_ours:
+    if target.there and not model.is_view:  # a try that failed makes it no table of ours
+        if target.ever_ours:
             unknown = "its log holds commits of penstock that the state does not know"
             yield Difference(State.UNRECORDED, unknown)
         else:
-            made = f"of {seen.owner}" if seen.owner else "that penstock did not make"
+            made = f"of {target.owner}" if target.owner else "that penstock did not make"
             yield Difference(State.FOREIGN_TABLE, f"a table {made} is there")
         return
     if record is not None and record.status is Status.FAILED:
@@ -157,33 +157,31 @@ def without_success(
     yield Difference(State.NEVER_RUN)
 
 
-def is_replaced(recorded: str, seen: Observed) -> bool:
+def is_replaced(recorded: str, target: Observed) -> bool:
     """Whether another table took the place of the one on record."""
-    return bool(seen.table_id and recorded) and seen.table_id != recorded
+    return bool(target.table_id and recorded) and target.table_id != recorded
 
 
 def target_differences(
-    model: Model, done: tuple[PartitionRun, ...], target: Observed, recorded: str
+    model: Model, runs: tuple[PartitionRun, ...], target: Observed, recorded: str
 ) -> Iterator[Difference]:
     """Compare partitions with what their last successes left; `recorded` is the table of these."""
     held = None if target.lying is None else overlapping(model.grid, target.lying)
     if target.there and target.unrecorded:  # a forgotten step of ours may have replaced the table
         yield Difference(State.UNRECORDED, unrecorded_detail(target.unrecorded[0]))
-    for run in done:
+    for run in runs:
         here = ((run.low, run.high),)
         if not target.there:
             yield Difference(State.MISSING, "the table is gone", here)
             continue
         if is_replaced(recorded, target):
-            yield _replaced(target, here)
+            yield _replaced_difference(target, here)
             continue
         if run.settled_version is None:
             yield Difference(State.MISSING, "its rows are gone", here)
             continue
         since = [commit for commit in target.foreign if commit.version > run.settled_version]
-        tampered = [
-            Difference(State.TAMPERED, messages(c), _touched(model, c, here)) for c in since
-        ]
+        tampered = [Difference(State.TAMPERED, message(c), _overlap(model, c, here)) for c in since]
         if model.grid.is_whole and since:
             tampered = [Difference(State.TAMPERED, foreign_detail(since))]
         yield from tampered
@@ -202,7 +200,7 @@ def has_other_table(verdict: Verdict) -> bool:
     return any(each.startswith(IN_PLACE) for piece in verdict.pieces for each in piece.because)
 
 
-def _replaced(target: Observed, here: Ranges) -> Difference:
+def _replaced_difference(target: Observed, here: Ranges) -> Difference:
     """Tell a table that another one replaced by who made that."""
     what = IN_PLACE
     if target.owner is not None:
@@ -212,7 +210,7 @@ def _replaced(target: Observed, here: Ranges) -> Difference:
     return Difference(State.MISSING, what, here)
 
 
-def _touched(model: Model, commit: Touched, here: Ranges) -> Ranges:
+def _overlap(model: Model, commit: Touched, here: Ranges) -> Ranges:
     spans = commit.spans.get(model.partition.field) if model.partition else None
     return here if spans is None else intersection(here, overlapping(model.grid, spans))
 
@@ -220,23 +218,23 @@ def _touched(model: Model, commit: Touched, here: Ranges) -> Ranges:
 def foreign_detail(commits: Sequence[Touched | ForeignCommit]) -> str:
     """Word others' commits by the first of them."""
     more = f" and {len(commits) - 1} more" if len(commits) > 1 else ""
-    return f"{messages(commits[0])}{more}"
+    return f"{message(commits[0])}{more}"
 
 
-def messages(commit: Touched | ForeignCommit) -> str:
+def message(commit: Touched | ForeignCommit) -> str:
     """Word somebody else's commit."""
     by = f" by {commit.user}" if commit.user else ""
     when = f"{commit.time:%Y-%m-%d %H:%M:%S} UTC"
     return f"version {commit.version} {commit.operation}{by} at {when}"
 
 
-def lines_of(model: Model, known: Ranges, target: Observed) -> tuple[str, ...]:
+def side_notes(model: Model, known: Ranges, target: Observed) -> tuple[str, ...]:
     """Say what is no drift of any partition: foreign rows beside them, versions that are lost."""
     lines = []
     for commit in target.foreign:
         spans = commit.spans.get(model.partition.field) if model.partition else None
         if spans is not None and spans and not intersection(overlapping(model.grid, spans), known):
-            lines.append(f"foreign rows: {messages(commit)} touched no known partition")
+            lines.append(f"foreign rows: {message(commit)} touched no known partition")
     if target.gap:
         lines.append(gap_line(model, target.gap))
     return tuple(lines)

@@ -12,7 +12,7 @@ from penstock.core.errors import IncrementalConfigError, PenstockError
 from penstock.core.model import Model
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
-from penstock.plan.rerun import as_type
+from penstock.plan.rerun import range_in_type
 
 EXTERNAL = "window"
 """The watermark, named by the model itself, of a function that reads by its `window` alone."""
@@ -41,9 +41,9 @@ class Measured:
     limit: TypedValue | None = None
     top: TypedValue | None = None
 
-    def is_cut(self, known: TypedValue | None) -> bool:
+    def is_cut(self, last: TypedValue | None) -> bool:
         """Whether the limit leaves something unread: rows above it, or what lies around `known`."""
-        found = [value for value in (self.top, known) if value is not None]
+        found = [value for value in (self.top, last) if value is not None]
         return self.limit is not None and any(self.limit < value for value in found)
 
 
@@ -64,7 +64,7 @@ class Opened:
         """Whether there are windows, and nothing to read through any of them."""
         return bool(self.windows) and all(each.window.is_empty for each in self.windows)
 
-    def beside(self, others: Sequence[Opened]) -> Opened:
+    def join(self, others: Sequence[Opened]) -> Opened:
         """Return all windows and watermarks of one step, those of others after its own."""
         each = [self, *others]
         return Opened(
@@ -108,7 +108,7 @@ def windowed_inputs(
                 hint=f"its columns are: {', '.join(schema.names[:20])}",
             )
         found.append(WindowedInput(name, known.name, known.type))
-        _check_same(model, found[-1], old.get(name))
+        _check_same_column(model, found[-1], old.get(name))
         check_type(model, settings, found[-1])
     if not found and not settings.guarded:
         raise no_windowed_input(model, settings, inputs)
@@ -218,7 +218,7 @@ def kind_of(window: Window, step: str) -> str:
     return "lookback" if window.lower.inclusive else "forward"
 
 
-def expected(
+def expected_windows(
     model: Model,
     watermarks: Sequence[Watermark],
     table: Schema | None,
@@ -233,7 +233,7 @@ def expected(
         return ()
     if rerun is not None:
         return tuple(
-            InputWindow(each.input, closed(each.column, rerun, each.value.type))
+            InputWindow(each.input, closed_window(each.column, rerun, each.value.type))
             for each in watermarks
         )
     inputs = [WindowedInput(w.input, w.column, w.value.type.lower()) for w in watermarks]
@@ -242,16 +242,16 @@ def expected(
         InputWindow(each.input, Window(each.column, low_bound(settings, each.value)))
         for each in watermarks
     )
-    return as_one([*found]) if settings.overlaps and watermarks else tuple(found)
+    return joined_windows([*found]) if settings.overlaps and watermarks else tuple(found)
 
 
-def closed(column: str, ends: tuple[TypedValue, TypedValue], kind: str) -> Window:
+def closed_window(column: str, ends: tuple[TypedValue, TypedValue], kind: str) -> Window:
     """Return the window of a rerun on a column of some type: both ends are read."""
-    low, high = (Bound(each, inclusive=True) for each in as_type(ends, kind))
+    low, high = (Bound(each, inclusive=True) for each in range_in_type(ends, kind))
     return Window(column, low, high)
 
 
-def as_one(windows: Sequence[InputWindow]) -> tuple[InputWindow, ...]:
+def joined_windows(windows: Sequence[InputWindow]) -> tuple[InputWindow, ...]:
     """Join the windows of all inputs into one, from the lowest end to the highest.
 
     Raises `time-column-type` where their times do not compare.
@@ -274,7 +274,7 @@ def as_one(windows: Sequence[InputWindow]) -> tuple[InputWindow, ...]:
     )
 
 
-def opened(
+def open_windows(
     model: Model,
     settings: WindowSettings,
     measured: Sequence[Measured],
@@ -308,7 +308,7 @@ def opened(
         high = max((v for v in (value, each.high) if v is not None), default=None)
         null_rows += each.nulls
         is_cut = is_cut or each.is_cut(value)
-        lower, upper = _ends(settings, each, value, high)
+        lower, upper = _window_ends(settings, each, value, high)
         # without NULLs no window for them, so that an empty input is seen to be empty
         first = initial or each.input.input not in read_before
         nulls = include and first and not known and bool(each.nulls)
@@ -316,20 +316,20 @@ def opened(
         windows.append(InputWindow(each.input.input, window))
         if high is not None:
             watermarks.append(Watermark(each.input.input, each.input.column, high))
-    together = as_one(windows) if settings.overlaps and windows else tuple(windows)
+    together = joined_windows(windows) if settings.overlaps and windows else tuple(windows)
     return Opened(together, tuple(watermarks), null_rows, is_cut)
 
 
-def _ends(
-    settings: WindowSettings, measured: Measured, known: TypedValue | None, high: TypedValue | None
+def _window_ends(
+    settings: WindowSettings, measured: Measured, last: TypedValue | None, high: TypedValue | None
 ) -> tuple[Bound | None, Bound | None]:
     """Return both ends of a window; a limit below the watermark makes one that holds nothing."""
-    nothing_new = measured.high is None or (known is not None and measured.high < known)
-    if known is not None and measured.limit is not None and measured.limit < known:
-        return Bound(known, inclusive=False), Bound(known, inclusive=True)
-    top = known if not settings.reads_again and nothing_new else high
+    nothing_new = measured.high is None or (last is not None and measured.high < last)
+    if last is not None and measured.limit is not None and measured.limit < last:
+        return Bound(last, inclusive=False), Bound(last, inclusive=True)
+    top = last if not settings.reads_again and nothing_new else high
     upper = Bound(top, inclusive=True) if top is not None else None
-    return low_bound(settings, known), upper
+    return low_bound(settings, last), upper
 
 
 def check_watermarks(
@@ -348,11 +348,11 @@ def check_watermarks(
     for each in inputs:
         old = known.get(each.input)
         if old is None and known and each.input not in read_before:
-            check_new(model, each.input, each.column)
-        _check_same(model, each, old)
+            check_new_input(model, each.input, each.column)
+        _check_same_column(model, each, old)
 
 
-def check_new(model: Model, name: str, column: str, *, replaces: bool = False) -> None:
+def check_new_input(model: Model, name: str, column: str, *, replaces: bool = False) -> None:
     """Raise `new-windowed-input` where an input would be appended that others stand beside."""
     if model.strategy.adds_again or replaces:
         raise IncrementalConfigError(
@@ -365,31 +365,31 @@ def check_new(model: Model, name: str, column: str, *, replaces: bool = False) -
         )
 
 
-def _check_same(model: Model, now: WindowedInput, known: Watermark | None) -> None:
-    if known is not None and known.column.lower() != now.column.lower():
+def _check_same_column(model: Model, now: WindowedInput, last: Watermark | None) -> None:
+    if last is not None and last.column.lower() != now.column.lower():
         raise IncrementalConfigError(
             "time-column-changed",
-            f"the watermark of {now.input} is on {known.column!r}, the code says {now.column!r}",
+            f"the watermark of {now.input} is on {last.column!r}, the code says {now.column!r}",
             where=model.where,
             hint="--full-refresh rebuilds the table with the new column",
         )
-    if known is not None and family(known.value.type) != family(now.type):
+    if last is not None and family(last.value.type) != family(now.type):
         raise IncrementalConfigError(
             "watermark-type-changed",
-            f"the watermark of {now.input}.{known.column} is a {known.value.type}, the column is "
+            f"the watermark of {now.input}.{last.column} is a {last.value.type}, the column is "
             f"{now.type.upper()} now",
             where=model.where,
             hint="--full-refresh rebuilds the table, or cast the column in a view",
         )
 
 
-def ahead(model: Model, found: Sequence[Watermark], now: dt.datetime) -> tuple[str, ...]:
+def future_note(model: Model, watermarks: Sequence[Watermark], now: dt.datetime) -> tuple[str, ...]:
     """Warn of watermarks a day and more after a run's time: what comes before them is late."""
     latest = (now + dt.timedelta(days=1)).isoformat()
     return tuple(
         f"watermark-in-future: {each.key} is {each.value.text}; "
         f"penstock watermark set {model.name} VALUE --column {each.key}"
-        for each in found
+        for each in watermarks
         if each.value.is_temporal and each.value > TypedValue.parse(each.value.type, latest)
     )
 

@@ -40,7 +40,7 @@ class StoreContext:
 
 
 def grant(
-    context: StoreContext, target: str, holder: Holder, held: Lease | None, last_token: int
+    context: StoreContext, target: str, holder: Holder, lease: Lease | None, last_token: int
 ) -> Lease:
     """Grant the lease of a target, or raise `LeaseHeldError`.
 
@@ -49,10 +49,10 @@ def grant(
     `held` is None when nobody has the target; `last_token` is 0 when nobody ever had.
     """
     now = context.clock.now()
-    if held is not None and held.run == holder.run:
-        token, acquired = held.token, held.acquired
-    elif held is not None and held.expires > now and not context.is_gone(held):
-        raise LeaseHeldError(held, hint=f"wait with --wait SECONDS, or penstock unlock {target}")
+    if lease is not None and lease.run == holder.run:
+        token, acquired = lease.token, lease.acquired
+    elif lease is not None and lease.expires > now and not context.is_gone(lease):
+        raise LeaseHeldError(lease, hint=f"wait with --wait SECONDS, or penstock unlock {target}")
     else:
         token, acquired = last_token + 1, now
     return Lease(

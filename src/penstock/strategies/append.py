@@ -27,18 +27,18 @@ class Append(port.Strategy):
     dbt = ("incremental", "append")
 
     @classmethod
-    def read(cls, given: port.GivenSettings) -> Self:
+    def read(cls, settings: port.GivenSettings) -> Self:
         """Read its window; `window: none` says that there is none to have."""
-        window = given.window()
-        if window is None and given.text("window") != "none":
-            given.report(
+        window = settings.window()
+        if window is None and settings.text("window") != "none":
+            settings.report(
                 "materialized",
                 "append-without-window",
                 "append without time_column would add the same rows again on every run",
                 "set time_column, or window='none' if the query itself selects only new rows",
             )
-        if given.text("lookback"):
-            given.report(
+        if settings.text("lookback"):
+            settings.report(
                 "lookback",
                 "option-conflict",
                 "append with lookback would add rows twice",

@@ -53,17 +53,17 @@ def lost_counts(names: Iterable[str]) -> dict[str, str]:
 
 
 def lost_rules(
-    names: Iterable[str], model: str, kept: str, shown_key: str = "", by: str = ""
+    names: Iterable[str], model: str, source: str, shown_key: str = "", by: str = ""
 ) -> tuple[Rule, ...]:
     """Return a rule for each column; `kept` is FROM and WHERE of what is shown, with its key."""
     rules = []
     for number, name in enumerate(names):
-        sentence, samples = _lost_sentence(name, model, "{count} rows"), ""
+        sentence, samples = _lost_message(name, model, "{count} rows"), ""
         if shown_key:
             sentence += " (e.g. {samples})"
             value = f"{literal(f' {name}=')}, '\\'', CAST({quoted(name)} AS STRING), '\\''"
             samples = (
-                f"SELECT concat({shown_key}, {value}) {kept} AND {is_lost(quoted(name))} "
+                f"SELECT concat({shown_key}, {value}) {source} AND {is_lost(quoted(name))} "
                 f"ORDER BY {by} LIMIT 5"
             )
         # The text that is mostly meant is the empty one.
@@ -72,7 +72,7 @@ def lost_rules(
     return tuple(rules)
 
 
-def _lost_sentence(name: str, model: str, rows: str) -> str:
+def _lost_message(name: str, model: str, rows: str) -> str:
     return (
         f"{rows} of {model!r} hold a text in {name!r} that Delta would store as NULL, "
         "because the column partitions the table"
@@ -109,15 +109,15 @@ def texts_of(build: Build) -> tuple[str, ...]:
 
 def create_from(build: Build, source: str = "") -> Commit:
     """Replace the table by the rows of a view."""
-    return create(build, f"SELECT {selected(build)} FROM {quoted(source or build.source)}")
+    return create(build, f"SELECT {select_list(build)} FROM {quoted(source or build.source)}")
 
 
 def insert(
     build: Build, how: str = "INTO", confs: Mapping[str, str] | None = None, *, anew: bool = False
 ) -> Work:
     """Insert the query's rows; a table that is not there, or is made `anew`, is created of them."""
-    again = counted_texts(build)
-    rows = f"SELECT {selected(build)} FROM {quoted(build.source)}"
+    again = count_texts(build)
+    rows = f"SELECT {select_list(build)} FROM {quoted(build.source)}"
     if anew or build.table is None:
         statement = create(build, rows)
     else:
@@ -134,35 +134,35 @@ def replace_range(build: Build) -> Work:
     return Work.just(
         Commit(
             f"INSERT {evolution}INTO {build.target} BY NAME REPLACE WHERE {build.replaced} "
-            f"SELECT {selected(build)} FROM {quoted(build.source)}"
+            f"SELECT {select_list(build)} FROM {quoted(build.source)}"
         )
     )
 
 
-def selected(build: Build) -> str:
+def select_list(build: Build) -> str:
     """Return the query's columns; a text that would become NULL fails the statement."""
     texts = set(texts_of(build))
     return ", ".join(
-        f"{guarded(quoted(name), name, build.model.name)} AS {quoted(name)}"
+        f"{guarded_text(quoted(name), name, build.model.name)} AS {quoted(name)}"
         if name in texts
         else quoted(name)
         for name in build.query.names
     )
 
 
-def guarded(value: str, name: str, model: str) -> str:
+def guarded_text(value: str, name: str, model: str) -> str:
     """Return the value of a text column that partitions a table, or fail."""
-    failed = refusing(CODE, literal(_lost_sentence(name, model, "rows")))
+    failed = raise_sql(CODE, literal(_lost_message(name, model, "rows")))
     return f"CASE WHEN {is_lost(value)} THEN {failed} ELSE {value} END"
 
 
-def refusing(code: str, message: str) -> str:
+def raise_sql(code: str, message: str) -> str:
     """Return SQL that fails; only its message has the mark, not the SQL that Spark quotes."""
     return f"raise_error(concat('penstock:', {literal(f'{code}: ')}, {message}))"
 
 
-def counted_texts(build: Build) -> Work | None:
-    """Return the work that counts the rows for which `selected` failed; None where it cannot."""
+def count_texts(build: Build) -> Work | None:
+    """Return the work that counts the rows for which `select_list` failed; None where it cannot."""
     if not (names := texts_of(build)):
         return None
     counts = ", ".join(f"{sql} AS `{name}`" for name, sql in lost_counts(names).items())
@@ -175,18 +175,18 @@ def counted_texts(build: Build) -> Work | None:
     return Work((stage,), lambda _: None)
 
 
-def fed(build: Build) -> Build:
+def with_feed(build: Build) -> Build:
     """Return the build whose rows pass through the view of a feed."""
     return replace(build, source=ROWS_VIEW)
 
 
 def feed_of(build: Build) -> Feed:
     """Return the rows of the query as the table stores them, columns that the query lacks too."""
-    rows = shaped(build.query, stored(build))
+    rows = casts(build.query, new_schema(build))
     return Feed(ROWS_VIEW, f"SELECT {rows} FROM {quoted(QUERY_VIEW)}", confs=ANSI)
 
 
-def stored(build: Build) -> Schema:
+def new_schema(build: Build) -> Schema:
     """Return the columns of the table after the commit, with the types that hold old and new.
 
     An entity that replaces its table may give a column another type.
@@ -204,16 +204,16 @@ def stored(build: Build) -> Schema:
     return Schema((*columns, *(c for c in build.query.columns if known.find(c.name) is None)))
 
 
-def shaped(given: Schema, want: Schema) -> str:
+def casts(have: Schema, want: Schema) -> str:
     """Return the wanted columns of rows that have the given ones: cast, and NULL where not given.
 
     >>> from penstock.core.columns.schema import Column
-    >>> shaped(Schema((Column("A", "int"),)), Schema((Column("a", "bigint"), Column("b", "date"))))
+    >>> casts(Schema((Column("A", "int"),)), Schema((Column("a", "bigint"), Column("b", "date"))))
     'CAST(`A` AS bigint) AS `a`, CAST(NULL AS date) AS `b`'
     """
     columns = []
     for column in want.columns:
-        known, kind = given.find(column.name), parse_type(column.type)
+        known, kind = have.find(column.name), parse_type(column.type)
         name = quoted(known.name) if known else ""
         value = cast(name, parse_type(known.type), kind) if known else null(kind)
         columns.append(
@@ -248,14 +248,14 @@ def table_clauses(
         clauses.append(f"COMMENT {literal(description)}")
     if location:
         clauses.append(f"LOCATION {literal(location)}")
-    clauses.append(f"TBLPROPERTIES ({written({**all_properties, **(properties or {})})})")
+    clauses.append(f"TBLPROPERTIES ({properties_sql({**all_properties, **(properties or {})})})")
     return " ".join(clauses)
 
 
-def written(properties: Mapping[str, str]) -> str:
+def properties_sql(properties: Mapping[str, str]) -> str:
     r"""Return properties as SQL, sorted by key.
 
-    >>> written({"b": "2", "a": "it's"})
+    >>> properties_sql({"b": "2", "a": "it's"})
     "'a' = 'it\\'s', 'b' = '2'"
     """
     return ", ".join(f"{literal(k)} = {literal(v)}" for k, v in sorted(properties.items()))
@@ -266,32 +266,32 @@ def listed(names: tuple[str, ...], prefix: str = "") -> str:
     return ", ".join(f"{prefix}{quoted(name)}" for name in names)
 
 
-def with_rows(kept: str, stays: tuple[str, Schema], rows: tuple[str, Schema]) -> str:
+def union_rows(condition: str, stays: tuple[str, Schema], rows: tuple[str, Schema]) -> str:
     """Return the rows of a view that stay, being `kept`, and those that come, as these are stored.
 
     A view is given by its name and its columns.
     """
     (target, columns), (view, want) = stays, rows
-    where = f" WHERE {kept}" if kept else ""
+    where = f" WHERE {condition}" if condition else ""
     return (
-        f"SELECT {shaped(columns, want)} FROM {quoted(target)}{where} "
-        f"UNION ALL SELECT {shaped(want, want)} FROM {quoted(view)}"
+        f"SELECT {casts(columns, want)} FROM {quoted(target)}{where} "
+        f"UNION ALL SELECT {casts(want, want)} FROM {quoted(view)}"
     )
 
 
-def sent(rows: str, number: int) -> str:
+def sent_rows(rows: str, number: int) -> str:
     """Return rows in parentheses; few rows are broadcast, so that those of a table stay."""
     hint = "/*+ BROADCAST(fed) */ " if number <= FEW_ROWS else ""
     return f"(SELECT {hint}* FROM ({rows}) fed)"
 
 
-def keeps_types(table: Schema, given: Schema) -> bool:
+def keeps_types(table: Schema, rows: Schema) -> bool:
     """Whether no column of a table gets another type by rows with columns of the same names."""
-    known = ((column, table.find(column.name)) for column in given.columns)
+    known = ((column, table.find(column.name)) for column in rows.columns)
     return all(found is None or found.type == column.type for column, found in known)
 
 
-def merged(
+def merged_rows(
     table: Schema,
     fed: str,
     on: str,
@@ -299,7 +299,7 @@ def merged(
     inserted: tuple[str, Schema],
     removed: str = "false",
 ) -> str:
-    """Return the rows of the view `penstock_target` as a MERGE of the rows `fed` leaves them.
+    """Return the rows of the view `penstock_target` as a MERGE of the rows `with_feed` leaves them.
 
     `t` is a stored row, which `on` meets at most one row `s` of, `updates` the values by column
     that it then has, unless it is `removed`. `inserted` are the rows that come, with their columns.

@@ -13,7 +13,7 @@ from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Passing, Row, Rule, Stage, Work
 from penstock.strategies import build as pieces
 from penstock.strategies.build import listed
-from penstock.strategies.values import same
+from penstock.strategies.values import equals
 
 SOURCE_VIEW = "penstock_source"
 STAGE_VIEW = "penstock_stage"
@@ -46,21 +46,21 @@ class Merge(port.Strategy):
     dbt = ("incremental", "merge")
 
     @classmethod
-    def read(cls, given: port.GivenSettings) -> Self:
+    def read(cls, settings: port.GivenSettings) -> Self:
         """Read keys, window, and what decides between rows with one key."""
-        keys, order = given.texts("unique_key"), given.texts("order_by")
+        keys, order = settings.texts("unique_key"), settings.texts("order_by")
         if not keys:
             hint = "unique_key=['id']"
-            given.report("materialized", "missing-key", "merge needs unique_key", hint)
-        latest = given.text("on_duplicate") == "latest"
+            settings.report("materialized", "missing-key", "merge needs unique_key", hint)
+        latest = settings.text("on_duplicate") == "latest"
         if latest and not order:
             sentence = "on_duplicate: latest needs order_by"
-            given.report("on_duplicate", "missing-key", sentence, "order_by='updated_at'")
+            settings.report("on_duplicate", "missing-key", sentence, "order_by='updated_at'")
         if order and not latest:
             sentence = "order_by has no effect without on_duplicate: latest"
-            given.warn("order_by", "option-without-effect", sentence)
-        match, newest = given.text("null_keys") == "match", given.text("newest_by")
-        return cls(keys, given.window(), order if latest else (), match, newest)
+            settings.warn("order_by", "option-without-effect", sentence)
+        match, newest = settings.text("null_keys") == "match", settings.text("newest_by")
+        return cls(keys, settings.window(), order if latest else (), match, newest)
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
         """Return all its settings: each decides which row has which values."""
@@ -82,25 +82,25 @@ class Merge(port.Strategy):
         """
         first = build.table is None
         view = SOURCE_VIEW if first else STAGE_VIEW
-        rows = _rows(build, self, view)
-        source = _source(build, self)
+        rows = _shaped_rows(build, self, view)
+        source = _source_stage(build, self)
         if build.reruns and not first:
             return Work(
-                (source, _stage(build, self), _gone(build, self)),
-                lambda seen: _rerun(build, self, seen),
+                (source, _changes(build, self), _missing_keys(build, self)),
+                lambda seen: _rerun_commit(build, self, seen),
                 rows=lambda _: rows,
-                after=_after(build, self),
+                after=_table_after(build, self),
             )
         return Work(
-            (source,) if first else (source, _stage(build, self)),
-            lambda seen: pieces.create_from(build, view) if first else _commit(build, self, seen),
+            (source,) if first else (source, _changes(build, self)),
+            lambda seen: pieces.create_from(build, view) if first else _merge(build, self, seen),
             rows=lambda _: rows,
             fed_by=view if first else "",  # what is staged is cut off from its query already
-            after=_after(build, self),
+            after=_table_after(build, self),
         )
 
 
-def _rows(build: port.Build, strategy: Merge, view: str) -> str:
+def _shaped_rows(build: port.Build, strategy: Merge, view: str) -> str:
     """Return the rows of a view as the table will hold them: what the query lacks stays."""
     columns = listed(build.query.names, "s.")
     table = build.table or Schema()
@@ -109,11 +109,11 @@ def _rows(build: port.Build, strategy: Merge, view: str) -> str:
         return f"SELECT {columns} FROM {quoted(view)} s"
     return (
         f"SELECT {columns}, {listed(gone, 't.')} FROM {quoted(view)} s "
-        f"LEFT JOIN {quoted(TARGET_VIEW)} t ON {_on(strategy, 't', 's')}"
+        f"LEFT JOIN {quoted(TARGET_VIEW)} t ON {_match(strategy, 't', 's')}"
     )
 
 
-def _source(build: port.Build, strategy: Merge) -> Stage:
+def _source_stage(build: port.Build, strategy: Merge) -> Stage:
     keys, columns = listed(strategy.keys), listed(build.query.names)
     copies = f"count(*) OVER (PARTITION BY {keys}) AS {quoted(_COPIES)}"
     rows = f"SELECT {columns}, {copies} FROM {quoted(QUERY_VIEW)}"
@@ -135,12 +135,12 @@ def _source(build: port.Build, strategy: Merge) -> Stage:
     look = (
         f"SELECT count(*) AS `rows`, "
         f"count_if({quoted(_COPIES)} > 1) AS `copied`, "
-        f"count_if({_null_key(strategy)}) AS `null_keys`{lost} FROM {quoted(SOURCE_VIEW)}"
+        f"count_if({_has_null_key(strategy)}) AS `null_keys`{lost} FROM {quoted(SOURCE_VIEW)}"
     )
-    return Stage(SOURCE_VIEW, rows, look, _rules(build, strategy))
+    return Stage(SOURCE_VIEW, rows, look, _key_rules(build, strategy))
 
 
-def _rules(build: port.Build, strategy: Merge) -> tuple[Rule, ...]:
+def _key_rules(build: port.Build, strategy: Merge) -> tuple[Rule, ...]:
     name, keys = build.model.name, ", ".join(strategy.keys)
     shown, source = pieces.shown_key(strategy.keys), quoted(SOURCE_VIEW)
     return (
@@ -161,21 +161,21 @@ def _rules(build: port.Build, strategy: Merge) -> tuple[Rule, ...]:
             f"{{count}} rows in the query of {name!r} have NULL in their key ({keys}) "
             "(e.g. {samples})",
             "filter them out, or set null_keys='match'",
-            f"SELECT {shown} FROM {source} WHERE {_null_key(strategy)} ORDER BY 1 LIMIT 5",
+            f"SELECT {shown} FROM {source} WHERE {_has_null_key(strategy)} ORDER BY 1 LIMIT 5",
         ),
         *pieces.lost_rules(pieces.texts_of(build), name, f"FROM {source} WHERE true", shown, "1"),
     )
 
 
-def _stage(build: port.Build, strategy: Merge) -> Stage:
+def _changes(build: port.Build, strategy: Merge) -> Stage:
     matched = (
         f"SELECT {listed(strategy.keys, 's.')}, {_differs(build, strategy)} AS `_ps_differs` "
-        f"FROM {quoted(SOURCE_VIEW)} s JOIN {quoted(TARGET_VIEW)} t ON {_on(strategy, 's', 't')}"
+        f"FROM {quoted(SOURCE_VIEW)} s JOIN {quoted(TARGET_VIEW)} t ON {_match(strategy, 's', 't')}"
     )
     sql = (
         f"SELECT {listed(build.query.names, 's.')}, m.`_ps_differs` IS NULL AS {quoted(_IS_NEW)} "
         f"FROM {quoted(SOURCE_VIEW)} s LEFT JOIN ({matched}) m "
-        f"ON {_on(strategy, 's', 'm')} WHERE coalesce(m.`_ps_differs`, true)"
+        f"ON {_match(strategy, 's', 'm')} WHERE coalesce(m.`_ps_differs`, true)"
     )
     is_new = quoted(_IS_NEW)
     counts = {"new": f"count_if({is_new})", "changed": f"count_if(NOT {is_new})"}
@@ -183,22 +183,22 @@ def _stage(build: port.Build, strategy: Merge) -> Stage:
     return Stage(STAGE_VIEW, kept, passing=Passing(_CHANGES_VIEW, sql, counts))
 
 
-def _commit(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
-    if not seen["new"] and not seen["changed"]:
+def _merge(build: port.Build, strategy: Merge, row: Row) -> Commit | None:
+    if not row["new"] and not row["changed"]:
         return None
     columns = build.query.names
     rows = f"SELECT {listed(columns)} FROM {quoted(STAGE_VIEW)}"
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
-    if not seen["changed"]:
+    if not row["changed"]:
         return Commit(f"INSERT {evolution}INTO {build.target} BY NAME {rows}")
     sets = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in columns)
     clauses = [f"WHEN MATCHED THEN UPDATE SET {'*' if build.evolves else sets}"]
-    if seen["new"]:
+    if row["new"]:
         values = "*" if build.evolves else f"({listed(columns)}) VALUES ({listed(columns, 's.')})"
         clauses.append(f"WHEN NOT MATCHED THEN INSERT {values}")
     return Commit(
-        f"MERGE {evolution}INTO {build.target} t USING {pieces.sent(rows, _staged(seen))} s "
-        f"ON {_on(strategy, 't', 's')} {' '.join(clauses)}",
+        f"MERGE {evolution}INTO {build.target} t USING {pieces.sent_rows(rows, _total(row))} s "
+        f"ON {_match(strategy, 't', 's')} {' '.join(clauses)}",
         pieces.OF_STAGED,
     )
 
@@ -213,43 +213,43 @@ def _differs(build: port.Build, strategy: Merge) -> str:
         if known and "variant" in scalars(parse_type(column.type)):  # Spark cannot compare these
             terms.append(f"to_json(struct({left})) <=> to_json(struct({right}))")
         else:
-            terms.append(same(left, right, column.type, known.type if known else None))
+            terms.append(equals(left, right, column.type, known.type if known else None))
     differs = f"NOT ({' AND '.join(terms)})" if terms else "false"
     if not strategy.newest:
         return differs
     newest = quoted(strategy.newest)
     may = f"coalesce(s.{newest} >= t.{newest}, true)"
     if build.reruns:
-        may = f"({may} OR {_in_range(build, 't')})"
+        may = f"({may} OR {_range_condition(build, 't')})"
     return f"{differs} AND {may}"
 
 
-def _in_range(build: port.Build, alias: str) -> str:
+def _range_condition(build: port.Build, alias: str) -> str:
     """Return the condition of a row of the table being in the range of a rerun."""
     name = quoted(build.model.strategy.window.time_column) if build.model.strategy.window else ""
     return f"({build.replaced.replace(name, f'{alias}.{name}')})"
 
 
-def _gone(build: port.Build, strategy: Merge) -> Stage:
+def _missing_keys(build: port.Build, strategy: Merge) -> Stage:
     """Return the keys in the range of a rerun that the query no longer has."""
-    found = f"SELECT 1 FROM {quoted(SOURCE_VIEW)} s WHERE {_on(strategy, 's', 't')}"
+    found = f"SELECT 1 FROM {quoted(SOURCE_VIEW)} s WHERE {_match(strategy, 's', 't')}"
     keys = listed(strategy.keys, "t.")
     sql = (
-        f"SELECT {keys} FROM {quoted(TARGET_VIEW)} t WHERE {_in_range(build, 't')} "
+        f"SELECT {keys} FROM {quoted(TARGET_VIEW)} t WHERE {_range_condition(build, 't')} "
         f"AND NOT EXISTS ({found})"
     )
     return Stage(GONE_VIEW, sql, f"SELECT count(*) AS `gone` FROM {quoted(GONE_VIEW)}")
 
 
-def _rerun(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
+def _rerun_commit(build: port.Build, strategy: Merge, row: Row) -> Commit | None:
     """Merge what a range gives now, and delete the keys that it has lost, in one commit."""
-    if not seen["new"] and not seen["changed"] and not seen["gone"]:
+    if not row["new"] and not row["changed"] and not row["gone"]:
         return None
     names = build.query.names
     updated = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in names)
     return Commit(
-        f"MERGE INTO {build.target} t USING ({_fed(build, strategy)}) s "
-        f"ON {_on(strategy, 't', 's')} "
+        f"MERGE INTO {build.target} t USING ({_merge_rows(build, strategy)}) s "
+        f"ON {_match(strategy, 't', 's')} "
         "WHEN MATCHED AND s.`_ps_gone` THEN DELETE "
         f"WHEN MATCHED THEN UPDATE SET {updated} "
         f"WHEN NOT MATCHED THEN INSERT ({listed(names)}) VALUES ({listed(names, 's.')})",
@@ -257,7 +257,7 @@ def _rerun(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
     )
 
 
-def _fed(build: port.Build, strategy: Merge) -> str:
+def _merge_rows(build: port.Build, strategy: Merge) -> str:
     """Return what a rerun merges: new and changed rows, and keys that are gone."""
     keys = {key.lower() for key in strategy.keys}
     names = build.query.names
@@ -270,32 +270,32 @@ def _fed(build: port.Build, strategy: Merge) -> str:
     )
 
 
-def _after(build: port.Build, strategy: Merge) -> Callable[[Row], str] | None:
+def _table_after(build: port.Build, strategy: Merge) -> Callable[[Row], str] | None:
     """Return the table as the MERGE will leave it, where no column gets another type."""
     if build.table is None or not pieces.keeps_types(build.table, build.query):
         return None
     table, names, stage = build.table, build.query.names, quoted(STAGE_VIEW)
-    fed = _fed(build, strategy) if build.reruns else f"SELECT * FROM {stage}"
-    return lambda seen: pieces.merged(
+    fed = _merge_rows(build, strategy) if build.reruns else f"SELECT * FROM {stage}"
+    return lambda seen: pieces.merged_rows(
         table,
-        pieces.sent(fed, _staged(seen)),
-        _on(strategy, "t", "s"),
+        pieces.sent_rows(fed, _total(seen)),
+        _match(strategy, "t", "s"),
         {name: f"s.{quoted(name)}" for name in names},
         (f"SELECT {listed(names)} FROM {stage} WHERE {quoted(_IS_NEW)}", build.query),
         "s.`_ps_gone`" if build.reruns else "false",
     )
 
 
-def _staged(seen: Row) -> int:
+def _total(row: Row) -> int:
     """Count the rows that a MERGE is fed."""
-    return sum(int(seen.get(name) or 0) for name in ("new", "changed", "gone"))
+    return sum(int(row.get(name) or 0) for name in ("new", "changed", "gone"))
 
 
-def _on(strategy: Merge, left: str, right: str) -> str:
+def _match(strategy: Merge, left: str, right: str) -> str:
     return pieces.same_key(strategy.keys, left, right, matches_null=strategy.match_null_keys)
 
 
-def _null_key(strategy: Merge) -> str:
+def _has_null_key(strategy: Merge) -> str:
     if strategy.match_null_keys:
         return "false"
     return " OR ".join(f"{quoted(key)} IS NULL" for key in strategy.keys)

@@ -71,14 +71,14 @@ def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | 
     "SELECT d, count(*) AS n FROM t WHERE d = try_cast((d) AS DATE) AND
      try_cast((d) AS DATE) IN (DATE '2024-01-01', DATE '2024-01-08') GROUP BY (d), 1"
     """
-    read = _read(text)
+    read = _parse(text)
     pin = _pin(read) if read and _is_by_row(read.select) else None
     if read is None or pin is None or not _stands_for_all(read, kind):
         return None
-    return _rewritten(read, pin, kind, begins) if _gives(read.select, field, pin) else None
+    return _rewrite(read, pin, kind, begins) if _holds_start(read.select, field, pin) else None
 
 
-def _read(text: str) -> _Read | None:
+def _parse(text: str) -> _Read | None:
     """Name every placeholder, and parse."""
     named, slots, at = "", {}, 0
     for number, found in enumerate(PARAMETER.finditer(text)):
@@ -158,7 +158,7 @@ def _pin(read: _Read) -> _Pin | None:
     equals = (term for term in _terms(where.this) if isinstance(term, exp.EQ)) if where else ()
     for term in equals:
         slot, other = term.expression, term.this
-        if _is_slot(slot) and _is_plain(other) and (text := _written(read, slot.name, other)):
+        if _is_slot(slot) and _is_plain(other) and (text := _compared_text(read, slot.name, other)):
             return _Pin(slot.name, other, text)
     return None
 
@@ -182,7 +182,7 @@ def _is_plain(each: exp.Expression) -> bool:
     )
 
 
-def _written(read: _Read, slot: str, other: exp.Expression) -> str:
+def _compared_text(read: _Read, slot: str, other: exp.Expression) -> str:
     """Return the text of what a hole is compared with; "" where it is not on one line by itself."""
     tokens = read.tokens
     at = next(n for n, token in enumerate(tokens) if token.start == read.slots[slot][0])
@@ -209,7 +209,7 @@ def _first_table(select: exp.Select) -> str:
     return table.this.alias_or_name if table else ""
 
 
-def _gives(select: exp.Select, field: str, pin: _Pin) -> bool:
+def _holds_start(select: exp.Select, field: str, pin: _Pin) -> bool:
     """Whether the column `field` of the result is where the row's partition begins."""
     given = (each for each in select.expressions if isinstance(each, exp.Alias | exp.Column))
     named = [each for each in given if each.alias_or_name.lower() == field.lower()]
@@ -227,14 +227,14 @@ def _is_pinned(select: exp.Select, each: exp.Expr, pin: _Pin) -> bool:
     if _is_slot(each):
         return True
     table = "" if _has_more_tables(select) else _first_table(select)
-    return _named(each, table) == _named(pin.expression, table)
+    return _quote(each, table) == _quote(pin.expression, table)
 
 
 def _has_more_tables(select: exp.Select) -> bool:
     return bool(select.args.get("joins") or select.args.get("laterals"))
 
 
-def _named(each: exp.Expr, only: str) -> exp.Expr:
+def _quote(each: exp.Expr, only: str) -> exp.Expr:
     """Return an expression with every name quoted; of the one table a column may name it or not."""
 
     def named(node: exp.Expr) -> exp.Expr:
@@ -247,7 +247,7 @@ def _named(each: exp.Expr, only: str) -> exp.Expr:
     return each.copy().transform(named)
 
 
-def _rewritten(read: _Read, pin: _Pin, kind: str, begins: Sequence[str]) -> str:
+def _rewrite(read: _Read, pin: _Pin, kind: str, begins: Sequence[str]) -> str:
     """Put the row's own partition where the parameter was, and its group into `GROUP BY`."""
     own = f"try_cast(({pin.text}) AS {kind})"
     pinned = f"{own} AND {own} IN ({', '.join(begins)})"

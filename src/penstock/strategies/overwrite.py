@@ -23,7 +23,7 @@ from penstock.core.strategy import (
     WindowSettings,
     Writing,
 )
-from penstock.strategies.build import refusing, replace_range
+from penstock.strategies.build import raise_sql, replace_range
 from penstock.strategies.relations import OWN_VIEW
 
 
@@ -48,9 +48,9 @@ class OverwriteRange(Strategy):
     dbt = ("incremental", "insert_overwrite")
 
     @classmethod
-    def read(cls, given: GivenSettings) -> Self:
+    def read(cls, settings: GivenSettings) -> Self:
         """Read its window."""
-        window = given.window()
+        window = settings.window()
         return cls(window or WindowSettings(""))
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
@@ -63,17 +63,17 @@ class OverwriteRange(Strategy):
         return replace_range(build)
 
 
-def replaced(model: Model, table: Schema | None, windows: Sequence[InputWindow]) -> str:
+def range_condition(model: Model, table: Schema | None, windows: Sequence[InputWindow]) -> str:
     """Return the condition that a row is in the range of the windows; "" without windows."""
     settings = model.strategy.window
     column = table.find(settings.time_column) if settings and table else None
-    return _inside(quoted(column.name), column.type, windows) if column else ""
+    return _in_windows(quoted(column.name), column.type, windows) if column else ""
 
 
-def _inside(column: str, kind: str, windows: Sequence[InputWindow]) -> str:
+def _in_windows(column: str, kind: str, windows: Sequence[InputWindow]) -> str:
     """Return the condition of a value being in the range of some windows, in the column's type."""
-    lows = [_of_type(each.window.lower, kind, upper=False) for each in windows]
-    highs = [_of_type(each.window.upper, kind, upper=True) for each in windows]
+    lows = [_in_type(each.window.lower, kind, upper=False) for each in windows]
+    highs = [_in_type(each.window.upper, kind, upper=True) for each in windows]
     terms = []
     if lows and None not in lows:
         low = min((each for each in lows if each), key=lambda each: each.value)
@@ -83,7 +83,7 @@ def _inside(column: str, kind: str, windows: Sequence[InputWindow]) -> str:
     return " AND ".join(terms) or "true"
 
 
-def _of_type(bound: Bound | None, kind: str, *, upper: bool) -> Bound | None:
+def _in_type(bound: Bound | None, kind: str, *, upper: bool) -> Bound | None:
     """Return an end of a window in the type of a column: a day as the instants that it holds."""
     value = bound.value if bound else None
     if bound is None or value is None or not value.is_temporal or value.type == kind.upper():
@@ -96,7 +96,7 @@ def _of_type(bound: Bound | None, kind: str, *, upper: bool) -> Bound | None:
     return Bound(TypedValue.parse(kind, day.text), inclusive=not upper)
 
 
-def rows_inside(model: Model, query: Schema, windows: Sequence[InputWindow]) -> str:
+def checked_rows(model: Model, query: Schema, windows: Sequence[InputWindow]) -> str:
     """Return SQL for a function's rows, of which one outside the windows fails the write.
 
     It is an expression in what is written and costs no pass (spec: Python models, §4.5).
@@ -104,15 +104,15 @@ def rows_inside(model: Model, query: Schema, windows: Sequence[InputWindow]) -> 
     settings = model.strategy.window
     found = query.find(settings.time_column) if settings else None
     if found is None:
-        raise _missing(model, query, "time_column", settings.time_column if settings else "")
+        raise _missing_column(model, query, "time_column", settings.time_column if settings else "")
     column = quoted(found.name)
-    inside = _inside(column, found.type, windows)
+    inside = _in_windows(column, found.type, windows)
     if any(each.window.nulls for each in windows):
         inside = f"({inside} OR {column} IS NULL)"
     shown = f"coalesce(CAST({column} AS STRING), 'NULL')"
     said = literal(f"{model.name!r} made a row of {found.name} ")
     around = literal(f", outside of {', '.join(str(each.window) for each in windows)}")
-    failed = refusing("rows-outside-window", f"{said}, {shown}, {around}")
+    failed = raise_sql("rows-outside-window", f"{said}, {shown}, {around}")
     checked = f"CASE WHEN {inside} THEN {column} ELSE {failed} END AS {column}"
     columns = (checked if each == found.name else quoted(each) for each in query.names)
     return f"SELECT {', '.join(columns)} FROM {quoted(OWN_VIEW)}"
@@ -131,7 +131,7 @@ def check_output(model: Model, query: Schema) -> None:
         named.insert(0, ("time", "time_column", settings.time_column))
     for word, option, name in named:
         if query.find(name) is None:
-            raise _missing(model, query, option, name, f"{word}-column-missing")
+            raise _missing_column(model, query, option, name, f"{word}-column-missing")
     if settings is not None:
         _check_time(model, query, settings)
 
@@ -160,7 +160,7 @@ def _check_time(model: Model, query: Schema, settings: WindowSettings) -> None:
         )
 
 
-def _missing(
+def _missing_column(
     model: Model, query: Schema, option: str, name: str, code: str = "time-column-missing"
 ) -> IncrementalConfigError:
     return IncrementalConfigError(

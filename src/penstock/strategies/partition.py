@@ -16,7 +16,7 @@ from penstock.core.findings import Location
 from penstock.core.names import literal, quoted
 from penstock.core.partitions.partition import Span, literal_at
 from penstock.core.statement import Commit, Feed, Work
-from penstock.strategies.build import ANSI, ROWS_VIEW, guarded, partition_texts, refusing
+from penstock.strategies.build import ANSI, ROWS_VIEW, guarded_text, partition_texts, raise_sql
 from penstock.strategies.values import cast, null
 
 _CONFS = {**ANSI, "spark.sql.sources.partitionOverwriteMode": "static"}
@@ -43,9 +43,9 @@ class Partition(port.PartitionSettings, port.Strategy):
     dbt = ("incremental", "insert_overwrite")
 
     @classmethod
-    def read(cls, given: port.GivenSettings) -> Self:
+    def read(cls, settings: port.GivenSettings) -> Self:
         """Read how it is cut."""
-        found = given.partitioning()
+        found = settings.partitioning()
         return cls(*(getattr(found, each.name) for each in dataclasses.fields(found)))
 
     @property
@@ -78,7 +78,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class PartitionTable:
-    """What a step writes to: `target` in SQL, `shown` to people; `kind` is the field's Spark type.
+    """What a step writes to: `target` in SQL, `name` to people; `kind` is the field's Spark type.
 
     `columns` are those the table has after the commit; `declared` are those of the version that is
     built, `described` those that its query gives. `spans`, which are replaced, rise and do not
@@ -86,7 +86,7 @@ class PartitionTable:
     """
 
     target: str
-    shown: str
+    name: str
     field: str
     kind: str
     columns: Schema
@@ -110,36 +110,36 @@ def feed(table: PartitionTable, slices: tuple[Slice, ...]) -> Feed:
     """Return the rows of the slices as they are stored, under a view."""
     lost = [name for name in table.described.names if table.columns.find(name) is None]
     if lost:
-        raise ValueError(f"{table.shown} would lose the columns {lost}")
+        raise ValueError(f"{table.name} would lose the columns {lost}")
     branches, columns = [], table.columns.columns
     for piece in slices:
-        values = ", ".join(f"{_value(table, c, piece)} AS {quoted(c.name)}" for c in columns)
+        values = ", ".join(f"{_column_value(table, c, piece)} AS {quoted(c.name)}" for c in columns)
         # The line break ends a comment that the query may end with.
         branches.append(f"SELECT {values} FROM (\n{piece.sql}\n)")
     return Feed(ROWS_VIEW, " UNION ALL ".join(branches), confs=_CONFS)
 
 
-def replace_fed(table: PartitionTable, given: Feed) -> Commit:
+def replace_from(table: PartitionTable, feed: Feed) -> Commit:
     """Do what `replace` does with rows that pass through the view of a feed."""
-    return dataclasses.replace(_insert(table, f"SELECT * FROM {quoted(given.view)}"), feed=given)
+    return dataclasses.replace(_insert(table, f"SELECT * FROM {quoted(feed.view)}"), feed=feed)
 
 
 def publish(table: PartitionTable) -> Commit:
     """Replace `table.spans` by the rows of these spans that the view of the feed holds."""
-    return _insert(table, f"SELECT * FROM {quoted(ROWS_VIEW)} WHERE {inside(table)}")
+    return _insert(table, f"SELECT * FROM {quoted(ROWS_VIEW)} WHERE {in_spans(table)}")
 
 
 def _insert(table: PartitionTable, rows: str) -> Commit:
     into = f"INSERT WITH SCHEMA EVOLUTION INTO {table.target} BY NAME"
-    return Commit(f"{into} REPLACE WHERE {inside(table)} {rows}", _CONFS)
+    return Commit(f"{into} REPLACE WHERE {in_spans(table)} {rows}", _CONFS)
 
 
-def inside(table: PartitionTable) -> str:
+def in_spans(table: PartitionTable) -> str:
     """Return the condition of a row lying in one of the spans."""
-    return inside_spans(quoted(table.field), table.kind, table.spans)
+    return value_in(quoted(table.field), table.kind, table.spans)
 
 
-def inside_spans(value: str, kind: str, spans: tuple[Span, ...]) -> str:
+def value_in(value: str, kind: str, spans: tuple[Span, ...]) -> str:
     """Return the condition of a value lying in one of some spans."""
     terms = [
         f"{value} >= {literal_at(low, kind)} AND {value} < {literal_at(high, kind)}"
@@ -148,22 +148,22 @@ def inside_spans(value: str, kind: str, spans: tuple[Span, ...]) -> str:
     return terms[0] if len(terms) == 1 else " OR ".join(f"({term})" for term in terms)
 
 
-def _value(table: PartitionTable, column: Column, piece: Slice) -> str:
+def _column_value(table: PartitionTable, column: Column, piece: Slice) -> str:
     given, want = table.described.find(column.name), parse_type(column.type)
     value = cast(quoted(given.name), parse_type(given.type), want) if given else null(want)
     if column.name.lower() == table.field.lower():  # NULL is in no partition
-        shown = literal(f"{table.shown} {piece.key}: the query returned {table.field} = ")
+        shown = literal(f"{table.name} {piece.key}: the query returned {table.field} = ")
         failed = f"{shown}, coalesce(CAST({value} AS STRING), 'NULL')"
-        within = inside_spans(value, table.kind, piece.spans)
+        within = value_in(value, table.kind, piece.spans)
         return (
-            f"CASE WHEN {within} THEN {value} ELSE {refusing('row-outside-partition', failed)} END"
+            f"CASE WHEN {within} THEN {value} ELSE {raise_sql('row-outside-partition', failed)} END"
         )
     if column.name in partition_texts(table.partition_by, table.columns):
-        value = guarded(value, column.name, table.shown)
+        value = guarded_text(value, column.name, table.name)
     wanted = table.declared.find(column.name)
     if wanted is not None and not wanted.nullable:
-        said = f"{table.shown} {piece.key}: column {column.name!r} is REQUIRED and NULL in a row"
-        failed = refusing("null-in-required-column", literal(said))
+        said = f"{table.name} {piece.key}: column {column.name!r} is REQUIRED and NULL in a row"
+        failed = raise_sql("null-in-required-column", literal(said))
         return f"CASE WHEN {value} IS NULL THEN {failed} ELSE {value} END"
     return value
 

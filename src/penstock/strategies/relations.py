@@ -68,23 +68,23 @@ class _Binder:
         if read is None:  # a view model: its query, or its function, stands for it
             inner = self.project.models[name.name]
             names = {each: self.views[each] for each in inner.query.inputs}
-            read = self.called(inner, names) or QueryRead(self.bound(inner.query.text, names))
+            read = self.call(inner, names) or QueryRead(self.expand(inner.query.text, names))
         # a view's name takes letters, digits and underscores; a source may be called by its path
         view = re.sub(r"\W", "_", f"{self.prefix}_{len(self.views)}_{name.name.rpartition('.')[2]}")
         self.views[name] = view
         self.relations.append(Relation(name, view, read))
 
-    def called(self, model: Model, views: Mapping[InputName, str]) -> FunctionRead | None:
+    def call(self, model: Model, views: Mapping[InputName, str]) -> FunctionRead | None:
         """Return the call of a model's function; None for one that is a query."""
         function = model.function
         if function is None:
             return None
         given = {name: views[each] for name, each in function.parameters.items()}
-        below = leaves(self.project, model)
+        below = input_tables(self.project, model)
         pinned = tuple(self.reads[each] for each in below if each in self.reads)
         return FunctionRead(model.name, model.where, function, given, pinned, self.step_windows)
 
-    def bound(self, text: str, names: Mapping[InputName, str]) -> str:
+    def expand(self, text: str, names: Mapping[InputName, str]) -> str:
         """Return a text over views; histories without their tombstones where it asks for that."""
         marked = {
             name: live(read.tombstones)
@@ -93,7 +93,7 @@ class _Binder:
         }
         return bound(at(text, self.moment), names, marked)
 
-    def windowed(self, name: InputName, window: Window | None) -> str:
+    def windowed_sql(self, name: InputName, window: Window | None) -> str:
         whole = self.view_of(name)
         if window is None:
             return whole
@@ -131,10 +131,10 @@ def bind(
     binder = _Binder(project, reads.by_name, reads.moment, step_windows=reads.windows)
     text = model.query.incremental if incremental else model.query.text
     read = _read_by(model, incremental=incremental)
-    names = {name: binder.windowed(name, windows.get(name.name)) for name in read}
-    call = binder.called(model, names)
+    names = {name: binder.windowed_sql(name, windows.get(name.name)) for name in read}
+    call = binder.call(model, names)
     if call is None:
-        return BoundQuery(tuple(binder.relations), binder.bound(text, names))
+        return BoundQuery(tuple(binder.relations), binder.expand(text, names))
     own = Relation(model.input_name, OWN_VIEW, call)
     return BoundQuery((*binder.relations, own), f"SELECT * FROM {quoted(OWN_VIEW)}")
 
@@ -166,7 +166,7 @@ def frame_readers(project: Project, models: Iterable[str]) -> dict[str, FrameRea
     for name in models:
         inputs = project.models[name].query.inputs
         direct.update(each.name for each in inputs)
-        for leaf in leaves_of(project, inputs):
+        for leaf in query_tables(project, inputs):
             inner = project.models.get(leaf.name)
             if inner is not None and inner.function is not None and inner.is_view:
                 readers.setdefault(inner.name, set()).add(name)
@@ -185,7 +185,7 @@ def bind_query(
     """Return the relations and the SQL of a query that belongs to no model."""
     binder = _Binder(project, reads, moment)
     names = {name: binder.view_of(name) for name in query.inputs}
-    return BoundQuery(tuple(binder.relations), binder.bound(query.text, names))
+    return BoundQuery(tuple(binder.relations), binder.expand(query.text, names))
 
 
 def bind_tables(
@@ -220,12 +220,12 @@ def _view_model(project: Project, name: InputName) -> Model | None:
     return inner if inner and inner.is_view and name == inner.input_name else None
 
 
-def leaves(project: Project, model: Model) -> tuple[InputName, ...]:
-    """Return every input that a step of the model reads, as `leaves_of` does."""
-    return leaves_of(project, model.query.inputs)
+def input_tables(project: Project, model: Model) -> tuple[InputName, ...]:
+    """Return every input that a step of the model reads, as `query_tables` does."""
+    return query_tables(project, model.query.inputs)
 
 
-def leaves_of(project: Project, inputs: tuple[InputName, ...]) -> tuple[InputName, ...]:
+def query_tables(project: Project, inputs: tuple[InputName, ...]) -> tuple[InputName, ...]:
     """Return every input of a query, views replaced by what they read.
 
     Views stand in it too, before their own inputs: making one anew is a change of its readers.

@@ -12,7 +12,7 @@ from penstock.core.model import Model
 from penstock.core.names import literal, quoted
 from penstock.core.statement import Commit, TableOverwrite
 from penstock.core.strategy import Layout
-from penstock.strategies.build import table_clauses, written
+from penstock.strategies.build import properties_sql, table_clauses
 from penstock.strategies.values import cast, null
 
 _ANSI = {"spark.sql.ansi.enabled": "true"}
@@ -50,7 +50,7 @@ def rewrite(  # the sides of one statement
     Columns that `columns` has not are gone afterwards, and so is NOT NULL, which Delta sets at
     creation alone. Rows without a value in a new partition field belong to no partition and go too.
     """
-    rows = rewritten(model, target, columns, facts)
+    rows = rewritten_rows(model, target, columns, facts)
     partition_by = model.layout.partition_by
     if partition_by and facts.cluster_by:
         return Commit(rows, _ANSI, overwrite=TableOverwrite(uri, partition_by))
@@ -58,7 +58,7 @@ def rewrite(  # the sides of one statement
     return Commit(f"{made} AS {rows}", _ANSI)
 
 
-def rewritten(model: Model, rows: str, columns: Schema, facts: TableFacts) -> str:
+def rewritten_rows(model: Model, rows: str, columns: Schema, facts: TableFacts) -> str:
     """Return the rows of a table as `rewrite` leaves them; `rows` is SQL that names them."""
     chosen = []
     for column in columns.columns:
@@ -84,17 +84,17 @@ def restore(target: str, version: int) -> Commit:
     return Commit(f"RESTORE TABLE {target} TO VERSION AS OF {version}", once=False)
 
 
-def physical(layout: Layout) -> Layout:
+def physical_layout(layout: Layout) -> Layout:
     """Return the layout that Delta is told: columns to sort by within partitions are no clustering.
 
-    >>> physical(Layout(("date",), ("id",)))
+    >>> physical_layout(Layout(("date",), ("id",)))
     Layout(partition_by=('date',), cluster_by=(), properties={})
     """
     return replace(layout, cluster_by=()) if layout.partition_by else layout
 
 
 def _clauses(model: Model, location: str) -> str:
-    return table_clauses(model, physical(model.layout), location)
+    return table_clauses(model, physical_layout(model.layout), location)
 
 
 _WIDENING = "delta.enableTypeWidening"
@@ -104,10 +104,10 @@ def allow_widening(target: str, properties: Mapping[str, str]) -> tuple[str, ...
     """Let a table take wider types once it needs to: other readers lose it."""
     if properties.get(_WIDENING, "false").lower() == "true":
         return ()
-    return (f"ALTER TABLE {target} SET TBLPROPERTIES ({written({_WIDENING: 'true'})})",)
+    return (f"ALTER TABLE {target} SET TBLPROPERTIES ({properties_sql({_WIDENING: 'true'})})",)
 
 
-def prepared(target: str, model: Model, facts: TableFacts, *, widens: bool) -> tuple[str, ...]:
+def preparing_sql(target: str, model: Model, facts: TableFacts, *, widens: bool) -> tuple[str, ...]:
     """Return the changes of a table that must come before rows which may widen its columns."""
     allowed = allow_widening(target, facts.properties) if widens else ()
     return (*allowed, *alter_properties(target, model, facts))
@@ -119,7 +119,7 @@ def alter_properties(target: str, model: Model, facts: TableFacts) -> tuple[str,
     wrong = {key: value for key, value in wanted.items() if facts.properties.get(key) != value}
     statements = []
     if wrong:
-        statements.append(f"ALTER TABLE {target} SET TBLPROPERTIES ({written(wrong)})")
+        statements.append(f"ALTER TABLE {target} SET TBLPROPERTIES ({properties_sql(wrong)})")
     if model.description and facts.comment != model.description:
         statements.append(f"COMMENT ON TABLE {target} IS {literal(model.description)}")
     comments = []

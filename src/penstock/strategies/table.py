@@ -26,12 +26,12 @@ class Table(Strategy):
     rerun_is_safe = True
 
     @classmethod
-    def read(cls, given: GivenSettings) -> Self:
+    def read(cls, settings: GivenSettings) -> Self:
         """Read `overwrite`."""
-        by_partition = given.text("overwrite") == "partitions"
-        if by_partition and not given.texts("partition_by"):
+        by_partition = settings.text("overwrite") == "partitions"
+        if by_partition and not settings.texts("partition_by"):
             sentence = "overwrite: partitions needs partition_by"
-            given.report("overwrite", "missing-key", sentence, "name the partition columns")
+            settings.report("overwrite", "missing-key", sentence, "name the partition columns")
         return cls(by_partition)
 
     @property

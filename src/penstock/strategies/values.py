@@ -33,7 +33,7 @@ _MOST_PLAIN = 6
 _EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 
 
-def same(left: str, right: str, left_type: str, right_type: str | None) -> str:
+def equals(left: str, right: str, left_type: str, right_type: str | None) -> str:
     """Return SQL that is true where two expressions are equal and false where they are not.
 
     Without `right_type` the right side has no such column: it is NULL, as a field is that one side
@@ -42,8 +42,8 @@ def same(left: str, right: str, left_type: str, right_type: str | None) -> str:
     if right_type is None:
         return f"{left} IS NULL"
     both = parse_type(merged_type(left_type, right_type))
-    one = _shaped(left, parse_type(left_type), both, flat=True)
-    return f"{one} <=> {_shaped(right, parse_type(right_type), both, flat=True)}"
+    one = _reshape(left, parse_type(left_type), both, flat=True)
+    return f"{one} <=> {_reshape(right, parse_type(right_type), both, flat=True)}"
 
 
 def merged_type(first: str, second: str, *, grow: bool = True) -> str:
@@ -54,7 +54,7 @@ def merged_type(first: str, second: str, *, grow: bool = True) -> str:
     return str(both)
 
 
-def converted(expression: str, have: str, want: str) -> str:
+def convert(expression: str, have: str, want: str) -> str:
     """Return SQL that turns a value of one type into a type that holds it.
 
     Fields that are missing become NULL, others that `want` lacks are left out; NULL stays NULL, at
@@ -63,7 +63,7 @@ def converted(expression: str, have: str, want: str) -> str:
     of, to = parse_type(have), parse_type(want)
     if merged(to, of, grow=False) != to:
         raise ValueError(f"{want} does not hold every {have}")
-    return _shaped(expression, of, to, flat=False)
+    return _reshape(expression, of, to, flat=False)
 
 
 def cast(value: str, have: ColumnType, want: ColumnType) -> str:
@@ -75,7 +75,7 @@ def cast(value: str, have: ColumnType, want: ColumnType) -> str:
     >>> cast("`s`", parse_type("struct<b:int,a:int>"), parse_type("struct<a:int,b:bigint>"))
     "CASE WHEN `s` IS NOT NULL THEN named_struct('a', `s`.`a`, 'b', CAST(`s`.`b` AS bigint)) END"
     """
-    return _shaped(value, have, want, flat=False)
+    return _reshape(value, have, want, flat=False)
 
 
 def null(kind: ColumnType) -> str:
@@ -83,28 +83,28 @@ def null(kind: ColumnType) -> str:
     return f"CAST(NULL AS {sql_type(kind)})"
 
 
-def _shaped(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth: int = 1) -> str:
+def _reshape(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth: int = 1) -> str:
     """Return a value in another type; `flat` turns maps, which do not compare, into entries."""
     stays = not (flat and has_map(want))
     if stays and have == want:
         return value
-    if stays and _casts(have, want):
+    if stays and _can_cast(have, want):
         return f"CAST({value} AS {sql_type(want)})"
     each = f"x{depth}"
     match have, want:
         case ArrayType(of), ArrayType(to):
-            item = _shaped(each, of, to, flat=flat, depth=depth + 1)
+            item = _reshape(each, of, to, flat=flat, depth=depth + 1)
             return f"transform({value}, {each} -> {item})"
         case MapType(), MapType():
-            return (_sorted_entries if flat else _map)(value, have, want, depth)
+            return (_sorted_entries if flat else _cast_map)(value, have, want, depth)
         case StructType(), StructType():
             named = []
             for field in want.fields:
                 if (given := have.find(field.name)) is None:
-                    part = _shaped(null(field.type), field.type, field.type, flat=flat)
+                    part = _reshape(null(field.type), field.type, field.type, flat=flat)
                 else:
                     path = f"{value}.{quoted(given.name)}"
-                    part = _shaped(path, given.type, field.type, flat=flat, depth=depth)
+                    part = _reshape(path, given.type, field.type, flat=flat, depth=depth)
                 named.append(f"{literal(field.name)}, {part}")
             return f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(named)}) END"
         case _:
@@ -113,16 +113,16 @@ def _shaped(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth
 
 def _sorted_entries(value: str, have: MapType, want: MapType, depth: int) -> str:
     each = f"x{depth}"
-    key = _shaped(f"{each}.key", have.key, want.key, flat=True, depth=depth + 1)
-    inner = _shaped(f"{each}.value", have.value, want.value, flat=True, depth=depth + 1)
+    key = _reshape(f"{each}.key", have.key, want.key, flat=True, depth=depth + 1)
+    inner = _reshape(f"{each}.value", have.value, want.value, flat=True, depth=depth + 1)
     if (key, inner) == (f"{each}.key", f"{each}.value"):
         return f"sort_array(map_entries({value}))"
     return f"sort_array(transform(map_entries({value}), {each} -> struct({key}, {inner})))"
 
 
-def _map(value: str, have: MapType, want: MapType, depth: int) -> str:
-    key = _shaped(f"k{depth}", have.key, want.key, flat=False, depth=depth + 1)
-    inner = _shaped(f"v{depth}", have.value, want.value, flat=False, depth=depth + 1)
+def _cast_map(value: str, have: MapType, want: MapType, depth: int) -> str:
+    key = _reshape(f"k{depth}", have.key, want.key, flat=False, depth=depth + 1)
+    inner = _reshape(f"v{depth}", have.value, want.value, flat=False, depth=depth + 1)
     if have.key != want.key:
         value = f"transform_keys({value}, (k{depth}, v{depth}) -> {key})"
     if have.value != want.value:
@@ -130,19 +130,19 @@ def _map(value: str, have: MapType, want: MapType, depth: int) -> str:
     return value
 
 
-def _casts(have: ColumnType, want: ColumnType) -> bool:
+def _can_cast(have: ColumnType, want: ColumnType) -> bool:
     """Whether a CAST does it: the parts are the same, in the same order."""
     match have, want:
         case ScalarType(), ScalarType():
             return True
         case ArrayType(of), ArrayType(to):
-            return _casts(of, to)
+            return _can_cast(of, to)
         case MapType(), MapType():
-            return _casts(have.key, want.key) and _casts(have.value, want.value)
+            return _can_cast(have.key, want.key) and _can_cast(have.value, want.value)
         case StructType(), StructType():
             names = [[each.name.lower() for each in kind.fields] for kind in (have, want)]
             pairs = zip(have.fields, want.fields, strict=False)
-            return names[0] == names[1] and all(_casts(of.type, to.type) for of, to in pairs)
+            return names[0] == names[1] and all(_can_cast(of.type, to.type) for of, to in pairs)
         case _:
             return False
 
@@ -166,7 +166,7 @@ def hash_of_values(values: Sequence[tuple[Column, str]]) -> str:
 def row_text(values: Sequence[tuple[Column, str]]) -> str:
     """Return SQL for the text of a row, of which hashes are made."""
     ordered = sorted(values, key=lambda pair: pair[0].name.lower())
-    parts = [_coded(value, parse_type(c.type), _lead(c.name), 1) for c, value in ordered]
+    parts = [_encode(value, parse_type(c.type), _lead_of(c.name), 1) for c, value in ordered]
     texts = ", ".join(("''", *parts))
     return f"concat_ws({texts})"
 
@@ -175,7 +175,7 @@ def hashes_alike(one: ColumnType, other: ColumnType) -> bool:
     """Whether equal values of two types have the same text; a field of one alone is left out."""
     match one, other:
         case ScalarType(), ScalarType():
-            return _letter(one.name) == _letter(other.name)
+            return _type_letter(one.name) == _type_letter(other.name)
         case ArrayType(), ArrayType():
             return hashes_alike(one.element, other.element)
         case MapType(), MapType():
@@ -189,51 +189,51 @@ def hashes_alike(one: ColumnType, other: ColumnType) -> bool:
             return False
 
 
-def _lead(name: str) -> str:
+def _lead_of(name: str) -> str:
     folded = name.lower()
     return f"{len(folded)}:{folded}"
 
 
-def _coded(value: str, kind: ColumnType, lead: str, depth: int) -> str:
+def _encode(value: str, kind: ColumnType, lead: str, depth: int) -> str:
     """Return SQL for the text of a value after `lead`; it is NULL where the value is."""
     match kind:
         case ScalarType(name):
-            return _scalar(value, name, lead)
+            return _encode_scalar(value, name, lead)
         case ArrayType(element):
             each = f"x{depth}"
-            items = f"transform({value}, {each} -> {_coded(each, element, '', depth + 1)})"
+            items = f"transform({value}, {each} -> {_encode(each, element, '', depth + 1)})"
             text = f"array_join({items}, '', 'N')"
             return f"concat({literal(lead + 'A')}, size({value}), ':', {text})"
         case MapType():
             each = f"x{depth}"
-            key = _coded(f"{each}.key", kind.key, "", depth + 1)
-            inner = f"coalesce({_coded(f'{each}.value', kind.value, '', depth + 1)}, 'N')"
+            key = _encode(f"{each}.key", kind.key, "", depth + 1)
+            inner = f"coalesce({_encode(f'{each}.value', kind.value, '', depth + 1)}, 'N')"
             coded = f"transform(map_entries({value}), {each} -> concat({key}, {inner}))"
             # Sorting whole entries sorts by key: no encoded key begins with another.
             text = f"array_join(sort_array({coded}), '')"
             return f"concat({literal(lead + 'M')}, size({value}), ':', {text})"
         case StructType(fields):
-            return _struct(value, fields, lead, depth)
+            return _encode_struct(value, fields, lead, depth)
 
 
-def _struct(value: str, fields: Sequence[Field], lead: str, depth: int) -> str:
+def _encode_struct(value: str, fields: Sequence[Field], lead: str, depth: int) -> str:
     """Encode a struct as a row is: fields by name, without NULLs (docs/decisions/0007)."""
     ordered = sorted(fields, key=lambda field: field.name.lower())
     names = [f"{value}.{quoted(field.name)}" for field in ordered]
     pairs = zip(names, ordered, strict=True)
-    coded = [_coded(name, field.type, _lead(field.name), depth) for name, field in pairs]
+    coded = [_encode(name, field.type, _lead_of(field.name), depth) for name, field in pairs]
     count = " + ".join(f"CAST({name} IS NOT NULL AS INT)" for name in names) or "0"
     texts = [literal(f"{lead}R"), count, "':'", *(f"coalesce({each}, '')" for each in coded)]
     return f"CASE WHEN {value} IS NOT NULL THEN concat({', '.join(texts)}) END"
 
 
-def _scalar(value: str, name: str, lead: str) -> str:
-    start = literal(f"{lead}{_letter(name)}")
-    match _letter(name):
+def _encode_scalar(value: str, name: str, lead: str) -> str:
+    start = literal(f"{lead}{_type_letter(name)}")
+    match _type_letter(name):
         case "B":
             return f"concat({start}, CAST({value} AS INT))"
         case "D":
-            text = _plain(value, name)
+            text = _plain_number(value, name)
         case "F":
             # As the JVM prints it; adding zero turns -0.0 into 0.0. Java before 19 prints some
             # doubles, mostly whole ones above 1e16, with a digit more than needed.
@@ -261,7 +261,7 @@ def _scalar(value: str, name: str, lead: str) -> str:
 _SMALL = f"split('{' '.join(map(str, range(32)))}', ' ')"
 
 
-def _plain(value: str, name: str) -> str:
+def _plain_number(value: str, name: str) -> str:
     """Return SQL for a number without an exponent and without zeros at its end."""
     decimal = _DECIMAL.fullmatch(name)
     places = int(decimal[1]) if decimal else 0
@@ -271,7 +271,7 @@ def _plain(value: str, name: str) -> str:
     return f"trim(TRAILING '.' FROM trim(TRAILING '0' FROM {text}))" if places else text
 
 
-def _letter(name: str) -> str:
+def _type_letter(name: str) -> str:
     return _LETTERS.get(name.partition("(")[0], "")
 
 

@@ -19,9 +19,9 @@ class View(Strategy):
     dbt = ("view", "")
 
     @classmethod
-    def read(cls, given: GivenSettings) -> Self:
+    def read(cls, settings: GivenSettings) -> Self:
         """Read nothing: it has no settings."""
-        del given
+        del settings
         return cls()
 
     def work(self, build: Build) -> Work:

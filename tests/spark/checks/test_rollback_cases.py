@@ -1,4 +1,4 @@
-"""Rows that failed a gate are taken back: C43 to C45, law 5."""
+"""Rows that failed a gate are taken back."""
 
 import pytest
 from deltalake import DeltaTable

@@ -339,7 +339,7 @@ def test_no_event_leaves_without_being_counted(lake):
     assert web.sums()
 
     before = web.read(HELD, ID, "events_dropped"), web.read("sessions", ID, "total_events")
-    web.run("01-06")  # S68
+    web.run("01-06")
     assert before == (
         web.read(HELD, ID, "events_dropped"),
         web.read("sessions", ID, "total_events"),

@@ -36,8 +36,8 @@ from penstock.core.partitions.mapping import (
 from penstock.core.partitions.partition import Grid
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
-from penstock.plan.cascade import cascaded, is_decided_alone, parents_of, reads_itself
-from penstock.plan.resolve import due, resolve
+from penstock.plan.cascade import cascade, is_decided_alone, parents_of, reads_itself
+from penstock.plan.resolve import due_partitions, resolve
 from penstock.strategies.checks.types import RowCount
 from penstock.strategies.view import View
 
@@ -49,9 +49,9 @@ def follow(project: Project, **start: Ranges) -> dict[str, list[str]]:
 
     def candidates(name: str):
         model = project.models[name]
-        return resolve(model, RUN_TIMESTAMP.date(), due(model, RUN_TIMESTAMP))
+        return resolve(model, RUN_TIMESTAMP.date(), due_partitions(model, RUN_TIMESTAMP))
 
-    found = cascaded(project, start, candidates, lambda model: not model.is_view)
+    found = cascade(project, start, candidates, lambda model: not model.is_view)
     return {name: shown(project.models[name].grid, ranges) for name, ranges in found.items()}
 
 
@@ -191,7 +191,7 @@ def test_whole_tables_run_after_any_partition_and_mark_everything_below():
 def test_a_whole_table_that_takes_no_part_ends_the_cascade():
     project = a_project(upstream(), a_model("table", "up"), reader(Same(), above="table"))
 
-    found = cascaded(project, {"up": ((0, 0),)}, lambda _: (), lambda _: False)
+    found = cascade(project, {"up": ((0, 0),)}, lambda _: (), lambda _: False)
 
     assert found == {"up": ((0, 0),)}
 
@@ -201,7 +201,7 @@ def test_only_candidates_are_followed():
     some = {"weekly": partition_code(weekly())[1], "monthly": ()}
 
     start = {"daily": ords("2024-12-02"), "monthly": ()}
-    found = cascaded(project, start, lambda name: some.get(name, ()), lambda _: True)
+    found = cascade(project, start, lambda name: some.get(name, ()), lambda _: True)
 
     assert found == {"daily": ords("2024-12-02"), "weekly": ords("2024-12-02")}
 

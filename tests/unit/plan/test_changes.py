@@ -54,19 +54,19 @@ def table(pin, *commits: Touched) -> Changes:
     ],
 )
 def test_partitions_changed_that_were_committed_after_the_version_read(read, expected):
-    assert ABOVE.since(UPSTREAM, read) == expected
+    assert ABOVE.changed_spans(UPSTREAM, read) == expected
 
 
 def test_an_upstream_that_was_never_built_changed_nothing():
     never = Changes({"daily": PartitionsNow("", DAY, ())}.get, {}.get)
 
-    assert never.since(UPSTREAM, None) == ()
+    assert never.changed_spans(UPSTREAM, None) == ()
 
 
 def test_the_own_table_is_an_input_as_any_other():
     itself = reading_itself("daily", Same())
 
-    assert ABOVE.since(itself, DeltaPin("d", 5)) == (span("2024-12-06", "2024-12-06"),)
+    assert ABOVE.changed_spans(itself, DeltaPin("d", 5)) == (span("2024-12-06", "2024-12-06"),)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_table_changed_where_its_commits_after_the_pin_touched_the_mapped_colu
         a_commit(8, span("2024-12-09", "2024-12-09"), column="day"),
     )
 
-    assert changes.since(SOURCE, read) == expected
+    assert changes.changed_spans(SOURCE, read) == expected
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,15 @@ def test_a_table_changed_where_its_commits_after_the_pin_touched_the_mapped_colu
 def test_a_commit_of_which_nobody_knows_where_changed_everything(spans, expected):
     commit = Touched(6, RUN_TIMESTAMP, "UPDATE", spans=spans)
 
-    assert table(DeltaPin("e", 6), commit).since(SOURCE, DeltaPin("e", 5)) == expected
+    assert table(DeltaPin("e", 6), commit).changed_spans(SOURCE, DeltaPin("e", 5)) == expected
 
 
 def test_an_input_without_a_column_changed_everywhere_with_any_commit():
     changes = table(DeltaPin("e", 6), a_commit(6, (1, 2), column="day"))
 
-    assert changes.since(reading("raw.events", Everything()), DeltaPin("e", 5)) == EVERYTHING
+    assert (
+        changes.changed_spans(reading("raw.events", Everything()), DeltaPin("e", 5)) == EVERYTHING
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_an_input_without_a_column_changed_everywhere_with_any_commit():
     ],
 )
 def test_views_change_whole_and_what_has_no_versions_changes_no_partition(read, now, expected):
-    assert table(now).since(SOURCE, read) == expected
+    assert table(now).changed_spans(SOURCE, read) == expected
 
 
 def test_what_two_views_read_is_among_the_inputs_once():
@@ -138,7 +140,7 @@ def test_what_two_views_read_is_among_the_inputs_once():
 
 
 def test_an_input_that_is_gone_changed_nothing():
-    assert Changes({}.get, {}.get).since(SOURCE, None) == ()
+    assert Changes({}.get, {}.get).changed_spans(SOURCE, None) == ()
 
 
 def test_a_declared_column_goes_before_that_of_the_sql():

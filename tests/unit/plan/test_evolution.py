@@ -41,7 +41,7 @@ def test_differences_are_named_whatever_the_order_and_the_case():
 def test_a_narrower_query_fits_a_wider_table_as_it_is():
     found = evolve(MODEL, columns("id int"), columns("id bigint, gone date"))
 
-    assert found == Evolution(("id",), gone=("gone",))
+    assert found == Evolution(("id",), removed=("gone",))
     assert not found.changes_table
 
 
@@ -90,7 +90,7 @@ def test_a_table_of_a_function_that_keeps_rows_may_gain_and_lack_columns_and_tak
 
     found = evolve(ADDED_TO, query, table, may_change=True)
 
-    assert found == Evolution(("id", "new"), ("new",), gone=("gone",))
+    assert found == Evolution(("id", "new"), ("new",), removed=("gone",))
 
 
 @pytest.mark.parametrize(("query", "table"), [("id string", "id int"), ("id bigint", "id int")])
@@ -201,7 +201,7 @@ STORED = (
 def test_system_columns_are_not_compared_and_not_gone(mode):
     model = replace(HISTORY, on_schema_change=mode)
 
-    assert evolved("id int", STORED, model) == Evolution(("id",), gone=("note",))
+    assert evolved("id int", STORED, model) == Evolution(("id",), removed=("note",))
 
 
 @pytest.mark.parametrize("query", ["id int, city string", "id bigint"])
@@ -231,7 +231,7 @@ def test_another_type_is_refused_with_both_types(query, table):
 def test_a_narrower_type_fits():
     found = evolved("id int, amount int", f"{STORED}, amount bigint", HISTORY)
 
-    assert found == Evolution(("id", "amount"), gone=("note",))
+    assert found == Evolution(("id", "amount"), removed=("note",))
 
 
 def test_columns_that_differ_by_case_are_refused():

@@ -19,18 +19,18 @@ from penstock.plan.history import (
     PROPERTY,
     always_event_time,
     check_prune,
-    differences,
     hash_columns,
     high_time,
     history_refusal,
     migrated_property,
-    must_look,
     needs_refresh,
     property_of,
     read_property,
+    refresh_reason,
     retention_of,
     rewriting_property,
     run_time_refusal,
+    setting_differences,
 )
 from penstock.plan.values import Now, Observed, Options, Reason, State
 from penstock.strategies.history.snapshot import Snapshot
@@ -100,23 +100,27 @@ def test_a_property_that_is_none_of_ours_says_nothing(text):
 
 @pytest.mark.parametrize("strategy", [CHECK, TIME, HASH, replace(TIME, event_time=True)])
 def test_a_table_agrees_with_the_model_that_made_it(strategy):
-    assert differences(users(strategy), property_of(users(strategy))) == ()
+    assert setting_differences(users(strategy), property_of(users(strategy))) == ()
 
 
 def test_order_of_keys_and_letter_case_are_no_difference():
     made = property_of(users(Snapshot(("Id", "land"), HashDiffers("_ps_row_hash", ("X", "y")))))
     now = users(Snapshot(("LAND", "id"), HashDiffers("_ps_row_hash", ("Y", "x"))))
 
-    assert differences(now, made) == ()
+    assert setting_differences(now, made) == ()
 
 
 def test_each_setting_that_differs_is_named_with_both_values():
-    assert differences(users(CHECK), property_of(users(replace(TIME, event_time=True)))) == (
+    assert setting_differences(
+        users(CHECK), property_of(users(replace(TIME, event_time=True)))
+    ) == (
         "change is 'timestamp' in the table and 'check' in the model",
         "updated_at is 'seen' in the table and not set in the model",
         "valid_from is 'updated_at' in the table and 'run_timestamp' in the model",
     )
-    assert differences(users(HASH), property_of(users(replace(CHECK, keys=("id", "land"))))) == (
+    assert setting_differences(
+        users(HASH), property_of(users(replace(CHECK, keys=("id", "land"))))
+    ) == (
         "keys is [id, land] in the table and [id] in the model",
         "hash_columns is not set in the table and [A, b] in the model",
     )
@@ -133,20 +137,20 @@ def test_each_setting_that_differs_is_named_with_both_values():
     ],
 )
 def test_other_settings_may_change_at_any_time(changed):
-    assert differences(users(changed), property_of(users(CHECK))) == ()
+    assert setting_differences(users(changed), property_of(users(CHECK))) == ()
 
 
 def test_rows_may_be_compared_or_not_at_any_time():
     compared = Snapshot(("id",), NewerThan("seen", compare_rows=True))
 
-    assert differences(users(compared), property_of(users(TIME))) == ()
+    assert setting_differences(users(compared), property_of(users(TIME))) == ()
 
 
 def test_only_other_names_of_system_columns_need_a_full_refresh():
     renamed = replace(CHECK, columns=SystemColumns.named("dlf_", "pascal"))
 
-    assert needs_refresh(differences(users(renamed), property_of(users(CHECK))))
-    assert not needs_refresh(differences(users(TIME), property_of(users(CHECK))))
+    assert needs_refresh(setting_differences(users(renamed), property_of(users(CHECK))))
+    assert not needs_refresh(setting_differences(users(TIME), property_of(users(CHECK))))
 
 
 def test_a_table_that_moves_to_event_time_remembers_that_it_was_not_always_there():
@@ -155,7 +159,7 @@ def test_a_table_that_moves_to_event_time_remembers_that_it_was_not_always_there
     moved = migrated_property(users(event), property_of(users(TIME)))
     again = migrated_property(users(event), moved)
 
-    assert differences(users(event), moved) == ()
+    assert setting_differences(users(event), moved) == ()
     assert [always_event_time(text) for text in (moved, again)] == [False, False]
     assert always_event_time(property_of(users(event)))
     assert always_event_time(migrated_property(users(event), property_of(users(event))))
@@ -171,7 +175,7 @@ def test_a_migration_keeps_the_high_time_of_rows_that_penstock_did_not_make():
 def test_while_hashes_are_rewritten_the_table_agrees_with_no_model():
     rewriting = rewriting_property(property_of(users(HASH)))
 
-    assert differences(users(HASH), rewriting) == (
+    assert setting_differences(users(HASH), rewriting) == (
         "hash_columns is 'being rewritten' in the table and [A, b] in the model",
     )
 
@@ -268,7 +272,7 @@ def test_the_high_time_is_the_greater_of_record_and_table():
 def looks(model, options=None, *more, **sources):
     project = a_project(model, RAW, *more)
     now = Now(NOON, {}, {"raw.events": PIN} | sources)
-    return must_look(project, model, now, options or Options())
+    return refresh_reason(project, model, now, options or Options())
 
 
 def test_a_table_over_delta_inputs_is_left_alone():

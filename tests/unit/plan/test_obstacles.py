@@ -13,7 +13,7 @@ from penstock.core.model import Seed
 from penstock.core.names import TableName
 from penstock.core.partitions.ranges import WHOLE
 from penstock.core.strategy import Layout, WindowSettings
-from penstock.plan.obstacles import in_time, obstacle, other_partitions
+from penstock.plan.obstacles import in_time_order, obstacle, other_partitioning
 from penstock.plan.steps import Decided, Question
 from penstock.plan.values import Now, Observed, Options, Reason, State, Step
 from penstock.plan.work import SliceWork
@@ -38,7 +38,7 @@ def laid_out(*is_now, says=("date",), strategy=None, guarded=True):
         strategy=strategy or Append(WindowSettings("ts", guarded=guarded)),
         layout=Layout(says),
     )
-    error = other_partitions(model, Observed(facts=TableFacts("id", 3, Schema(), is_now)))
+    error = other_partitioning(model, Observed(facts=TableFacts("id", 3, Schema(), is_now)))
     return None if error is None else (error.sentence, error.hint)
 
 
@@ -89,7 +89,7 @@ def early(decided, **options):
     record = replace(a_success(entity), high_time=NOON)
     now, options = Now(NOON, {}, {}), Options(**options)
     question = Question(a_project(entity), frozenset(), {"silver.x": record}, now, options)
-    error = in_time(question, entity, decided).error
+    error = in_time_order(question, entity, decided).error
     return error and (error.code, error.sentence)
 
 

@@ -12,7 +12,7 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import RerunError
 from penstock.core.steps.window import Watermark
 from penstock.core.strategy import WindowSettings
-from penstock.plan.rerun import bounds
+from penstock.plan.rerun import rerun_range
 from penstock.strategies.overwrite import OverwriteRange
 from penstock.strategies.view import Frame
 
@@ -23,7 +23,7 @@ def read(low, high, *, kind="timestamp", mark=NOON_OF_16, grain=""):
     """Give the ends, without seconds and zone where they are times, and the note."""
     model = a_model("events", strategy=OverwriteRange(WindowSettings("ts", grain=grain)))
     marks = (Watermark("raw_logs", "ts", mark),) if mark else ()
-    found = bounds(model, Schema((Column("ts", kind),)), marks, low, high)
+    found = rerun_range(model, Schema((Column("ts", kind),)), marks, low, high)
     return found.low.text, found.high.text, found.note
 
 
@@ -120,6 +120,6 @@ def test_only_incremental_tables_have_ranges(strategy):
     model = replace(a_model("totals"), strategy=strategy)
 
     with pytest.raises(RerunError) as caught:
-        bounds(model, None, (), "2025-01-15", "2025-01-15")
+        rerun_range(model, None, (), "2025-01-15", "2025-01-15")
 
     assert caught.value.code == "rerun-unsupported"

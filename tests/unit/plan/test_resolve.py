@@ -16,7 +16,13 @@ from fakes.versioned_models import (
 )
 from penstock.core.model import Model
 from penstock.core.partitions.partition import Grain, Grid
-from penstock.plan.resolve import body_of, dated, due, first_from, resolve
+from penstock.plan.resolve import (
+    body_of,
+    dated_models,
+    due_partitions,
+    first_from,
+    resolve,
+)
 from penstock.strategies.table import Table
 
 REVISED = a_daily(
@@ -136,7 +142,7 @@ def test_gaps_in_what_is_asked_for_stay_gaps():
 def test_the_newest_due_partition_follows_ready_after(ready_after, newest):
     model = a_daily("stats", a_body("v1", "2024-12-01"), ready_after=ready_after)
 
-    assert due(model, RUN_TIMESTAMP) == ords("2024-12-01", newest)
+    assert due_partitions(model, RUN_TIMESTAMP) == ords("2024-12-01", newest)
 
 
 @pytest.mark.parametrize(
@@ -148,16 +154,16 @@ def test_the_newest_due_partition_follows_ready_after(ready_after, newest):
     ],
 )
 def test_partitions_are_due_from_the_start_or_the_first_version(model, expected):
-    assert due(model, RUN_TIMESTAMP) == ords(expected, "2024-12-16")
+    assert due_partitions(model, RUN_TIMESTAMP) == ords(expected, "2024-12-16")
 
 
 def test_integers_and_whole_tables_are_always_due_and_the_future_never():
     numbers = a_daily("n", a_body("v1", "2030-01-01"), grid=HUNDREDS)
     later = a_daily("stats", a_body("v1", "2024-12-17"))
 
-    assert due(numbers, RUN_TIMESTAMP) == ((0, 2),)
-    assert due(a_table("v1"), RUN_TIMESTAMP) == ((0, 0),)
-    assert due(later, RUN_TIMESTAMP) == ()
+    assert due_partitions(numbers, RUN_TIMESTAMP) == ((0, 2),)
+    assert due_partitions(a_table("v1"), RUN_TIMESTAMP) == ((0, 0),)
+    assert due_partitions(later, RUN_TIMESTAMP) == ()
 
 
 @pytest.mark.parametrize(
@@ -184,7 +190,7 @@ def test_a_whole_table_takes_the_sql_of_the_run_date():
     model = a_table("v1", "v2")
 
     found = {
-        day: dated({"t": model}, day)["t"].fingerprint.label
+        day: dated_models({"t": model}, day)["t"].fingerprint.label
         for day in (dt.date(2023, 12, 31), dt.date(2024, 1, 31), dt.date(2024, 2, 1))
     }
 

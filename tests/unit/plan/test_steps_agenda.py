@@ -29,7 +29,7 @@ from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.strategy import Layout
-from penstock.plan.kinds.partitions import wanted_of
+from penstock.plan.kinds.partitions import wanted_partitions
 from penstock.plan.obstacles import refusal
 from penstock.plan.planner import plan
 from penstock.plan.steps import Question, Scope, Wanted
@@ -47,7 +47,7 @@ AFTER_EDIT = {
 
 
 def known(verdicts: Mapping[str, Verdict]) -> dict[str, Ranges]:
-    return {name: verdict.known for name, verdict in verdicts.items()}
+    return {name: verdict.partitions for name, verdict in verdicts.items()}
 
 
 def sync(verdicts: Mapping[str, Verdict], **changes: object) -> Scope:
@@ -56,7 +56,7 @@ def sync(verdicts: Mapping[str, Verdict], **changes: object) -> Scope:
         "trigger": "sync",
         "syncs": True,
         "verdicts": verdicts,
-        "within": known(verdicts),
+        "limits": known(verdicts),
     }
     return Scope(**(settings | changes))  # type: ignore[arg-type]
 
@@ -64,7 +64,7 @@ def sync(verdicts: Mapping[str, Verdict], **changes: object) -> Scope:
 def wanted(
     model: Model, scope: Scope, todo: Mapping[str, Ranges] | None = None, **options: bool
 ) -> Wanted:
-    return wanted_of(the_project(model), model, scope, todo or {}, Options(**options))
+    return wanted_partitions(the_project(model), model, scope, todo or {}, Options(**options))
 
 
 def planned(project: Project, scope: Scope, *selected: str, **options: bool) -> Plan:
@@ -87,7 +87,7 @@ def steps_of(made: Plan) -> list[tuple[str, str, str, str]]:
 
 
 def test_a_sync_takes_what_drifted_within_its_range():
-    scope = sync(AFTER_EDIT, within={"daily": ords("2024-12-10", "2024-12-20")})
+    scope = sync(AFTER_EDIT, limits={"daily": ords("2024-12-10", "2024-12-20")})
 
     found = wanted(daily(), scope)
 
@@ -116,7 +116,7 @@ def test_what_a_cascade_adds_is_pending_and_not_the_models_own():
 
 def test_what_drifted_and_is_cascaded_to_is_sure_even_outside_the_range():
     drifted = verdict_of(weekly(), failed=(*ords("2024-12-09"), *ords("2024-12-10")))
-    scope = sync({"weekly": drifted}, within={}, cascade=True)
+    scope = sync({"weekly": drifted}, limits={}, cascade=True)
 
     found = wanted(weekly(), scope, {"daily": EDITED})
 
@@ -128,7 +128,7 @@ def test_a_backfill_takes_every_effective_partition_of_its_range_whatever_its_st
         AFTER_EDIT,
         trigger="backfill",
         force=True,
-        within={"daily": ords("2024-11-20", "2024-11-26")},
+        limits={"daily": ords("2024-11-20", "2024-11-26")},
     )
 
     assert wanted(daily(), scope) == Wanted(*[ords("2024-11-25", "2024-11-26")] * 3)
@@ -142,7 +142,7 @@ def test_a_full_refresh_takes_all_partitions_of_the_selected_models():
 
 def test_a_run_takes_what_drifted_or_follows_within_its_days_and_calls_all_of_it_its_own():
     verdicts = {"weekly": verdict_of(weekly(), never_run=ords("2024-12-10"))}
-    scope = Scope(verdicts=verdicts, within={"weekly": ords("2024-12-09", "2024-12-10")})
+    scope = Scope(verdicts=verdicts, limits={"weekly": ords("2024-12-09", "2024-12-10")})
 
     found = wanted(weekly(), scope, {"daily": EDITED})
 
@@ -153,7 +153,9 @@ def test_a_run_takes_what_drifted_or_follows_within_its_days_and_calls_all_of_it
 def test_partitions_without_sql_are_never_taken():
     model = a_daily("weekly", a_body("v1", "2024-12-15", reading("daily", Same())))
     everything = ords("2024-12-01", "2024-12-16")
-    scope = sync({"weekly": replace(verdict_of(model), known=everything)}, cascade=True, force=True)
+    scope = sync(
+        {"weekly": replace(verdict_of(model), partitions=everything)}, cascade=True, force=True
+    )
 
     assert wanted(model, scope, {"daily": EDITED}).partitions == ords("2024-12-15", "2024-12-16")
 
@@ -233,7 +235,10 @@ def test_a_limit_is_kept_over_all_models():
 def test_a_backfill_says_so_and_is_one_step():
     days = {"daily": ords("2024-12-02", "2024-12-04")}
     scope = sync(
-        AFTER_EDIT | {"daily": verdict_of(daily())}, trigger="backfill", force=True, within=days
+        AFTER_EDIT | {"daily": verdict_of(daily())},
+        trigger="backfill",
+        force=True,
+        limits=days,
     )
 
     assert steps_of(planned(the_project(), scope, "daily")) == [
@@ -246,7 +251,7 @@ def refused(
 ) -> PenstockError | None:
     scope = sync({model.name: verdict}, facts={model.name: facts} if facts else {})
     project, asked = a_project(model), Options(**options)
-    todo = wanted_of(project, model, scope, {}, asked)
+    todo = wanted_partitions(project, model, scope, {}, asked)
     question = Question(project, frozenset(), {}, Now(NOON, {}, {}), asked, scope)
     return refusal(question, model, todo)
 

@@ -92,7 +92,7 @@ def test_wider_types_come_with_the_build_once_the_table_allows_them() -> None:
         widened=("a INT -> BIGINT", "s.x FLOAT -> DOUBLE"),
         needs_widening_property=True,
     )
-    assert found.lines == ("a INT -> BIGINT (widening)", "s.x FLOAT -> DOUBLE (widening)")
+    assert found.messages == ("a INT -> BIGINT (widening)", "s.x FLOAT -> DOUBLE (widening)")
     assert migration(model, columns("a bigint"), allowed).needs_widening_property is False
 
 
@@ -117,7 +117,7 @@ def test_any_other_type_is_breaking(before, after, line, uncastable) -> None:
     found = moved(f"events {before}", f"events {after}")
 
     assert found == Migration(columns(f"events {after}"), breaking=(line,), uncastable=uncastable)
-    assert found.lines == (f"{line} (breaking)",)
+    assert found.messages == (f"{line} (breaking)",)
 
 
 def test_a_column_of_no_version_is_kept_and_may_be_null() -> None:
@@ -125,15 +125,15 @@ def test_a_column_of_no_version_is_kept_and_may_be_null() -> None:
 
     found = migration(a_versioned(("2024-01-01", columns("a int"))), columns("a int"), table)
 
-    assert found == Migration(columns("old int, a int"), nullable=("old",), kept=("old",))
-    assert found.lines == ("old becomes nullable",)
+    assert found == Migration(columns("old int, a int"), nullable=("old",), kept_columns=("old",))
+    assert found.messages == ("old becomes nullable",)
 
 
 def test_a_rewrite_may_leave_it_out_where_the_model_says_sync() -> None:
     found = moved("old int, a int", "a int", on_schema_change=OnSchemaChange.SYNC)
 
     assert (found.droppable, found.breaking) == (("old",), ())
-    assert (found.schema, found.dropped) == (columns("old int, a int"), columns("a int"))
+    assert (found.schema, found.reduced_schema) == (columns("old int, a int"), columns("a int"))
     assert found.is_empty
 
 
@@ -152,7 +152,7 @@ def test_a_version_without_declared_columns_takes_the_tables_wider_types() -> No
 
     found = migration(model, columns("a int"), table)
 
-    assert found == Migration(columns("a bigint, more int"), kept=("more",))
+    assert found == Migration(columns("a bigint, more int"), kept_columns=("more",))
 
 
 def test_another_layout_is_named_and_sorting_within_partitions_is_none() -> None:

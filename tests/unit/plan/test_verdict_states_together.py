@@ -20,7 +20,7 @@ from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow
 from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.values import Observed, State
-from penstock.plan.verdict import Verdict, states_of
+from penstock.plan.verdict import Verdict, partitions_in
 
 BOTH = a_body("v3", "2024-12-02", EVENTS, reading("up", Same()), schema="now")
 ONE = a_daily("one", BOTH)
@@ -105,5 +105,5 @@ def test_all_states_at_once_stand_in_their_order():
 def test_states_are_found_whether_they_count_first_or_not():
     found = in_states(State.FAILED, State.SQL_CHANGED)
 
-    assert states_of(found, frozenset({State.SQL_CHANGED})) == THE_DAY
-    assert states_of(found, frozenset({State.TAMPERED})) == ()
+    assert partitions_in(found, frozenset({State.SQL_CHANGED})) == THE_DAY
+    assert partitions_in(found, frozenset({State.TAMPERED})) == ()

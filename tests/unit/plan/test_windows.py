@@ -15,14 +15,14 @@ from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.windows import (
     Measured,
     WindowedInput,
-    ahead,
     aligned,
-    as_one,
     check_watermarks,
-    expected,
+    expected_windows,
+    future_note,
+    joined_windows,
     kind_of,
     low_bound,
-    opened,
+    open_windows,
     windowed_inputs,
 )
 from penstock.strategies.append import Append
@@ -45,7 +45,7 @@ def mark(value: int, column: str = "n", name: str = "raw.events") -> Watermark:
 def shown(settings: WindowSettings, high: int | None, *marks: Watermark, **more: object) -> str:
     top = integer(high) if high is not None else None
     measured = [Measured(EVENTS, top, int(str(more.get("nulls", 0))))]
-    found = opened(APPEND, settings, measured, marks, initial=bool(more.get("initial")))
+    found = open_windows(APPEND, settings, measured, marks, initial=bool(more.get("initial")))
     return str(found.windows[0].window)
 
 
@@ -68,7 +68,7 @@ def test_a_full_refresh_reads_everything_whatever_the_watermark() -> None:
 def test_nothing_above_the_watermark_is_an_empty_window_that_keeps_the_watermark() -> None:
     measured = [Measured(EVENTS, None, 0)]
 
-    found = opened(APPEND, FORWARD, measured, [mark(7)], initial=False)
+    found = open_windows(APPEND, FORWARD, measured, [mark(7)], initial=False)
 
     assert found.all_empty
     assert found.watermarks == (mark(7),)
@@ -88,8 +88,8 @@ def test_include_first_reads_nulls_on_the_first_load_only() -> None:
     settings = WindowSettings("n", null_watermark=NullWatermark.INCLUDE_FIRST)
 
     measured = [Measured(EVENTS, integer(7), 2)]
-    first = opened(APPEND, settings, measured, [], initial=True)
-    later = opened(APPEND, settings, measured, [mark(6)], initial=False)
+    first = open_windows(APPEND, settings, measured, [], initial=True)
+    later = open_windows(APPEND, settings, measured, [mark(6)], initial=False)
 
     assert first.windows[0].window.condition == "(`n` <= CAST('7' AS INT) OR `n` IS NULL)"
     assert not later.windows[0].window.nulls
@@ -102,8 +102,8 @@ def test_a_new_input_of_an_append_is_refused_and_of_a_merge_read_from_the_start(
     other = [mark(3, name="raw.other")]
 
     with pytest.raises(PenstockError, match=r"raw.events has no watermark"):
-        opened(APPEND, FORWARD, measured, other, initial=False)
-    found = opened(merged, FORWARD, measured, other, initial=False)
+        open_windows(APPEND, FORWARD, measured, other, initial=False)
+    found = open_windows(merged, FORWARD, measured, other, initial=False)
 
     assert str(found.windows[0].window) == "(-∞, 7]"
 
@@ -112,7 +112,7 @@ def test_an_input_of_an_append_that_was_empty_before_is_read_from_the_start() ->
     measured = [Measured(EVENTS, integer(7), 0)]
     other = [mark(3, name="raw.other")]
 
-    found = opened(
+    found = open_windows(
         APPEND, FORWARD, measured, other, initial=False, read_before={"raw.events", "raw.other"}
     )
 
@@ -157,7 +157,7 @@ def test_forward_windows_read_every_row_above_the_first_watermark_exactly_once(
         rows = seen
         top = max((v for v in rows if not marks or integer(v) > marks[0].value), default=None)
         measured = [Measured(EVENTS, None if top is None else integer(top), 0)]
-        found = opened(APPEND, FORWARD, measured, marks, initial=not marks)
+        found = open_windows(APPEND, FORWARD, measured, marks, initial=not marks)
         window = found.windows[0].window
         low = int(window.lower.value.text) if window.lower else None
         high = int(window.upper.value.text) if window.upper else None
@@ -250,8 +250,8 @@ def test_nulls_that_were_the_first_load_are_not_loaded_again() -> None:
     settings = WindowSettings("n", null_watermark=NullWatermark.INCLUDE_FIRST)
     measured, known = [Measured(EVENTS, None, 2)], {"raw.events"}
 
-    first = opened(APPEND, settings, measured, [], initial=True)
-    later = opened(APPEND, settings, measured, [], initial=False, read_before=known)
+    first = open_windows(APPEND, settings, measured, [], initial=True)
+    later = open_windows(APPEND, settings, measured, [], initial=False, read_before=known)
 
     assert (first.all_empty, later.all_empty) == (False, True)
     assert (first.null_rows, later.null_rows) == (2, 2)
@@ -262,7 +262,7 @@ def test_a_watermark_after_tomorrow_is_told() -> None:
     times = ("2025-01-17T12:00:00Z", "2025-01-17T12:00:01Z")
     marks = [Watermark("logs", "ts", TypedValue.parse("TIMESTAMP", time)) for time in times]
 
-    [note] = ahead(APPEND, [*marks, mark(10**12)], now)
+    [note] = future_note(APPEND, [*marks, mark(10**12)], now)
     assert note == (
         "watermark-in-future: logs.ts is 2025-01-17T12:00:01.000000Z; "
         "penstock watermark set log VALUE --column logs.ts"
@@ -271,7 +271,7 @@ def test_a_watermark_after_tomorrow_is_told() -> None:
 
 def foreseen(settings: WindowSettings, *marks: Watermark, rerun: object = None) -> list[str]:
     model = a_model("log", strategy=OverwriteRange(settings))
-    return [str(each.window) for each in expected(model, marks, None, rerun)]
+    return [str(each.window) for each in expected_windows(model, marks, None, rerun)]
 
 
 def test_a_plan_knows_the_low_end_of_a_window_and_both_of_a_rerun() -> None:
@@ -302,7 +302,7 @@ def test_one_window_spans_no_times_that_do_not_compare() -> None:
     ]
 
     with pytest.raises(IncrementalConfigError, match=r"logs.ts, days.d.*DATE, TIMESTAMP") as caught:
-        as_one(windows)
+        joined_windows(windows)
 
     assert caught.value.code == "time-column-type"
 

@@ -7,7 +7,7 @@ import pytest
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.strategy import OnSchemaChange
 from penstock.strategies.append import Append
-from penstock.strategies.build import feed_of, stored, with_rows
+from penstock.strategies.build import feed_of, new_schema, union_rows
 from penstock.strategies.table import Table
 from unit.strategies.builds import a_build
 
@@ -36,7 +36,7 @@ def test_a_table_keeps_its_columns_takes_new_ones_and_the_wider_types(table, que
     build = a_build(Append())
     known = schema(**table) if table else None
 
-    found = stored(replace(build, query=schema(**query), table=known))
+    found = new_schema(replace(build, query=schema(**query), table=known))
 
     assert found == schema(**after)
 
@@ -53,7 +53,7 @@ def test_rows_of_a_feed_are_those_of_the_table_after_it():
         "SELECT CAST(`id` AS bigint) AS `ID`, `v`, CAST(NULL AS string) AS `gone` "
         "FROM `penstock_query`"
     )
-    assert with_rows("", ("t", build.table), ("r", stored(build))) == (
+    assert union_rows("", ("t", build.table), ("r", new_schema(build))) == (
         "SELECT `ID`, CAST(`v` AS decimal(14,4)) AS `v`, `gone` FROM `t` "
         "UNION ALL SELECT `ID`, `v`, `gone` FROM `r`"
     )
@@ -71,4 +71,4 @@ def test_a_table_that_ignores_new_columns_takes_no_new_fields_either():
     model = replace(build.model, on_schema_change=OnSchemaChange.IGNORE)
     build = replace(build, model=model, query=schema(s="struct<a:int,b:int>"))
 
-    assert stored(replace(build, table=schema(s="struct<a:int>"))) == schema(s="struct<a:int>")
+    assert new_schema(replace(build, table=schema(s="struct<a:int>"))) == schema(s="struct<a:int>")

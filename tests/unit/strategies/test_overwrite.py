@@ -7,7 +7,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.core.strategy import WindowSettings
-from penstock.strategies.overwrite import OverwriteRange, replaced
+from penstock.strategies.overwrite import OverwriteRange, range_condition
 
 DAYS = (TypedValue("DATE", "2025-01-15"), TypedValue("DATE", "2025-01-16"))
 TIMES = tuple(
@@ -22,7 +22,7 @@ def window(ends, *, forward=False):
 
 def range_of(kind, *windows):
     model = a_model("events", strategy=OverwriteRange(WindowSettings("t", guarded=True)))
-    return replaced(model, Schema((Column("t", kind),)), windows)
+    return range_condition(model, Schema((Column("t", kind),)), windows)
 
 
 @pytest.mark.parametrize(

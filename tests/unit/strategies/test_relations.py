@@ -7,7 +7,7 @@ from penstock.core.model import Model
 from penstock.core.query import RUN_TIMESTAMP, Query, mention
 from penstock.core.steps.inputs import DeltaRead, QueryRead, Relation
 from penstock.core.steps.window import Bound, Window
-from penstock.strategies.relations import BoundQuery, StepReads, bind, leaves
+from penstock.strategies.relations import BoundQuery, StepReads, bind, input_tables
 from penstock.strategies.view import View
 
 EVENTS, BASE = reads("raw.events", "base")
@@ -98,4 +98,4 @@ def test_leaves_name_views_and_what_stands_below_them_once() -> None:
     model = a_model("users", "clean", "raw.events", "base")
     project = a_project(model, CLEAN, a_model("base"), a_source("events"))
 
-    assert [str(name) for name in leaves(project, model)] == ["clean", "raw.events", "base"]
+    assert [str(name) for name in input_tables(project, model)] == ["clean", "raw.events", "base"]

@@ -1,6 +1,6 @@
 import pytest
 
-from penstock.strategies.values import converted, merged_type, same
+from penstock.strategies.values import convert, equals, merged_type
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from penstock.strategies.values import converted, merged_type, same
     ],
 )
 def test_values_are_compared_in_their_types(left_type, right_type, expected):
-    assert same("l", "r", left_type, right_type) == expected
+    assert equals("l", "r", left_type, right_type) == expected
 
 
 def test_variables_of_lambdas_are_numbered_by_their_depth():
@@ -38,7 +38,7 @@ def test_variables_of_lambdas_are_numbered_by_their_depth():
         "struct(x2.key, transform(x2.value, x3 -> sort_array(map_entries(x3)))))))"
     )
 
-    assert same("l", "r", kind, kind) == f"{side.format('l')} <=> {side.format('r')}"
+    assert equals("l", "r", kind, kind) == f"{side.format('l')} <=> {side.format('r')}"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_variables_of_lambdas_are_numbered_by_their_depth():
     ],
 )
 def test_only_what_differs_is_converted(have, want, expected):
-    assert converted("v", have, want) == expected
+    assert convert("v", have, want) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_only_what_differs_is_converted(have, want, expected):
 )
 def test_nothing_is_converted_at_a_loss(have, want):
     with pytest.raises(ValueError, match=f"{want} does not hold every {have}"):
-        converted("v", have, want)
+        convert("v", have, want)
 
 
 def test_types_that_nothing_holds_do_not_merge():

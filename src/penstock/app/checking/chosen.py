@@ -14,7 +14,7 @@ from penstock.core.project import Project
 from penstock.core.strategy import Writing
 from penstock.plan.values import Options, Step
 from penstock.strategies.checks.literals import counted
-from penstock.strategies.relations import leaves_of
+from penstock.strategies.relations import query_tables
 
 SKIPPED = "--skip-checks"
 
@@ -121,7 +121,7 @@ def _checks_of_views(project: Project, model: Model) -> int:
     read = [project.models.get(name.name) for name in model.inputs if name != model.input_name]
     if not any(each is not None and each.is_view for each in read) or not project.checked_views:
         return 0
-    below = {name.name for name in leaves_of(project, model.inputs)} - {model.name}
+    below = {name.name for name in query_tables(project, model.inputs)} - {model.name}
     return sum(len(project.models[name].all_checks) for name in below & project.checked_views)
 
 

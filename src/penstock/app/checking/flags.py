@@ -26,7 +26,7 @@ from penstock.core.ports.ports import Records
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.core.steps.step import Intent
-from penstock.plan.resolve import due, resolve
+from penstock.plan.resolve import due_partitions, resolve
 from penstock.state.transitions.model_state import RECOVER
 from penstock.strategies.checks.literals import counted
 
@@ -291,7 +291,7 @@ def _missing(
 
 
 def _range(model: Model, partitions: tuple[int, ...], run_timestamp: dt.datetime) -> str:
-    there = due(model, run_timestamp) if model.partition else ()
+    there = due_partitions(model, run_timestamp) if model.partition else ()
     if model.partition is None or (there and partitions == (there[-1][1],)):
         return ""
     first, last = (model.grid.key(each) for each in (min(partitions), max(partitions)))

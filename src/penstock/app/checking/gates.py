@@ -25,7 +25,7 @@ from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import LONGEST, Intent, StepFailure
 from penstock.plan.cascade import mapped_to
 from penstock.plan.values import Step
-from penstock.strategies.relations import leaves, leaves_of
+from penstock.strategies.relations import input_tables, query_tables
 
 NOT_RUN = "step did not run"
 _SHOWN, _FLAGS_SHOWN = 5, 3
@@ -112,7 +112,7 @@ def look_at_views(  # the sides of one step
         view = models.get(pin.input)
         if view is None or not isinstance(pin.pin, ViewPin) or not view.all_checks:
             continue
-        report = context.views.once(
+        report = context.views.report_of(
             version_of(services, view, inputs),
             step,
             partial(_report_on, services, context, view, inputs),
@@ -139,7 +139,7 @@ def look_at_views(  # the sides of one step
 
 def version_of(services: Services, view: Model, inputs: Inputs) -> ViewVersion:
     """Return a view with the versions of the tables below it that a step has pinned."""
-    below = {name.name for name in leaves(services.project, view)}
+    below = {name.name for name in input_tables(services.project, view)}
     pins = (pin for pin in inputs.pins if pin.input in below and not isinstance(pin.pin, ViewPin))
     return ViewVersion(view.name, frozenset(pins))
 
@@ -147,7 +147,7 @@ def version_of(services: Services, view: Model, inputs: Inputs) -> ViewVersion:
 def _report_on(services: Services, context: Context, view: Model, inputs: Inputs) -> ViewReport:
     started = time.monotonic()
     checks = checks_of_step(services.project, view, view.fingerprint.version, context.options)
-    below = leaves(services.project, view)
+    below = input_tables(services.project, view)
     reads = {name: inputs.reads[name] for name in below if name in inputs.reads}
     with services.engine.session(view.name, view.where) as session:
         target = CheckTarget(services, context, session, view, checks, Inputs(reads, inputs.pins))
@@ -171,7 +171,7 @@ def _report_on(services: Services, context: Context, view: Model, inputs: Inputs
 def flagged_above(services: Services, step: Step) -> tuple[str, ...]:
     """Say which flagged rows a step reads, through views too; that does not stop it."""
     model = services.project.models[step.model]
-    read_from = leaves_of(services.project, model.inputs)
+    read_from = query_tables(services.project, model.inputs)
     above = {name.name for name in read_from if name.kind is InputKind.MODEL}
     if not above:
         return ()

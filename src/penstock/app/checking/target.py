@@ -29,7 +29,7 @@ from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import grid_of
 from penstock.strategies.checks.queries import KEY, ranged
-from penstock.strategies.relations import bind_query, bind_tables, leaves_of
+from penstock.strategies.relations import bind_query, bind_tables, query_tables
 
 BEFORE_VIEW = "check_before_target"
 AFTER_VIEW = "check_after_target"
@@ -187,7 +187,7 @@ class CheckTarget:
             return {}
         found = {
             name: self.inputs.reads.get(name) or self._read_now(name)
-            for name in leaves_of(project, names)
+            for name in query_tables(project, names)
         }
         reads = {name: read for name, read in found.items() if read is not None}
         view = f"check_{checks[0].phase}"
@@ -206,7 +206,7 @@ class CheckTarget:
             if name.kind is InputKind.MODEL:
                 pin = pins.table_pin(services, name, self.context.records.get(name.name))
                 uri = project.uri_of(project.table_of(name))
-                return DeltaRead(uri, pin.version, pins.tombstones_of(services, name))
+                return DeltaRead(uri, pin.version, pins.tombstone_column(services, name))
             view = ObservedTables.empty(services.clock.now())
             pin_of = pin_source(services, project.sources[name.name], view.listings)
             return pins.source_read(project, name, pin_of, view)

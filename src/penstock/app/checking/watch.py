@@ -25,11 +25,11 @@ from penstock.core.statement import OBSERVED_ROWS, QUERY_VIEW, TARGET_VIEW, Comm
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.step import Intent, Outcome
 from penstock.core.strategy import Build, Writing
-from penstock.strategies.build import ROWS_VIEW, fed, feed_of, shaped, stored, with_rows
+from penstock.strategies.build import ROWS_VIEW, casts, feed_of, new_schema, union_rows, with_feed
 from penstock.strategies.checks.queries import key_sql
 from penstock.strategies.checks.typed import Shared, described, observables, shared
-from penstock.strategies.partition import PartitionTable, inside, inside_spans, publish, replace_fed
-from penstock.strategies.reshape import prepared
+from penstock.strategies.partition import PartitionTable, in_spans, publish, replace_from, value_in
+from penstock.strategies.reshape import preparing_sql
 
 _ADDED = "check_added_rows"
 _STAYS = "check_rows_that_stay"
@@ -42,7 +42,7 @@ def replaced_rows(target: CheckTarget, version: int | None) -> CheckedRows | Non
         return rows
     grid = model.grid
     spans = tuple((grid.lower(low), grid.upper(high)) for low, high in target.partitions)
-    within = inside_spans(quoted(model.partition.field), model.partition.type, spans)
+    within = value_in(quoted(model.partition.field), model.partition.type, spans)
     return CheckedRows(f"{rows.sql} WHERE {within}", rows.columns, _key_of(model))
 
 
@@ -146,7 +146,7 @@ class Watch:
         passed = difference(target.partitions, checked.failed)
         if checked.failed and keeps_rows(services, target.model):
             quarantine = quarantine_of(services, intent, checked.failed)
-            where = f" WHERE {inside(self._within(checked.failed))}" if self.cut else ""
+            where = f" WHERE {in_spans(self._within(checked.failed))}" if self.cut else ""
             number = session.beside.write_table(rows.sql + where, quarantine.uri)
             if number:
                 checked = replace(checked, quarantine=replace(quarantine, rows=number))
@@ -177,7 +177,7 @@ class Watch:
             counts = observed.counts if self.inserts else {}
             statement = replace(statement, feed=replace(self.feed, counts=counts))
         elif self.feed is not None and self.cut is not None and observed.counts:
-            statement = replace_fed(self.cut, replace(self.feed, counts=observed.counts))
+            statement = replace_from(self.cut, replace(self.feed, counts=observed.counts))
         return replace(decided, statement=statement), observed
 
     def look(
@@ -266,13 +266,13 @@ class Watch:
         describe = self.target.session.describe
         if decided.work.rows is None:
             return CheckedRows.of_view(QUERY_VIEW, describe(f"SELECT * FROM {quoted(QUERY_VIEW)}"))
-        sql = decided.work.rows(decided.seen)
+        sql = decided.work.rows(decided.row)
         given = describe(sql)
         if not self.stays:
             return CheckedRows(sql, given)
         new = (each for each in given.columns if self.columns.find(each.name) is None)
         want = Schema((*self.columns.columns, *new))
-        return CheckedRows(f"SELECT {shaped(given, want)} FROM (\n{sql}\n)", want)
+        return CheckedRows(f"SELECT {casts(given, want)} FROM (\n{sql}\n)", want)
 
     def _would_be(self, folder: str, decided: DecidedStatement, rows: CheckedRows) -> CheckedRows:
         """Make the table as it will be readable.
@@ -283,13 +283,13 @@ class Watch:
         if not self.stays:
             return target.as_table(rows.sql)
         if self.feed is None and decided.work.after is not None:
-            return target.as_table(decided.work.after(decided.seen))
+            return target.as_table(decided.work.after(decided.row))
         if self.feed is None:
             clone = f"{folder}/clone"
             table = session.beside.clone(self._uri, self.version or 0, clone)
             for sql in self.prepares(table):  # with old types values would be cut, or refused
                 session.beside.trial(Commit(sql, once=False))
-            statement = self.work_on(table).decide(decided.seen) if self.work_on else None
+            statement = self.work_on(table).decide(decided.row) if self.work_on else None
             if statement is not None:
                 session.beside.trial(statement)
             columns = self._bind(AFTER_VIEW, DeltaRead(clone))
@@ -298,8 +298,8 @@ class Watch:
             self._bind(TARGET_VIEW, DeltaRead(self._uri, self.version))
         columns = session.define(_STAYS, self.stays)
         sides = (_STAYS, columns), (ROWS_VIEW, self.columns)
-        outside = f"NOT coalesce({inside(self.cut)}, false)" if self.cut else self.kept
-        return target.as_table(with_rows(outside, *sides))
+        outside = f"NOT coalesce({in_spans(self.cut)}, false)" if self.cut else self.kept
+        return target.as_table(union_rows(outside, *sides))
 
     def _written(
         self, intent: Intent, decided: DecidedStatement, outcome: Outcome
@@ -355,7 +355,7 @@ def watched(
     mode, looks = target.checks.mode_where(creates=creates), target.checks.looks_after
     takes_feed = model.strategy.takes_feed
     if looks and takes_feed:
-        build = fed(build)
+        build = with_feed(build)
     build = replace(build, staged=mode is OnFailure.BLOCK and looks)
     facts, replaced = step_inputs.facts, build.replaced if takes_feed else ""
     adds = build.table is not None and model.writing is Writing.ADDED
@@ -363,7 +363,7 @@ def watched(
         target,
         mode,
         before,
-        stored(build),
+        new_schema(build),
         feed_of(build) if takes_feed else None,
         facts.version if facts else None,
         f"SELECT * FROM {quoted(TARGET_VIEW)}" if build.table is not None else "",
@@ -388,4 +388,4 @@ def _prepares(model: Model, step_inputs: StepInputs, table: str) -> tuple[str, .
     facts = step_inputs.facts
     if facts is None:
         return ()
-    return prepared(table, model, facts, widens=bool(step_inputs.evolution.widened))
+    return preparing_sql(table, model, facts, widens=bool(step_inputs.evolution.widened))

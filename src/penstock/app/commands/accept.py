@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.execution.commit import Committer
 from penstock.app.execution.recover import recover
-from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.preparing.outcomes import foreign_between, settled_before
 from penstock.app.preparing.run_context import Context
@@ -22,7 +22,7 @@ from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.step import ForeignCommit, Intent, Outcome, StepKind
 from penstock.plan.obstacles import table_of_another_store
 from penstock.plan.values import State
-from penstock.plan.verdict import Verdict, has_other_table, messages
+from penstock.plan.verdict import Verdict, has_other_table, message
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class AcceptedCommits(ShownInNotebooks):
     @property
     def lines(self) -> tuple[str, ...]:
         """The commits in words."""
-        return tuple(messages(commit) for commit in self.commits)
+        return tuple(message(commit) for commit in self.commits)
 
 
 def accept(services: Services, name: str, reason: str, arguments: str = "") -> AcceptedCommits:
@@ -54,7 +54,7 @@ def accept(services: Services, name: str, reason: str, arguments: str = "") -> A
         hint = "--reason 'why the rows are right'"
         raise UsageError("bad-value", "--reason: the reason is empty", hint=hint)
     model = named_model(services, name)
-    recover(services).require(model.name)
+    recover(services).require_settled(model.name)
     project_state, verdict = _found(services, model)
     record, head = project_state.records.get(model.name), None
     partitions = _tampered(project_state, model, verdict)
@@ -82,7 +82,7 @@ def accept(services: Services, name: str, reason: str, arguments: str = "") -> A
 
 @in_one_state
 def _found(services: Services, model: Model) -> tuple[ProjectState, Verdict]:
-    project_state = look(services, (model.name,), run_timestamp_of(services, None))
+    project_state = survey(services, (model.name,), run_timestamp_of(services, None))
     return project_state, project_state.verdict(model.name)
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from penstock.app.commands.diff import model_diff
-from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.selection import selected_models
 from penstock.app.reports import AuditReport, AuditRow
 from penstock.app.request import AuditRequest
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.model import Body, Fingerprint, Model
-from penstock.plan.changes import differences
+from penstock.plan.changes import code_drift
 from penstock.plan.values import State
 
 _Key = tuple[int, int]
@@ -26,7 +26,7 @@ def audit(services: Services, request: AuditRequest) -> AuditReport:
     """Return a row per version and revision in the files or on record; start no JVM."""
     now = services.clock.now()
     names = selected_models(services, request.select, request.exclude, now)
-    project_state = look(services, names, now)
+    project_state = survey(services, names, now)
     rows: list[AuditRow] = []
     for name in sorted(project_state.names):
         found = _rows(services, project_state, project_state.project.models[name])
@@ -89,13 +89,15 @@ def _built(
     return found
 
 
-def _status(project_state: ProjectState, made: list[Fingerprint], body: Body | None) -> str:
+def _status(project_state: ProjectState, fingerprints: list[Fingerprint], body: Body | None) -> str:
     if body is None:
         return "deleted"
-    if not made:
+    if not fingerprints:
         return "never_executed"
     meaning = project_state.meaning
-    states = {state for each in made for state, _ in differences(each, body.fingerprint, meaning)}
+    states = {
+        state for each in fingerprints for state, _ in code_drift(each, body.fingerprint, meaning)
+    }
     if State.SQL_CHANGED in states:
         return "modified"
     return "cosmetic" if State.CURRENT in states else "current"

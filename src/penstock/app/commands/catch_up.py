@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from penstock.app.commands.run import AskRefresh, run
 from penstock.app.events import Listener, silent
-from penstock.app.execution.results import with_resume
+from penstock.app.execution.results import with_resume_command
 from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.planning.packages import plan_package, selecting
 from penstock.app.planning.selection import divided
@@ -50,7 +50,7 @@ def catch_up(
     left = ", ".join(each.name for each in packages if not _is_done(services, each))
     runs = f"{windows} run{'' if windows == 1 else 's'}"
     note = f"{left}: not caught up after {runs}" if left else f"caught up: {runs}"
-    return with_resume(replace(report, notes=(*report.notes, note)), request, again)
+    return with_resume_command(replace(report, notes=(*report.notes, note)), request, again)
 
 
 def _packages(services: Services, request: AnyRun) -> tuple[SessionPackage, ...]:

@@ -17,7 +17,7 @@ from penstock.app.commands.history import SOURCE, check_names
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import settle
 from penstock.app.observation.observe import ObservedTables, pin_source
-from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.planning.selection import narrowed, selected_models
 from penstock.app.preparing.pins import Inputs, pin_names, source_read
@@ -34,11 +34,11 @@ from penstock.core.partitions.partition import key_pairs, shown_ranges, write_ra
 from penstock.core.partitions.ranges import Ranges, count, difference, intersection, merged
 from penstock.core.steps.inputs import Relation
 from penstock.core.steps.window import InputWindow
-from penstock.plan.resolve import due, resolve
+from penstock.plan.resolve import due_partitions, resolve
 from penstock.project.checks.kept import definition_of
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.strategies.checks.types.values import aged
-from penstock.strategies.relations import leaves_of
+from penstock.strategies.relations import query_tables
 
 _SOURCE = "check_source"
 
@@ -113,14 +113,14 @@ def check(services: Services, request: CheckRequest) -> results.CheckReport:
     """
     notes: tuple[str, ...] = ()
     if request.record and services.has_state():
-        notes = recover(services).sentences
+        notes = recover(services).messages_by_step
         notes += settle(services, writes=False).notes
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     if request.sources:
         found = check_sources(services, request, run_timestamp)
         return _written(services, request, results.CheckReport((), found, request.strict, notes))
     names = selected_models(services, request.select, request.exclude, run_timestamp)
-    project_state = look(services, names, run_timestamp)
+    project_state = survey(services, names, run_timestamp)
     models = [project_state.project.models[name] for name in names]
     _refuse_unknown(models, request)
     services.engine.require()
@@ -223,7 +223,7 @@ class _Checking:
         return StepChecks(before, after)
 
     def _partitions(self, model: Model, built: Ranges) -> Ranges:
-        request, there = self.request, due(model, self.project_state.run_timestamp)
+        request, there = self.request, due_partitions(model, self.project_state.run_timestamp)
         if request.partition:
             number = model.grid.parse(request.partition)
             return ((number, number),)
@@ -286,7 +286,7 @@ class _Checking:
         found, gone = Inputs({}, ()), []
         model, view = part.model, self.context.view
         names = model.inputs if part.checks.before or model.is_view else ()
-        for name in leaves_of(self.services.project, names):
+        for name in query_tables(self.services.project, names):
             if name.kind is InputKind.THIS:
                 continue
             is_source = name.kind is InputKind.SOURCE

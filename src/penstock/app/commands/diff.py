@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.app.commands.status import keys_of
-from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
 from penstock.app.request import DiffRequest
 from penstock.app.services.services import Services, in_one_state, named_model
@@ -13,7 +13,7 @@ from penstock.core.columns.schema import Schema
 from penstock.core.masking import mask
 from penstock.core.model import Fingerprint, Model, Version, kind_of
 from penstock.core.partitions.ranges import Range, Ranges, count, intersection, merged
-from penstock.plan.changes import differences
+from penstock.plan.changes import code_drift
 from penstock.plan.resolve import Segment, resolve
 from penstock.plan.table_columns import version_schema_diff
 from penstock.plan.values import State
@@ -29,7 +29,7 @@ def diff(services: Services, request: DiffRequest) -> DiffReport:
     run_timestamp = request.run_timestamp or services.clock.now()
     models = services.project.models
     chosen = [named_model(services, request.model).name] if request.model else list(models)
-    project_state = look(services, chosen, run_timestamp)
+    project_state = survey(services, chosen, run_timestamp)
     found = []
     for name in project_state.names:
         within = None
@@ -43,7 +43,7 @@ def diff(services: Services, request: DiffRequest) -> DiffReport:
 
 
 def model_diff(
-    services: Services, project_state: ProjectState, name: str, within: Ranges | None = None
+    services: Services, project_state: ProjectState, name: str, partitions: Ranges | None = None
 ) -> ModelDiff:
     """Return one diff per distinct pair of recorded and resolved SQL of a model."""
     model = project_state.project.models[name]
@@ -54,7 +54,7 @@ def model_diff(
         if not run.step_seq:
             continue
         here: Ranges = ((run.low, run.high),)
-        here = here if within is None else intersection(here, within)
+        here = here if partitions is None else intersection(here, partitions)
         made = project_state.fingerprints[run.fingerprint]
         for segment in resolve(model, project_state.run_timestamp.date(), here):
             _, _, ranges = pairs.setdefault((made, id(segment.body)), (made, segment, []))
@@ -62,7 +62,7 @@ def model_diff(
     found = []
     for made, segment, ranges in pairs.values():
         now = segment.body.fingerprint
-        states = {s for s, _ in differences(made, now, project_state.meaning)}
+        states = {s for s, _ in code_drift(made, now, project_state.meaning)}
         if not states:
             continue
         one = SqlDiff(

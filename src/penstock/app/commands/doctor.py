@@ -101,10 +101,10 @@ def examine(
     return DoctorReport(tuple(checks))
 
 
-def _guarded(name: str, look: Callable[[], _Found]) -> HealthCheck:
+def _guarded(name: str, examine: Callable[[], _Found]) -> HealthCheck:
     """Look at one thing; an error is what is wrong with it."""
     try:
-        return HealthCheck(name, *look())
+        return HealthCheck(name, *examine())
     except PenstockError as error:
         return HealthCheck(name, Health.ERROR, error.sentence, error.hint)
 

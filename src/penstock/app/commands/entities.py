@@ -16,7 +16,7 @@ from penstock.core.errors import ProjectError, SelectorError, UsageError
 from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.core.records import SliceRecord, SliceSkip, Status
-from penstock.plan.slices import slice_called, unmatched_note
+from penstock.plan.slices import full_slice_name, unmatched_note
 from penstock.project.entities.places import bronze_folder
 from penstock.project.entities.selection import select_entities
 from penstock.project.files.values import did_you_mean
@@ -111,26 +111,26 @@ def list_slices(services: Services, name: str) -> SlicesReport:
     return SlicesReport(entity.model, tuple(ordered), (note,) if note else ())
 
 
-def _line(entity: Entity, there: ListedSlice | None, known: SliceRecord | None) -> SliceLine:
-    if known is None:
+def _line(entity: Entity, there: ListedSlice | None, record: SliceRecord | None) -> SliceLine:
+    if record is None:
         if there is None:
             raise ValueError("a slice that is neither there nor on record")
         return SliceLine(there.id, "incomplete" if there.is_incomplete else "waiting")
-    status = str(known.status).lower()
+    status = str(record.status).lower()
     if there is None:
-        status = "gone" if known.status in (Status.SUCCESS, Status.FAILED) else status
-    elif known.status is Status.SUCCESS:
-        status = "changed" if known.id != there.id else status
-    elif known.status is Status.FAILED and there.is_incomplete:
+        status = "gone" if record.status in (Status.SUCCESS, Status.FAILED) else status
+    elif record.status is Status.SUCCESS:
+        status = "changed" if record.id != there.id else status
+    elif record.status is Status.FAILED and there.is_incomplete:
         status = "incomplete"
     return SliceLine(
-        id=there.id if there else known.id,
+        id=there.id if there else record.id,
         status=status,
-        moment=known.moment,
-        step=known.step,
-        metrics=strategy_of_entity(entity).counts(known.metrics) if known.metrics else {},
-        why=known.why,
-        who=known.who,
+        moment=record.moment,
+        step=record.step,
+        metrics=strategy_of_entity(entity).counts(record.metrics) if record.metrics else {},
+        why=record.why,
+        who=record.who,
     )
 
 
@@ -140,7 +140,7 @@ def skip_slice(
     """Write that runs leave a slice out, or no longer; give what is known of it then."""
     found = list_slices(services, name)
     lines = {line.id.name: line for line in found.slices}
-    wanted = slice_called(found.model, lines, called)
+    wanted = full_slice_name(found.model, lines, called)
     status = lines[wanted].status
     if skips and status in _NOT_OPEN:
         sentence = f"slice {wanted} of {found.model} {_NOT_OPEN[status]}"

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.verify import claims_on, facts_of, history_model, hold_laws
-from penstock.app.execution.commit import Committer, remember
+from penstock.app.execution.commit import Committer, refresh_record
 from penstock.app.execution.recover import recover
-from penstock.app.execution.seed_step import make
+from penstock.app.execution.seed_step import run_plain_step
 from penstock.app.observation.observe import observe
 from penstock.app.preparing.pins import pin_inputs
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import build_of, staged
+from penstock.app.preparing.statements import build_of, run_stages
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
@@ -28,16 +28,16 @@ from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.history import (
     PROPERTY,
-    differences,
     hash_columns,
     migrated_property,
     needs_refresh,
     property_of,
     rewriting_property,
+    setting_differences,
 )
 from penstock.plan.planner import plan
 from penstock.plan.values import Options, Reason, State, Step
-from penstock.strategies.build import written
+from penstock.strategies.build import properties_sql
 from penstock.strategies.history.commit import Counts
 from penstock.strategies.history.source import add_hash, rewrite_hash, with_hash
 from penstock.strategies.history.verify import HIGH, Violation
@@ -81,7 +81,7 @@ def migrate(
     """
     model = history_model(services, name)
     if not dry_run:
-        recover(services).require(model.name)
+        recover(services).require_settled(model.name)
     now, records = services.clock.now(), dict(services.reading.records.models())
     context = Context(
         holder=services.holder(services.run_id or services.clock.new_id()),
@@ -94,7 +94,7 @@ def migrate(
     _refuse(context, model, adopt=adopt)
     facts = facts_of(services, model)
     said = facts.properties.get(PROPERTY)
-    changes = () if said is None else differences(model, said)
+    changes = () if said is None else setting_differences(model, said)
     report = MigrateReport(model.name, facts.version, changes, said is None, dry_run=dry_run)
     if not report.differs:
         return report
@@ -112,7 +112,7 @@ def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
     if said is None:
         mended = {"foreign-table"} if adopt else set()
     else:
-        mended = set() if needs_refresh(differences(model, said)) else _MENDED
+        mended = set() if needs_refresh(setting_differences(model, said)) else _MENDED
     for blocked in plan(context.project, [model.name], context.records, now, Options()).blocked:
         if blocked.error.code not in mended:
             raise blocked.error
@@ -169,13 +169,13 @@ class _Migration:
         services, context, model = self.services, self.context, self.model
         inputs = pin_inputs(services, model, context.records, context.view)
         step = Step(model.name, Reason(State.SQL_CHANGED, "its settings changed"), initial=False)
-        step_inputs = Looking(services, context, step, model, inputs, uri).look(self.session)
+        step_inputs = Looking(services, context, step, model, inputs, uri).inspect(self.session)
         if new_hash is not None:
             read = DeltaRead(uri, self.facts.version)
             self.session.bind([Relation(InputName(InputKind.THIS, ""), _STORED, read)])
             self.session.define(TARGET_VIEW, with_hash(new_hash, self.facts.schema, _STORED))
         run = model.strategy.work(build_of(services, context, model, step_inputs))
-        return Counts.of(staged(self.session, run, model.where))
+        return Counts.of(run_stages(self.session, run, model.where))
 
     def _write(self, new_hash: HashDiffers | None, wanted: str) -> None:
         """Make all commits as a run of its own, hashes before what the table says."""
@@ -195,7 +195,7 @@ class _Migration:
     def _say(self, messages: str) -> None:
         """Let the table say of itself what `messages` says."""
         target = self.services.project.sql_of(self.model.table)
-        said = written({PROPERTY: messages})
+        said = properties_sql({PROPERTY: messages})
         self._commit(f"ALTER TABLE {target} SET TBLPROPERTIES ({said})")
 
     def _rehash(self, change: HashDiffers) -> None:
@@ -245,16 +245,16 @@ class _Migration:
             pins = tuple(InputPin(name, pin) for name, pin in record.pins.items())
             high = record.high_time or self.context.run_timestamp
             intent = replace(intent, kind=StepKind.BUILD, inputs=pins, run_timestamp=high)
-            ended = make(committer, intent, Work.just(Commit(sql, exclusive=True)))
+            ended = run_plain_step(committer, intent, Work.just(Commit(sql, exclusive=True)))
         else:
             ended = committer.alter(intent, Commit(sql, exclusive=True, once=of_rows))
-        remember(self.services, records, model.name)
+        refresh_record(self.services, records, model.name)
         self.version = ended.outcome.settled_version or self.version
 
 
-def _high_time(model: Model, counted: Row) -> dt.datetime | None:
+def _high_time(model: Model, row: Row) -> dt.datetime | None:
     """Return the latest instant of a table of others whose instants are run timestamps."""
-    micros = counted.get(HIGH)
+    micros = row.get(HIGH)
     if micros is None or (model.history and model.history.event_time):
         return None
     return _EPOCH + dt.timedelta(microseconds=int(micros))

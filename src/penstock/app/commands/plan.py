@@ -32,8 +32,8 @@ from penstock.core.partitions.ranges import Ranges, merged, union
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import parents_of, upstream_models
 from penstock.plan.values import Plan, Step
-from penstock.plan.windows import expected, kind_of
-from penstock.strategies.relations import leaves
+from penstock.plan.windows import expected_windows, kind_of
+from penstock.strategies.relations import input_tables
 
 
 def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
@@ -72,15 +72,15 @@ def context_of(
     )
 
 
-def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
+def planned_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:
     """Return what would become of each step and each model without one, in the plan's order."""
     models = services.project.models
-    found = [ModelResult.of(models[name], "unchanged", "current") for name in made.current]
-    for blocked in made.blocked:
+    found = [ModelResult.of(models[name], "unchanged", "current") for name in plan.current]
+    for blocked in plan.blocked:
         result = ModelResult.of(models[blocked.model], "failed", blocked.error.code)
         found.append(replace(result, error=blocked.error))
-    bad = {blocked.model: blocked.model for blocked in made.blocked}  # and what failed above it
-    for step in made.steps:
+    bad = {blocked.model: blocked.model for blocked in plan.blocked}  # and what failed above it
+    for step in plan.steps:
         status, reason = "planned", str(step.reason)
         above = list(step.upstream)
         if step.work.has_parts:  # it waits for steps alone, and each leaves out what it lacks
@@ -216,9 +216,9 @@ def _expected(
         return result
     facts = services.log.facts(project.uri_of(model.table))
     again = request.options.rerun
-    windows = expected(model, record.watermarks, facts.schema if facts else None, again)
+    windows = expected_windows(model, record.watermarks, facts.schema if facts else None, again)
     made = {each.model for each in planned.plan.steps}
-    here = [each for each in leaves(project, model) if each.name not in made]
+    here = [each for each in input_tables(project, model) if each.name not in made]
     records, view = planned.project_state.records, planned.project_state.view
     try:
         pins = pin_names(services, model, tuple(here), dict(records), view).pins
@@ -269,7 +269,7 @@ def _counted(services: Services, context: Context, step: Step, result: ModelResu
         inputs = pin_inputs(services, model, context.records, context.view)
         uri = "" if model.is_view else services.project.uri_of(model.table)
         with services.engine.session(model.name, model.where) as session:
-            step_inputs = Looking(services, context, step, model, inputs, uri).look(session)
+            step_inputs = Looking(services, context, step, model, inputs, uri).inspect(session)
             work = model.strategy.work(build_of(services, context, model, step_inputs))
             decided = decide(session, work.again or work, model.where)
     except PenstockError as error:
@@ -279,7 +279,7 @@ def _counted(services: Services, context: Context, step: Step, result: ModelResu
         result,
         status="planned" if commits else "unchanged",
         reason=WOULD_COMMIT if commits else NO_CHANGE,
-        metrics=decided.work.counts(decided.seen),
+        metrics=decided.work.counts(decided.row),
         version=step_inputs.facts.version if step_inputs.facts else None,
         schema_changes=step_inputs.schema_changes if commits else (),
         inputs=inputs.pins,

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from penstock.app.checking.flags import staging_root
 from penstock.app.observation.observe import ObservedTables, pin_source
-from penstock.app.preparing.pins import limits_read, source_read, tombstones_of
+from penstock.app.preparing.pins import limits_read, source_read, tombstone_column
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.names import InputKind, InputName, shown_name
@@ -24,7 +24,7 @@ from penstock.core.sessions.package import SessionPackage
 from penstock.core.steps.inputs import CatalogRead, DeltaRead, Read
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.first_pass import parse_user_query
-from penstock.strategies.relations import BoundQuery, bind_query, leaves_of
+from penstock.strategies.relations import BoundQuery, bind_query, query_tables
 
 
 def query(services: Services, sql: str, limit: int) -> QueryResult:
@@ -113,7 +113,7 @@ def bound_now(services: Services, parsed: Query) -> BoundQuery:
     """Bind a query to everything it reads as it stands now; raises `not-built-yet`."""
     project = services.project
     reads: dict[InputName, Read] = {}
-    for name in leaves_of(project, parsed.inputs):
+    for name in query_tables(project, parsed.inputs):
         model = project.models.get(name.name)
         if name.kind is not InputKind.MODEL or model is None or not model.is_view:
             reads[name] = _read(services, name)
@@ -145,7 +145,7 @@ def _read(services: Services, name: InputName) -> Read:
         sentence = f"{name} has no table at {uri}"
         hint = f"penstock {command} --select {name}"
         raise TableError("not-built-yet", sentence, hint=hint)
-    return DeltaRead(uri, head.version, tombstones_of(services, name))
+    return DeltaRead(uri, head.version, tombstone_column(services, name))
 
 
 def _kept(services: Services, name: InputName) -> Read | None:

@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import pending_notes
 from penstock.app.flags import given
-from penstock.app.observation.project_state import dated_project, look
+from penstock.app.observation.project_state import dated_project, survey
 from penstock.app.planning.make_plan import Planned, gap_notes, run_timestamp_of
 from penstock.app.reports import Overwrite
 from penstock.app.request import BackfillRequest
@@ -20,7 +20,7 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import UsageError
 from penstock.core.model import Model
 from penstock.plan.planner import plan
-from penstock.plan.rerun import Given, bounds, refused_model
+from penstock.plan.rerun import Given, rerun_range, rerun_windows
 from penstock.plan.steps import Scope
 
 _OF_PARTITIONS = ("cascade", "max_partitions", "batch_size", "full_refresh")
@@ -56,21 +56,21 @@ def rerun_of(services: Services, request: BackfillRequest, low: Given, high: Giv
     Raises `RerunError`, and `option-conflict` for flags that are about partitions.
     """
     # a crash may have left the watermark behind the rows that were committed
-    settled = () if request.dry_run else recover(services).sentences
+    settled = () if request.dry_run else recover(services).messages_by_step
     return replace(_read(services, request, low, high), recovered=settled)
 
 
 @in_one_state
 def _read(services: Services, request: BackfillRequest, low: Given, high: Given) -> RerunRequest:
     model = named_model(services, request.model)
-    refused_model(model)
+    rerun_windows(model)
     for flag in given(request, _OF_PARTITIONS, request.arguments.split()):
         sentence = f"{flag} has no meaning for a range of {model.name}, which is made in one step"
         raise UsageError("option-conflict", sentence, hint=f"leave {flag} out")
     facts = services.log.facts(services.project.uri_of(model.table))
     record = services.reading.records.models().get(model.name)
     known = record.watermarks if record else ()
-    found = bounds(model, facts.schema if facts else None, known, low, high)
+    found = rerun_range(model, facts.schema if facts else None, known, low, high)
     said = {each: getattr(request, each) for each in BackfillRequest.__dataclass_fields__}
     return RerunRequest(
         **said | {"model": model.name}, rerun=(found.low, found.high), note=found.note
@@ -82,7 +82,7 @@ def plan_rerun(services: Services, request: RerunRequest) -> Planned:
     """Plan the one step of a rerun; what is above and below the model is left as it is."""
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
-    state = look(services, (request.model,), run_timestamp)
+    state = survey(services, (request.model,), run_timestamp)
     scope = Scope()
     made = plan(state.project, state.names, state.records, state.view.now, request.options, scope)
     said = (request.note,) if request.note else ()

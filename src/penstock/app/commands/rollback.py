@@ -10,8 +10,8 @@ from penstock.app.commands.sync import Ask
 from penstock.app.execution.commit import Committer
 from penstock.app.execution.recover import recover
 from penstock.app.observation.log_reader import LogReader
-from penstock.app.observation.observe import last_writer, others
-from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.observation.observe import last_writer, rival
+from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.preparing.outcomes import features_left
 from penstock.app.preparing.run_context import Context
@@ -79,7 +79,7 @@ def rollback(
     """
     model = named_model(services, request.model)
     if not request.dry_run:
-        recover(services).require(model.name)
+        recover(services).require_settled(model.name)
     project_state, back = _found(services, request, model)
     models = services.project.models
     readers = children({name: parents_of(services.project, m) for name, m in models.items()})
@@ -111,7 +111,7 @@ def rollback(
 def _found(
     services: Services, request: RollbackRequest, model: Model
 ) -> tuple[ProjectState, _Back]:
-    project_state = look(services, (model.name,), run_timestamp_of(services, None))
+    project_state = survey(services, (model.name,), run_timestamp_of(services, None))
     return project_state, _way_back(services, project_state, request)
 
 
@@ -161,29 +161,29 @@ def _built(step: StepRecord) -> bool:
     return step.outcome is not None and step.intent.kind in _MADE
 
 
-def _step_of(model: Model, steps: Sequence[StepRecord], given: str) -> tuple[StepRecord, int]:
+def _step_of(model: Model, steps: Sequence[StepRecord], step: str) -> tuple[StepRecord, int]:
     """Return the step that is meant, and the version that it committed."""
-    found = [one for one in steps if one.intent.step.startswith(given)] if given else []
+    found = [one for one in steps if one.intent.step.startswith(step)] if step else []
     outcome = found[0].outcome if len(found) == 1 else None
     if outcome is not None and outcome.version is not None:
         return found[0], outcome.version
     why = "it made no commit" if found else "it has no such step"
     why = f"{len(found)} steps begin so" if len(found) > 1 else why
-    sentence = f"{given!r} names no step of {model.name} to go back before: {why}"
+    sentence = f"{step!r} names no step of {model.name} to go back before: {why}"
     hint = f"penstock history {model.name} --verbose shows the steps"
     raise UsageError("rollback-unknown-step", sentence, hint=hint)
 
 
 def _check_foreign(
-    model: Model, log_reader: LogReader, version: int, known: Collection[str], *, included: bool
+    model: Model, log_reader: LogReader, version: int, ours: Collection[str], *, included: bool
 ) -> None:
     services = log_reader.services
     uri = services.project.uri_of(model.table)
     commits = services.places.touched(uri, version, {}, partial=True)
-    foreign = [commit for commit in commits if log_reader.foreign(commit)]
+    foreign = [commit for commit in commits if log_reader.is_foreign(commit)]
     if any(commit.step for commit in foreign):
-        owner = others(services, last_writer(services.log.commits(uri, version, partial=True)))
-        rebuilt = [commit for commit in foreign if commit.step in known]
+        owner = rival(services, last_writer(services.log.commits(uri, version, partial=True)))
+        rebuilt = [commit for commit in foreign if commit.step in ours]
         if owner is not None and rebuilt:
             sentence = (
                 f"version {rebuilt[0].version} of {model.table} is of the store {owner.store}, "

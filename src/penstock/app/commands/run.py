@@ -13,16 +13,16 @@ from penstock.app.checking.flags import drop_repeated
 from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
 from penstock.app.commands.plan import context_of, report_of
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
-from penstock.app.execution.commit import Ended, remember
+from penstock.app.execution.commit import Ended, refresh_record
 from penstock.app.execution.recover import recover
 from penstock.app.execution.results import (
-    failed_by,
-    gave_up,
-    notes_of,
-    of_view,
-    what_is_left,
+    failed_partitions,
+    final_error,
+    remaining_steps,
+    view_result,
+    warnings_of_step,
     with_checks,
-    with_resume,
+    with_resume_command,
 )
 from penstock.app.execution.schedule import Node, Schedule, StepActions
 from penstock.app.execution.settle import EVERYTHING, settle
@@ -90,7 +90,7 @@ def run(
         return Runner(services, request, listener, planned, report).run()
     results = (*planned.settled.results, *_unchanged(services, planned))
     report = replace(report, results=results)
-    return with_resume(report, request, planned.again)
+    return with_resume_command(report, request, planned.again)
 
 
 def begun(
@@ -104,7 +104,7 @@ def begun(
     if listener is not silent:
         services.patience.tell = lambda sentence: listener(Said(sentence))
     recovery = recover(services, give_up=anew)
-    for sentence in recovery.sentences:
+    for sentence in recovery.messages_by_step:
         listener(Said(sentence))
     settled = settle(services)
     planned = planner(services, request).after(settled).without(recovery.stuck)
@@ -112,7 +112,7 @@ def begun(
         listener(Said(sentence))
     report = report_of(planned, request)
     run_id = services.run_id or services.clock.new_id()
-    return planned, replace(report, run_id=run_id, recovered=recovery.sentences)
+    return planned, replace(report, run_id=run_id, recovered=recovery.messages_by_step)
 
 
 def _unchanged(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
@@ -187,7 +187,7 @@ class Runner:
             interrupted=self._interrupted,
             log_path=services.written_log,
         )
-        report = with_resume(report, request, self.planned.again)
+        report = with_resume_command(report, request, self.planned.again)
         write_artifacts(services, report)
         return report
 
@@ -248,7 +248,7 @@ class Runner:
 
     def _do(self, key: str) -> tuple[ModelResult, ...]:
         found = self._results_of(key)
-        self._context.passes.ended(self._steps[key], well=all(each.ok for each in found))
+        self._context.passes.note_end(self._steps[key], well=all(each.ok for each in found))
         return found
 
     def _results_of(self, key: str) -> tuple[ModelResult, ...]:
@@ -288,10 +288,10 @@ class Runner:
         notes = (*step.notes, *flagged_above(self.services, step), *result.notes)
         own = replace(result, started=started, duration=took, notes=notes)
         views = self._context.views.reports_of(step.key)
-        found = (*(of_view(self.services.project, each) for each in views), own)
+        found = (*(view_result(self.services.project, each) for each in views), own)
         if out is None:
             return found
-        for each in what_is_left(step, out.left):
+        for each in remaining_steps(step, out.left):
             found += self._step(each, out.held.of(each.work.grid, each.partitions))
         return found
 
@@ -306,35 +306,35 @@ class Runner:
         """Do a step; plan it anew, and look ahead anew, when another of its target came between."""
         now, pauses, kind = step, iter(_CONFLICT_PAUSES), self._kinds[step.model]
         while True:
-            needed = kind.needed(self.services, self._context, now)
+            needed = kind.step_to_run(self.services, self._context, now)
             if isinstance(needed, str):
                 return self._of_step(step, "unchanged", needed)
             try:
                 ended = execute(self.services, self._context, kind, needed, held)
-                kind.done(self._context, needed)
+                kind.note_success(self._context, needed)
                 return self._done(step, ended)
             except (PlanOutdatedError, ConcurrentWriterError) as error:
                 pause = next(pauses, None)
                 if pause is None:
-                    raise gave_up(error) from None
+                    raise final_error(error) from None
                 if isinstance(error, ConcurrentWriterError):
                     time.sleep(pause)
-                anew = kind.replanned(self.services, self._context, now)
+                anew = kind.replan(self.services, self._context, now)
                 if anew is None:
                     return self._of_step(step, "unchanged", "another run built it")
                 now, held = anew, None
 
     def _done(self, step: Step, ended: Ended) -> ModelResult:
         intent, outcome = ended.intent, ended.outcome
-        if not ended.held_back:
-            remember(self.services, self._context.records, intent.model)
-        made = outcome.version is not None or (not intent.uri and not ended.held_back)
+        if not ended.is_held_back:
+            refresh_record(self.services, self._context.records, intent.model)
+        made = outcome.version is not None or (not intent.uri and not ended.is_held_back)
         if made:
             self._context.change(intent)
         if ended.checked is not None and ended.checked.quarantine is not None:
             model = self.services.project.models[intent.model]
             drop_repeated(self.services, model, ended.checked.quarantine)
-        failed = failed_by(ended)
+        failed = failed_partitions(ended)
         if failed:
             self._context.fail(step.of(failed))
         settled = outcome if ended.undone is None else ended.undone
@@ -348,7 +348,7 @@ class Runner:
             inputs=intent.inputs,
             metrics=outcome.metrics,
             schema_changes=ended.schema_changes,
-            notes=(*notes_of(ended), *(ended.notes if ended.checked is None else ())),
+            notes=(*warnings_of_step(ended), *(ended.notes if ended.checked is None else ())),
             step=intent.step,
         )
         return with_checks(result, ended)
@@ -356,7 +356,7 @@ class Runner:
     def _skip(self, key: str, because: str) -> tuple[ModelResult, ...]:
         step = self._steps[key]
         self._context.fail(step)
-        self._context.passes.ended(step, well=False)
+        self._context.passes.note_end(step, well=False)
         stopped = "interrupted" if self._interrupted else "fail-fast"
         stopped = SPARK_DIED if self._spark_died else stopped
         reason = f"upstream {because.partition(' ')[0]} failed" if because else stopped

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 
 from penstock.app.artifacts.write import write_artifacts
-from penstock.app.execution.commit import remember
+from penstock.app.execution.commit import refresh_record
 from penstock.app.execution.recover import recover
 from penstock.app.execution.seed_step import STRATEGY, load_seed, seed_reason
 from penstock.app.observation.observe import ObservedTables
@@ -49,7 +49,7 @@ def seed(services: Services, select: tuple[str, ...] = ()) -> RunReport:
         plan=Plan(now),
         results=(),
         command=COMMAND,
-        recovered=recovery.sentences,
+        recovered=recovery.messages_by_step,
     )
     changed = [each for each in wanted if reasons[each.name].state is not State.CURRENT]
     done = _load(services, context, changed, reasons) if changed else {}
@@ -101,7 +101,7 @@ def _do(services: Services, context: Context, seed: Seed, reason: Reason) -> Mod
     result = _result(seed, "success", str(reason))
     try:
         ended = load_seed(services, context, seed, reason)
-        remember(services, context.records, seed.name)
+        refresh_record(services, context.records, seed.name)
         result = replace(
             result,
             version=ended.outcome.settled_version,

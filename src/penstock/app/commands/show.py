@@ -18,7 +18,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain
 from penstock.core.project import Project
 from penstock.core.records import Execution, ModelRecord
-from penstock.plan.resolve import due, resolve
+from penstock.plan.resolve import due_partitions, resolve
 
 if TYPE_CHECKING:
     from penstock.plan.values import Reason
@@ -61,7 +61,7 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
 
     With `date` the SQL is that of the partition holding the day; raises `no-version-for-partition`.
     """
-    from penstock.app.observation.project_state import look  # `list` does without
+    from penstock.app.observation.project_state import survey  # `list` does without
 
     run_timestamp = services.clock.now()
     try:
@@ -70,7 +70,7 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
         raise UsageError(
             "bad-value", f"--date {date!r} is not a date", hint="--date 2024-12-31"
         ) from None
-    project_state = look(services, [named_model(services, name).name], run_timestamp)
+    project_state = survey(services, [named_model(services, name).name], run_timestamp)
     model = project_state.project.models[named_model(services, name).name]
     body = _body(model, run_timestamp, day)
     uri = "" if model.is_view else services.project.uri_of(model.table)
@@ -96,7 +96,7 @@ def _body(model: Model, run_timestamp: dt.datetime, date: dt.date | None) -> Bod
     """Return the SQL of a day; without one that of the newest partition."""
     if not model.versions:
         return None
-    within, run_date = due(model, run_timestamp), run_timestamp.date()
+    within, run_date = due_partitions(model, run_timestamp), run_timestamp.date()
     if date is not None and model.grid.grain in (Grain.WHOLE, Grain.RANGE):
         run_date = date
     elif date is not None:
@@ -172,7 +172,7 @@ def graph(services: Services, request: ModelsRequest) -> Graph:
 
 
 def _model_node(model: Model, run_timestamp: dt.datetime) -> GraphNode:
-    segments = resolve(model, run_timestamp.date(), due(model, run_timestamp))
+    segments = resolve(model, run_timestamp.date(), due_partitions(model, run_timestamp))
     now = segments[-1].body.fingerprint if segments else model.fingerprint
     return GraphNode(str(model.table), model.name, "model", model.shown_strategy, now.version)
 

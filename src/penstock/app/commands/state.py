@@ -131,7 +131,7 @@ def unlock(services: Services, lease: Lease) -> tuple[str, ...]:
     Its run, should it live after all, finds its step fenced: what it writes no longer counts.
     """
     services.writing.leases.unlock(lease.target, lease.token)
-    return recover(services).sentences
+    return recover(services).messages_by_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +247,11 @@ def watermarks_of(services: Services, model: Model) -> dict[str, Watermark]:
     return found
 
 
-def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[str, str]:
+def _column(model: Model, name: str, watermarks: Mapping[str, Watermark]) -> tuple[str, str]:
     """Find the `input.column` that is meant."""
-    keys = {key: (watermark.input, watermark.column) for key, watermark in known.items()}
+    keys = {key: (watermark.input, watermark.column) for key, watermark in watermarks.items()}
     settings = model.strategy.window
-    if settings is not None and (asked or not keys):  # which of them exist only Spark can tell
+    if settings is not None and (name or not keys):  # which of them exist only Spark can tell
         for read in model.query.inputs:
             column = settings.on.get(read.name, settings.time_column)
             if column is not None and read.kind is not InputKind.THIS:
@@ -261,36 +261,36 @@ def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[s
     if not keys:
         sentence = f"{model.name} is a {model.shown_strategy} model without a time_column"
         raise UsageError("no-watermark", sentence)
-    folded = asked.lower()
-    found = [key for key in keys if not asked or key.lower() == folded]
+    folded = name.lower()
+    found = [key for key in keys if not name or key.lower() == folded]
     found = found or [key for key in keys if key.lower().endswith(f".{folded}")]
     if len(found) == 1:
         return keys[found[0]]
     if not found:
-        hint = did_you_mean(asked, keys) or f"there are: {some_of(keys)}"
-        raise UsageError("unknown-column", f"{model.name} has no window on {asked!r}", hint=hint)
+        hint = did_you_mean(name, keys) or f"there are: {some_of(keys)}"
+        raise UsageError("unknown-column", f"{model.name} has no window on {name!r}", hint=hint)
     hint = f"add --column with one of: {some_of(found)}"
-    if model.entity is not None and not asked:
+    if model.entity is not None and not name:
         sentence = f"{model.name} has more than one watermark column"
         raise UsageError("column-required", sentence, hint=hint)
     sentence = f"{model.name} has more than one windowed input"
     raise UsageError("ambiguous-column", sentence, hint=hint)
 
 
-def _declared(services: Services, given: str, column: str, model: Model) -> str:
+def _declared(services: Services, text: str, column: str, model: Model) -> str:
     """Return the type that a source declares, or that a table's log tells; "" if neither does.
 
     A view has the columns of what it reads, unless it gives them another type. Watermarks of an
     entity are those of its own table.
     """
-    if given == BRONZE and model.entity is not None:
+    if text == BRONZE and model.entity is not None:
         docs = {doc.name.lower(): doc.type.upper() for doc in model.columns}
         return docs.get(column.lower()) or _stored(services, model, column)
-    source = services.project.sources.get(given)
+    source = services.project.sources.get(text)
     for doc in source.columns if source else ():
         if doc.name.lower() == column.lower() and doc.type:
             return doc.type.upper()
-    upstream = services.project.models.get(given)
+    upstream = services.project.models.get(text)
     uri = source.path if source and source.is_delta else ""
     if upstream is not None and upstream.is_view:
         below = (_declared(services, each.name, column, model) for each in upstream.query.inputs)

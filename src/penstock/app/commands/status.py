@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.flags import Lines, check_lines, with_lines
 from penstock.app.execution.seed_step import seeds_to_load
-from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.selection import DriftReport, drift_report, narrowed, selected_models
 from penstock.app.reports import Keys, ModelStatus, StateCount, StatusReport
 from penstock.app.request import StatusRequest
@@ -22,7 +22,7 @@ from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.plan.cascade import direct_parents, parents_among
-from penstock.plan.obstacles import table_of_another_store, taken_by
+from penstock.plan.obstacles import table_of_another_store, take_flags
 from penstock.plan.slices import unmatched_note
 from penstock.plan.values import State, error_line
 from penstock.plan.verdict import Piece, Verdict
@@ -39,12 +39,12 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
     parents = {name: direct_parents(model) for name, model in models.items()}
     # with all above them, because a drifted ancestor makes them pending
     involved = {name for name in reach(names, parents) if name in models}
-    project_state = look(services, involved, run_timestamp)
+    project_state = survey(services, involved, run_timestamp)
     drift = drift_report(project_state)
     lines = _lines(services, project_state, names)
     project, found = project_state.project, []
     for name in ordered(parents_among(project, names)):
-        known = drift.verdicts[name].known
+        known = drift.verdicts[name].partitions
         within = narrowed(project.models[name], request.range, run_timestamp, known)
         found.append(with_lines(status_of_models(drift, name, within, wanted), lines))
     return StatusReport(run_timestamp, tuple(found))
@@ -138,7 +138,7 @@ def states_named(texts: Sequence[str]) -> frozenset[State]:
 
 
 def status_of_models(
-    drift: DriftReport, name: str, within: Ranges, wanted: frozenset[State] = frozenset()
+    drift: DriftReport, name: str, partitions: Ranges, wanted: frozenset[State] = frozenset()
 ) -> ModelStatus:
     """Tell of one model, of the partitions `within`; with `wanted` only of these states."""
     project_state = drift.project_state
@@ -147,14 +147,14 @@ def status_of_models(
     if verdict.whole is not None:
         states = [StateCount(verdict.whole, 1, (("*", "*"),))]
     else:
-        states = _of_pieces(model, verdict, within, wanted)
-    pending = intersection(drift.pending.get(name, ()), within)
+        states = _of_pieces(model, verdict, partitions, wanted)
+    pending = intersection(drift.pending.get(name, ()), partitions)
     says_more = not (verdict.of_table and states)  # of a whole table its own state is enough
     if pending and says_more and not (wanted and State.UPSTREAM_CHANGED not in wanted):
         states.append(_pending(drift, model, verdict, pending))
     lines, mends = (*verdict.lines, *project_state.files_lines(name)), ""
     if verdict.owner is not None:  # as a plan says it
-        takes = taken_by(model, verdict)
+        takes = take_flags(model, verdict)
         project = project_state.project.name
         error = table_of_another_store(model, verdict.owner, project, takes)
         lines = (*lines, f"{error_line(error)}: {error.hint}")
@@ -164,7 +164,7 @@ def status_of_models(
         table=model.table,
         strategy=model.strategy_name,
         grain=write_grid(model.grid) if model.grid.interval else str(model.grid.grain),
-        partitions=count(intersection(verdict.effective, within)),
+        partitions=count(intersection(verdict.effective, partitions)),
         states=tuple(states),
         cosmetic=verdict.cosmetic,
         executed_at=record.executed_at if record else None,
@@ -175,12 +175,12 @@ def status_of_models(
 
 
 def _of_pieces(
-    model: Model, verdict: Verdict, within: Ranges, wanted: frozenset[State]
+    model: Model, verdict: Verdict, partitions: Ranges, wanted: frozenset[State]
 ) -> list[StateCount]:
     """Put together what differs in nothing but the partitions."""
     found: dict[StateCount, list[Numbers]] = {}
     for piece in verdict.pieces:
-        here = intersection((piece.range,), within)
+        here = intersection((piece.range,), partitions)
         if here and (not wanted or wanted & set(piece.states)):
             found.setdefault(_described(model, piece), []).extend(here)
     counted = [

@@ -23,7 +23,7 @@ from penstock.app.commands.status import keys_of, states_named
 from penstock.app.events import Listener, silent
 from penstock.app.execution.settle import pending_notes
 from penstock.app.flags import NARROWING, command_words
-from penstock.app.observation.project_state import ProjectState, dated_project, look
+from penstock.app.observation.project_state import ProjectState, dated_project, survey
 from penstock.app.planning.make_plan import (
     Planned,
     facts_of,
@@ -54,10 +54,10 @@ from penstock.core.partitions.ranges import (
     union,
 )
 from penstock.core.project import Project
-from penstock.plan.cascade import cascaded, parents_of
+from penstock.plan.cascade import cascade, parents_of
 from penstock.plan.obstacles import migration_of
 from penstock.plan.planner import plan
-from penstock.plan.resolve import due
+from penstock.plan.resolve import due_partitions
 from penstock.plan.steps import Scope
 from penstock.plan.values import State, Step
 from penstock.plan.verdict import Verdict, has_other_table
@@ -198,7 +198,7 @@ def plan_sync(services: Services, request: AnySync) -> Planned:
     dated_project(services, run_timestamp)
     selected = _names(services, request, run_timestamp)
     names = steps_of_their_own(services.project, selected)
-    project_state = look(services, services.project.models, run_timestamp)
+    project_state = survey(services, services.project.models, run_timestamp)
     scope = _scope(project_state, names, request)
     project, now = project_state.project, project_state.view.now
     made = plan(project, names, project_state.records, now, request.options, scope)
@@ -247,10 +247,10 @@ def _scope(project_state: ProjectState, names: tuple[str, ...], request: AnySync
         if name not in verdicts:
             continue
         model, verdict = project.models[name], verdicts[name]
-        there = due(model, project_state.run_timestamp)
+        there = due_partitions(model, project_state.run_timestamp)
         if request.model:
             check_named(model, request.range, verdict, there)
-        known = there if request.model else union(verdict.known, there)
+        known = there if request.model else union(verdict.partitions, there)
         within[name] = narrowed(model, request.range, project_state.run_timestamp, known)
     most = None if request.everything else request.max_partitions or project.max_partitions
     forced = bool(request.model) or request.full_refresh
@@ -258,7 +258,7 @@ def _scope(project_state: ProjectState, names: tuple[str, ...], request: AnySync
     return Scope(
         trigger=request.command,
         verdicts=verdicts,
-        within=within,
+        limits=within,
         syncs=True,
         force=bool(request.model),
         states=states_named(request.states),
@@ -274,7 +274,7 @@ def _cascade(
     project: Project, start: Mapping[str, Ranges], verdicts: Mapping[str, Verdict]
 ) -> dict[str, Ranges]:
     """Return what a cascade may run at most, by model: all that reads what it starts from."""
-    return cascaded(
+    return cascade(
         project,
         start,
         lambda name: verdicts[name].segments if name in verdicts else (),
@@ -342,7 +342,7 @@ def _lines(planned: Planned, request: AnySync) -> tuple[str, ...]:
     ]
     if stale:
         lines.append(f"not selected, though drifted, and read here: {', '.join(sorted(stale))}")
-    for name, within in scope.within.items() if request.model else ():
+    for name, within in scope.limits.items() if request.model else ():
         none = count(difference(within, intersection(within, scope.verdicts[name].effective)))
         if none:
             lines.append(f"{name}: {none:,} partitions have no version and are passed over")

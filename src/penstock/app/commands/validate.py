@@ -72,7 +72,7 @@ def validate(where: Where, *, strict: bool = False, connected: bool = False) -> 
 
 def _of_bronze(project: Project) -> Iterator[Finding]:
     """Yield findings of bronze folders: files that no run reads, and what cannot be listed."""
-    from penstock.app.observation.observe import not_read, slices_now
+    from penstock.app.observation.observe import slices_now, unreadable_error
     from penstock.plan.slices import unmatched_note
     from penstock.project.entities.places import bronze_folder
 
@@ -85,7 +85,7 @@ def _of_bronze(project: Project) -> Iterator[Finding]:
         try:
             code, _, sentence = unmatched_note(slices_now(services, folder)).partition(": ")
         except (TableError, OSError) as error:
-            found = not_read(model, error)
+            found = unreadable_error(model, error)
             yield Finding(found.where or model.where, found.code, found.sentence, found.hint)
         else:
             if code:

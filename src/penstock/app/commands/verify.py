@@ -15,15 +15,15 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.statement import TARGET_VIEW, Row
 from penstock.core.steps.inputs import DeltaRead, Relation
-from penstock.plan.history import PROPERTY, always_event_time, differences
+from penstock.plan.history import PROPERTY, always_event_time, setting_differences
 from penstock.strategies.history.verify import (
     SAMPLES,
     Claims,
     Violation,
-    broken,
+    broken_laws,
+    check_stage,
     claims_of,
-    misfits,
-    verified,
+    column_violations,
 )
 
 __all__ = ["VerifyReport", "Violation", "verify"]
@@ -80,7 +80,7 @@ def _verified(services: Services, model: Model, facts: TableFacts) -> VerifyRepo
         uri = services.project.uri_of(model.table)
         counted, violations = hold_laws(session, uri, facts, claims)
     # V9: the table says of itself what the model says
-    wrong = (f"{PROPERTY} is not set",) if said is None else differences(model, said)
+    wrong = (f"{PROPERTY} is not set",) if said is None else setting_differences(model, said)
     if wrong:
         settings = Violation("V9", "settings", len(wrong), "setting", wrong[:SAMPLES])
         violations = (*violations, settings)
@@ -138,14 +138,14 @@ def hold_laws(
     session: StepSession, uri: str, facts: TableFacts, claims: Claims
 ) -> tuple[Row, tuple[Violation, ...]]:
     """Read one version of a table once: give its counts, and what of V1 to V8 it breaks."""
-    wrong = misfits(claims, facts.schema)
+    wrong = column_violations(claims, facts.schema)
     if wrong:
         return {}, wrong
     read = DeltaRead(uri, facts.version)
     session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
-    counts = session.stage(verified(claims, facts.schema))
+    counts = session.stage(check_stage(claims, facts.schema))
     found = (
         Violation(law.law, law.title, count, law.of, session.sample(law.samples(claims)))
-        for law, count in broken(claims, counts)
+        for law, count in broken_laws(claims, counts)
     )
     return counts, tuple(found)

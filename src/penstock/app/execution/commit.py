@@ -18,7 +18,7 @@ from penstock.app.preparing.outcomes import (
     way_back,
 )
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import DecidedStatement, enter_catalog, staged
+from penstock.app.preparing.statements import DecidedStatement, enter_catalog, run_stages
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, may_write, waiting
 from penstock.core.check_results import Checked
@@ -63,7 +63,7 @@ class Ended:
     notes: tuple[str, ...] = ()
 
     @property
-    def held_back(self) -> bool:
+    def is_held_back(self) -> bool:
         """Whether a gate kept all of it from being published: records are as they were."""
         checked = self.checked
         if checked is None or checked.failure is None or checked.mode is not OnFailure.BLOCK:
@@ -71,7 +71,7 @@ class Ended:
         return self.outcome.version is None
 
 
-def remember(services: Services, records: dict[str, ModelRecord], name: str) -> None:
+def refresh_record(services: Services, records: dict[str, ModelRecord], name: str) -> None:
     """Take over what the store holds of a model, once a step of it has ended."""
     records.update(services.reading.records.models(name))
 
@@ -131,7 +131,7 @@ class Committer:
         )
         begun = self.begin(own)
         self.fault(f"begun-{kind}")
-        known, commit = self._table_id(begun), self._commit(begun, statement)
+        known, commit = self._owned_table_id(begun), self._commit(begun, statement)
         return self.finish(begun, outcome_of(self._services, begun, commit, known))
 
     def undo(self, ended: Ended) -> Ended:
@@ -168,17 +168,17 @@ class Committer:
         notes = (*ended.notes, left) if left else ended.notes
         return replace(ended, undone=undone, restored=before, notes=notes)
 
-    def made(self, begun: Intent, decided: DecidedStatement) -> Outcome:
+    def apply(self, begun: Intent, decided: DecidedStatement) -> Outcome:
         """Commit what was decided, and give what the commit did."""
-        work, statement, known = decided.work, decided.statement, self._table_id(begun)
+        work, statement, known = decided.work, decided.statement, self._owned_table_id(begun)
         if statement is not None and work.last_look is not None:
             with self.failing(begun):
                 work.last_look()
         commit = self._commit(begun, statement, work.again) if statement is not None else None
         outcome = outcome_of(self._services, begun, commit, known)
-        outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.seen)})
+        outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.row)})
         if statement is not None and commit is not None:
-            self._hold_promises(begun, statement, commit)
+            self._require_promises(begun, statement, commit)
         return outcome
 
     def record(self, intent: Intent, checked: Checked) -> None:
@@ -187,7 +187,7 @@ class Committer:
 
     def begin(self, intent: Intent) -> Intent:
         """Write the step down and take the target's lease; give it with its number."""
-        contents = _contents(self._context.project, intent)
+        contents = _stored_texts(self._context.project, intent)
         record = self._context.records.get(intent.model)
         adopts = self._context.options.adopt  # whoever takes a table takes the rows that are there
         if record is not None and record.foreign and intent.kind is StepKind.BUILD and not adopts:
@@ -203,7 +203,7 @@ class Committer:
             begun = self._journal.begin(intent, contents, self._holder, self._planned_on, above)
             return replace(intent, step_seq=begun.step_seq, epoch=begun.epoch)
 
-        return self._waiting(begin)
+        return self._wait_for_lease(begin)
 
     def await_target(self, intent: Intent) -> None:
         """Raise `lease-held` before Spark starts where another run holds the target."""
@@ -215,9 +215,9 @@ class Committer:
                     hint = f"wait with --wait SECONDS, or penstock unlock {intent.table}"
                     raise LeaseHeldError(lease, hint=hint)
 
-        self._waiting(look)
+        self._wait_for_lease(look)
 
-    def _waiting(self, act: Callable[[], Given]) -> Given:
+    def _wait_for_lease(self, act: Callable[[], Given]) -> Given:
         """Do what the lease of another run may keep from being done, once it is free."""
         try:
             return act()
@@ -235,12 +235,12 @@ class Committer:
         with self.failing(intent):
             if self._context.project.target.catalog:
                 made = bool(intent.uri) and intent.base_version is not None
-                enter_catalog(self._context.project, self.session, intent, made=made)
+                enter_catalog(self._context.project, self.session, intent, is_new=made)
             self.fault("before-commit")
             # as late as can be: what another run writes from here on, Delta itself refuses
             self._require_lease(intent)
             if statement.exclusive and intent.uri:
-                self._hold_version(intent)
+                self._require_version(intent)
             self.fault("at-statement")
         try:
             self.session.commit(statement, intent)
@@ -252,7 +252,7 @@ class Committer:
                     # whoever took the lease has fenced the step; its end is theirs to write
                     self._require_lease(intent)
                     if again is not None and isinstance(error, DataError):
-                        staged(self.session, again, self.where)
+                        run_stages(self.session, again, self.where)
                     raise
         self.fault("after-commit")
         commit = own_commit(self._services, intent)
@@ -276,19 +276,19 @@ class Committer:
                 hint="nothing of this step was committed; run again",
             )
 
-    def prepared(
+    def prepare(
         self, intent: Intent, statement: Commit, prepare: Callable[[], int | None]
     ) -> Intent:
         """Make what must come right before the rows; nobody else may write between the two."""
         with self.failing(intent):
             if statement.exclusive:
-                self._hold_version(intent)
+                self._require_version(intent)
             ready = replace(intent, base_version=prepare())
             if statement.exclusive:
-                self._hold_version(intent, own=base_of(ready))
+                self._require_version(intent, own=base_of(ready))
         return ready
 
-    def _hold_version(self, intent: Intent, own: int = -1) -> None:
+    def _require_version(self, intent: Intent, own: int = -1) -> None:
         """Refuse to write where somebody has written since the step looked; `own` is its last."""
         base, head = base_of(intent), self._services.log.head(intent.uri)
         others = foreign_between(self._services, intent.uri, base, own)
@@ -300,7 +300,7 @@ class Committer:
                 hint="run again; nothing of this step was written",
             )
 
-    def _hold_promises(self, intent: Intent, statement: Commit, commit: LogCommit) -> None:
+    def _require_promises(self, intent: Intent, statement: Commit, commit: LogCommit) -> None:
         """Compare what Delta says it did with what was staged; a difference is a bug."""
         # a statement that joined its rows twice, or lost some, is seen by no check of the rows
         metrics, asks = dict(commit.metrics), statement.breaches and statement.feed
@@ -339,11 +339,11 @@ class Committer:
             self._journal.fail(intent.step, failure)
             raise
 
-    def unchanged(self, intent: Intent) -> Outcome:
+    def empty_outcome(self, intent: Intent) -> Outcome:
         """Return what came of a step that made no commit."""
-        return outcome_of(self._services, intent, None, self._table_id(intent))
+        return outcome_of(self._services, intent, None, self._owned_table_id(intent))
 
-    def _table_id(self, intent: Intent) -> str:
+    def _owned_table_id(self, intent: Intent) -> str:
         record = self._context.records.get(intent.model)
         return record.table_id if record else ""
 
@@ -382,7 +382,7 @@ def alter_each(
     return intent, ended
 
 
-def _contents(project: Project, intent: Intent) -> Mapping[str, str]:
+def _stored_texts(project: Project, intent: Intent) -> Mapping[str, str]:
     """Return the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
     model, made = project.models.get(intent.model), intent.fingerprint
     if model is None:

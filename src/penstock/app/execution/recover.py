@@ -25,14 +25,14 @@ from penstock.core.strategy import strategy_named
 
 @dataclass(frozen=True, slots=True)
 class RebuildReport:
-    """How many steps the logs told of, and of which models; `untold` have a table and no step.
+    """The steps that the logs told of, by model; the tables of `unread` have no step.
 
     Of `unskipped` slices may have been skipped: that was in the state alone.
     """
 
     steps: int
     models: tuple[str, ...]
-    untold: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
     unskipped: tuple[str, ...] = ()
 
 
@@ -45,7 +45,7 @@ def rebuild(services: Services) -> RebuildReport:
     recover(services)  # a step that a crash left open is on record, and would stay so
     found: list[list[RebuiltStep]] = []
     untold = []
-    for name, table in _tables(services):
+    for name, table in _logged_tables(services):
         uri, steps = services.project.uri_of(table), list[RebuiltStep]()
         with suppress(TableError):  # one log that cannot be read hides no other
             if services.log.head(uri) is None:
@@ -56,19 +56,19 @@ def rebuild(services: Services) -> RebuildReport:
         found.append(steps)
         if not steps:
             untold.append(name)
-    rebuilt = _in_order(found)
+    rebuilt = _merge_by_number(found)
     services.writing.archive.rebuild(rebuilt)
     models = tuple(dict.fromkeys(step.intent.model for step in rebuilt))
     unskipped = tuple(name for name in models if _may_lack_skips(services, name))
     return RebuildReport(len(rebuilt), models, tuple(untold), unskipped)
 
 
-def _in_order(found: Iterable[Sequence[RebuiltStep]]) -> list[RebuiltStep]:
+def _merge_by_number(tables: Iterable[Sequence[RebuiltStep]]) -> list[RebuiltStep]:
     """Put the steps of several tables together by their numbers.
 
     Those of one table stay as its log has them: of all orders only that of its versions is sure.
     """
-    return [*heapq.merge(*found, key=lambda step: step.intent.step_seq)]
+    return [*heapq.merge(*tables, key=lambda step: step.intent.step_seq)]
 
 
 def _may_lack_skips(services: Services, name: str) -> bool:
@@ -80,7 +80,7 @@ def _may_lack_skips(services: Services, name: str) -> bool:
     return all(each.status is not Status.SKIPPED for each in known)
 
 
-def _tables(services: Services) -> Iterator[tuple[str, TableName]]:
+def _logged_tables(services: Services) -> Iterator[tuple[str, TableName]]:
     """Yield the models and seeds whose tables have logs."""
     yield from ((m.name, m.table) for m in services.project.models.values() if not m.is_view)
     yield from ((seed.name, seed.table) for seed in services.project.seeds.values())
@@ -105,14 +105,14 @@ def steps_in_log(
         if project_of(commit.token) not in ("", services.project.name):
             continue  # another project's, of a model of the same name
         known = table_id or (facts.table_id if facts else "")
-        yield from _unchanged(intent, before or known, commit)
+        yield from _idle_steps(intent, before or known, commit)
         since = base_of(intent) if since is None else since
         outcome = outcome_of(services, intent, commit, known, since)
         since = commit.version
         yield RebuiltStep(intent, outcome, commit.time)
 
 
-def _unchanged(intent: Intent, table_id: str, commit: LogCommit) -> Iterator[RebuiltStep]:
+def _idle_steps(intent: Intent, table_id: str, commit: LogCommit) -> Iterator[RebuiltStep]:
     """Yield the steps before a commit of which it tells, as they made none."""
     for each in intent.unchanged:
         own = replace(
@@ -138,19 +138,19 @@ _CRASHED = StepFailure("crashed", "the process died before the step committed")
 class Recovered:
     """What became of a step that a crash left open; `version` is None if it had not committed.
 
-    With `adopted` the step was not on record at all, or as failed, and its commit is in the log.
+    With `is_adopted` the step was not on record at all, or as failed, and its commit is in the log.
     """
 
     step: str
     model: str
     version: int | None
-    adopted: bool = False
+    is_adopted: bool = False
 
     def __str__(self) -> str:
         """Return the sentence that reports print."""
         if self.version is None:
             return f"step {self.step} of {self.model} had not committed; marked failed (crashed)"
-        if self.adopted:
+        if self.is_adopted:
             where = f"version {self.version} of its table, and the state did not know it"
             return f"step {self.step} of {self.model} had made {where}; recorded"
         return f"step {self.step} of {self.model} had committed version {self.version}; recorded"
@@ -164,11 +164,11 @@ class Recovery:
     stuck: Mapping[str, PenstockError] = field(default_factory=dict)
 
     @property
-    def sentences(self) -> tuple[str, ...]:
+    def messages_by_step(self) -> tuple[str, ...]:
         """Say what became of each step."""
         return tuple(str(each) for each in self.steps)
 
-    def require(self, model: str) -> None:
+    def require_settled(self, model: str) -> None:
         """Raise what keeps a model's open step from being settled."""
         if model in self.stuck:
             raise self.stuck[model]
@@ -226,22 +226,22 @@ def settle_as(services: Services, step: str, *, committed: bool) -> Recovered:
             f"step {record.intent.step} of {record.intent.model} is still being run",
             hint=f"wait for it, or penstock unlock {record.intent.table}",
         )
-    intent = _placed(services, record.intent)
+    intent = _relocated(services, record.intent)
     if not committed:
         return _give_up(services, intent)
     facts = services.log.facts(intent.uri) if intent.uri else None
     version = facts.version if facts else None
-    return _finished(services, intent, Outcome(version, facts.table_id if facts else "", version))
+    return _finish(services, intent, Outcome(version, facts.table_id if facts else "", version))
 
 
-def _placed(services: Services, intent: Intent) -> Intent:
+def _relocated(services: Services, intent: Intent) -> Intent:
     """Return an intent with the place that its table has now: a project may have been moved."""
     return replace(intent, uri=services.project.uri_of(intent.table)) if intent.uri else intent
 
 
 def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
     """Record the step's commit, or make sure that there will never be one."""
-    intent = _placed(services, intent)
+    intent = _relocated(services, intent)
     commit, is_readable = _commit_of(services, intent)
     if commit is None and not is_readable and not give_up:
         command = strategy_named(intent.strategy).command
@@ -255,15 +255,15 @@ def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
         )
     if commit is None:
         return _give_up(services, intent)
-    return _finished(services, intent, outcome_of(services, intent, commit))
+    return _finish(services, intent, outcome_of(services, intent, commit))
 
 
-def _finished(services: Services, intent: Intent, outcome: Outcome) -> Recovered:
+def _finish(services: Services, intent: Intent, outcome: Outcome) -> Recovered:
     """Record that a step had committed; a table that it made may be unknown to the catalog."""
     if services.project.target.catalog and intent.uri and intent.base_version is None:
         services.engine.require()
         with services.engine.session(intent.model) as session:
-            enter_catalog(services.project, session, intent, made=True)
+            enter_catalog(services.project, session, intent, is_new=True)
     services.writing.journal.finish(intent.step, outcome, recovered=True)
     return Recovered(intent.step, intent.model, outcome.settled_version)
 
@@ -274,7 +274,7 @@ def _give_up(services: Services, intent: Intent) -> Recovered:
     # the statement may have landed between the first look and the fence; after it none can
     commit, _ = _commit_of(services, intent)
     if commit is not None:
-        return _finished(services, intent, outcome_of(services, intent, commit))
+        return _finish(services, intent, outcome_of(services, intent, commit))
     services.writing.journal.fail(intent.step, _CRASHED, recovered=True)
     services.writing.journal.forget_quarantine(intent.step)
     return Recovered(intent.step, intent.model, None)
@@ -310,15 +310,15 @@ def _adopt(services: Services) -> Iterator[Recovered]:
     An older copy of the store was put back, or a step landed after it had been given up.
     """
     records = services.writing.records.models()
-    tables = _tables(services)
-    found = _in_order(
+    tables = _logged_tables(services)
+    found = _merge_by_number(
         [_unknown_steps(services, name, table, records.get(name)) for name, table in tables]
     )
     if not found:
         return
     services.writing.archive.rebuild(found)
     for step in (each for each in found if each.outcome.version is not None):
-        yield Recovered(step.intent.step, step.intent.model, step.outcome.version, adopted=True)
+        yield Recovered(step.intent.step, step.intent.model, step.outcome.version, is_adopted=True)
 
 
 def _unknown_steps(

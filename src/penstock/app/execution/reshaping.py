@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.app.execution.commit import Committer, remember
+from penstock.app.execution.commit import Committer, refresh_record
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
@@ -14,7 +14,7 @@ from penstock.core.model import Model
 from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW, Commit
 from penstock.core.steps.step import Intent, StepKind
-from penstock.plan.evolution import check_names, refuse
+from penstock.plan.evolution import check_names, raise_all
 from penstock.plan.obstacles import incompatible_type
 from penstock.plan.table_columns import Migration, migration, target_schema, with_described
 from penstock.strategies.reshape import (
@@ -23,7 +23,7 @@ from penstock.strategies.reshape import (
     create_empty,
     drop_not_null,
     rewrite,
-    rewritten,
+    rewritten_rows,
 )
 
 
@@ -67,7 +67,7 @@ class Reshaping:
         facts = self._facts()
         stays = None if facts is None or self._is_replaced(facts) else facts
         wrong = tuple(check_names(self.model, described, stays.properties if stays else None))
-        refuse(wrong)
+        raise_all(wrong)
         if facts is None or stays is None:
             return
         moved = self._migration(facts, described)
@@ -86,7 +86,7 @@ class Reshaping:
         facts = self._facts()
         if facts is not None and not self._is_replaced(facts):
             return facts
-        wanted = self._wanted(described)
+        wanted = self._wanted_schema(described)
         statement = create_empty(
             self.model, self._target, wanted, location=self._location, replaces=facts is not None
         )
@@ -97,31 +97,31 @@ class Reshaping:
         return made
 
     @property
-    def creates(self) -> bool:
+    def is_new_table(self) -> bool:
         """Whether there is no table yet that rows could be written to."""
         facts = self._facts()
         return facts is None or self._is_replaced(facts)
 
-    def foreseen(self, described: Schema) -> Shape:
-        """Return the shape that `bring` will leave, at the version of now; write nothing."""
+    def expected_shape(self, described: Schema) -> Shape:
+        """Return the shape that `reshape` will leave, at the version of now; write nothing."""
         facts = self._facts()
         if facts is None or self._is_replaced(facts):
-            return Shape(self._wanted(described), facts.version if facts else None)
+            return Shape(self._wanted_schema(described), facts.version if facts else None)
         moved = self._migration(facts, described)
-        if self._rewrites(moved):
-            columns = self._rewritten(moved)
-            stays = rewritten(self.model, quoted(TARGET_VIEW), columns, facts)
-            return Shape(columns, facts.version, moved.lines, stays)
+        if self._needs_rewrite(moved):
+            columns = self._rewritten_schema(moved)
+            stays = rewritten_rows(self.model, quoted(TARGET_VIEW), columns, facts)
+            return Shape(columns, facts.version, moved.messages, stays)
         stays = f"SELECT * FROM {quoted(TARGET_VIEW)}"
         changes = (*moved.added, *moved.widened)
         return Shape(moved.schema, facts.version, changes, stays, facts.partition_by)
 
-    def bring(self, intent: Intent, described: Schema) -> Shape:
+    def reshape(self, intent: Intent, described: Schema) -> Shape:
         """Make the commits that must come before the rows; `check` has passed."""
         facts = self.create(intent, described)
         moved = self._migration(facts, described)
-        if self._rewrites(moved):
-            columns = self._rewritten(moved)
+        if self._needs_rewrite(moved):
+            columns = self._rewritten_schema(moved)
             statement = rewrite(
                 self.model,
                 self._target,
@@ -131,7 +131,7 @@ class Reshaping:
                 location=self._location,
             )
             version = self._commit(intent, facts, statement, StepKind.REWRITE)
-            return Shape(columns, version, moved.lines)
+            return Shape(columns, version, moved.messages)
         statements = drop_not_null(self._target, moved.nullable)
         if moved.needs_widening_property:
             statements = (*allow_widening(self._target, facts.properties), *statements)
@@ -142,7 +142,7 @@ class Reshaping:
         changes = (*moved.added, *moved.widened)
         return Shape(moved.schema, base, changes, partition_by=facts.partition_by)
 
-    def _rewrites(self, moved: Migration) -> bool:
+    def _needs_rewrite(self, moved: Migration) -> bool:
         """Whether rows that are there must be written anew before rows can come."""
         relays = bool(moved.moved)
         if self.context.options.full_refresh and not relays:  # are the records of another grid?
@@ -152,8 +152,8 @@ class Reshaping:
         drops = bool(moved.droppable) and self.context.options.allow_breaking
         return bool(moved.breaking) or relays or drops
 
-    def _rewritten(self, moved: Migration) -> Schema:
-        return moved.dropped if self.context.options.allow_breaking else moved.schema
+    def _rewritten_schema(self, moved: Migration) -> Schema:
+        return moved.reduced_schema if self.context.options.allow_breaking else moved.schema
 
     def _commit(
         self,
@@ -164,7 +164,7 @@ class Reshaping:
     ) -> int | None:
         base = facts.version if facts else None
         ended = self.committer.alter(replace(intent, base_version=base), statement, kind)
-        remember(self.services, self.context.records, self.model.name)
+        refresh_record(self.services, self.context.records, self.model.name)
         return ended.outcome.settled_version
 
     def _facts(self) -> TableFacts | None:
@@ -175,13 +175,13 @@ class Reshaping:
         record = self.context.records.get(self.model.name)
         return record is not None and record.table_id not in ("", facts.table_id)
 
-    def _wanted(self, described: Schema) -> Schema:
+    def _wanted_schema(self, described: Schema) -> Schema:
         declared = target_schema(self.model)
         loose = any(not version.schema.columns for version in self.model.versions)
         return with_described(declared, described) if loose or declared is None else declared
 
     def _migration(self, facts: TableFacts, described: Schema) -> Migration:
-        return migration(self.model, self._wanted(described), facts)
+        return migration(self.model, self._wanted_schema(described), facts)
 
     @property
     def _target(self) -> str:

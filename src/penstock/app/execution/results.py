@@ -47,16 +47,16 @@ def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
     if ended.undone is not None and others:  # a RESTORE took them back with those that failed
         gone, bad = (shown_ranges(intent.grid, ranges) for ranges in (others, checked.failed))
         notes = (*notes, f"rolled-back: {intent.model} {gone}: undone with {bad}")
-    messages = consequence(ended, checked)
+    messages = consequence_text(ended, checked)
     return replace(result, status="failed", error=error, consequence=messages, notes=notes)
 
 
-def of_view(project: Project, found: ViewReport) -> ModelResult:
+def view_result(project: Project, view: ViewReport) -> ModelResult:
     """Return what came of a view whose checks a step that reads it has looked at again."""
-    model, report = project.models[found.view], found.report
+    model, report = project.models[view.view], view.report
     result = replace(
         ModelResult.of(model, "unchanged", "what it reads has changed"),
-        duration=found.duration,
+        duration=view.duration,
         invariant_report=report,
     )
     phase = Phase.BEFORE if report.has_before_errors() else Phase.AFTER
@@ -66,7 +66,7 @@ def of_view(project: Project, found: ViewReport) -> ModelResult:
     return replace(result, status="failed", error=error, consequence="what reads it is not built")
 
 
-def failed_by(ended: Ended) -> Ranges:
+def failed_partitions(ended: Ended) -> Ranges:
     """Return the partitions that are not as their readers need them; those of a whole table: 0."""
     checked = ended.checked
     if checked is None or checked.failure is None:
@@ -74,7 +74,7 @@ def failed_by(ended: Ended) -> Ranges:
     return ended.intent.ords if ended.undone is not None else checked.failed
 
 
-def consequence(ended: Ended, checked: Checked) -> str:
+def consequence_text(ended: Ended, checked: Checked) -> str:
     """Say what became of the rows that failed."""
     if ended.undone is not None:
         return f"restored to version {ended.restored}"
@@ -102,7 +102,7 @@ _ROWS = (
 )
 
 
-def with_resume(
+def with_resume_command(
     report: RunReport,
     request: AnyRun | AnySync,
     selecting: Mapping[str, str] = MappingProxyType({}),
@@ -112,11 +112,11 @@ def with_resume(
         command, selecting = resume_sync(report, request), {}
     else:
         command = resume_command(report, request, selecting)
-    left = _selectors(_undone(report), selecting) if command else ()
+    left = _selectors(_unfinished_models(report), selecting) if command else ()
     return replace(report, resume=command, left=tuple(left))
 
 
-def _undone(report: RunReport) -> list[str]:
+def _unfinished_models(report: RunReport) -> list[str]:
     """Return the models that failed, were skipped or have not begun."""
     left = [result.name for result in report.results if not result.ok]
     done = {result.name for result in report.results}
@@ -137,7 +137,7 @@ def resume_sync(report: RunReport, request: AnySync) -> str:
     if not left and not report.plan.blocked:
         return ""
     words = ["penstock", request.command, *[request.model] * bool(request.model)]
-    words += command_words(_let_through(report, request), (*_MODELS, *_ROWS))
+    words += command_words(_with_schema_change(report, request), (*_MODELS, *_ROWS))
     return shlex.join([*words, "--yes"])
 
 
@@ -152,13 +152,13 @@ def resume_command(
     >>> shlex.join(words)
     "penstock run --select 'a b'"
     """
-    names = _undone(report)
+    names = _unfinished_models(report)
     if all(name in selecting for name in names):  # what is to be made anew is on record by now
         request = replace(request, full_refresh=False)
     left = _selectors(names, selecting)
     if not left:
         return ""
-    flagged = _flagged(report)
+    flagged = _flagged_partitions(report)
     if flagged is not None:
         words = command_words(request, ("as_of", *_CHECKS))
         return shlex.join(["penstock", "sync", *flagged, *words])
@@ -167,13 +167,13 @@ def resume_command(
         words += ["--select", " ".join(left)]
     else:  # what is done is current, so the same selection does only what is left
         words += command_words(request, _MODELS)
-    words += command_words(_let_through(report, request), _ROWS)
+    words += command_words(_with_schema_change(report, request), _ROWS)
     # only `snapshot run` asks before it builds anew
     words += ["--yes"] * (request.full_refresh and isinstance(request, SnapshotRequest))
     return shlex.join(words)
 
 
-def _let_through(report: RunReport, request: Asked) -> Asked:
+def _with_schema_change(report: RunReport, request: Asked) -> Asked:
     """Return the request that lets columns change, if that is what stopped a function."""
     errors = [result.error for result in report.results]
     if any(isinstance(error, SchemaChangeError) and error.passes for error in errors):
@@ -181,7 +181,7 @@ def _let_through(report: RunReport, request: Asked) -> Asked:
     return request
 
 
-def _flagged(report: RunReport) -> list[str] | None:
+def _flagged_partitions(report: RunReport) -> list[str] | None:
     """Return what of one model's partitions failed its checks, if nothing else is left."""
     left = [result for result in report.results if not result.ok]
     if not left or any(result.partitions == (("*", "*"),) for result in left):
@@ -193,7 +193,7 @@ def _flagged(report: RunReport) -> list[str] | None:
     return ["--query", left[0].name, "--from", first, "--to", last]
 
 
-def notes_of(ended: Ended) -> tuple[str, ...]:
+def warnings_of_step(ended: Ended) -> tuple[str, ...]:
     """Return warnings: rows that were not read, rows of others, a history table without rows."""
     metrics, intent = ended.outcome.metrics, ended.intent
     notes = []
@@ -212,7 +212,7 @@ def notes_of(ended: Ended) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def gave_up(error: PenstockError) -> PenstockError:
+def final_error(error: PenstockError) -> PenstockError:
     """Word what still stands in the way after the last try."""
     if isinstance(error, ConcurrentWriterError) and error.code != "concurrent-writer":
         return ConcurrentWriterError(
@@ -221,7 +221,7 @@ def gave_up(error: PenstockError) -> PenstockError:
     return error
 
 
-def what_is_left(step: Step, ranges: Ranges) -> tuple[Step, ...]:
+def remaining_steps(step: Step, ranges: Ranges) -> tuple[Step, ...]:
     """Return what is left of a step; SQL that takes a range needs one without gaps."""
     if not ranges:
         return ()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from penstock.app.execution.commit import Committer, Ended
-from penstock.app.observation.observe import not_read, observe_target
+from penstock.app.observation.observe import observe_target, unreadable_error
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import decide
 from penstock.app.services.services import Services
@@ -25,7 +25,7 @@ from penstock.core.steps.inputs import FilesRead, Relation
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Build
 from penstock.plan.cascade import read_through_views
-from penstock.plan.evolution import check_query, refuse
+from penstock.plan.evolution import check_query, raise_all
 from penstock.plan.kinds.tables import detect_table_drift
 from penstock.plan.obstacles import foreign_table, table_of_another_store
 from penstock.plan.values import Now, Observed, Reason, State, error_line
@@ -33,16 +33,16 @@ from penstock.strategies.build import create_from
 from penstock.strategies.table import Table
 
 
-def make(committer: Committer, intent: Intent, work: Work) -> Ended:
+def run_plain_step(committer: Committer, intent: Intent, work: Work) -> Ended:
     """Do a step that has no inputs to pin and no checks: a seed, hashes made anew."""
     begun = committer.begin(intent)
     committer.fault("after-begin")
     with committer.failing(begun):
         decided = decide(committer.session, work, committer.where)
-    return committer.finish(begun, committer.made(begun, decided))
+    return committer.finish(begun, committer.apply(begun, decided))
 
 
-def model_of(seed: Seed) -> Model:
+def seed_model(seed: Seed) -> Model:
     """Return the seed as a model without inputs: what drift and statements know how to treat."""
     declared = "\n".join(f"{column.name} {column.type}" for column in seed.columns)
     settings = hashlib.sha256(f"{seed.table}\n{declared}".encode()).hexdigest()
@@ -61,9 +61,9 @@ def seed_reason(
     services: Services, seed: Seed, records: Mapping[str, ModelRecord], run_timestamp: dt.datetime
 ) -> Reason:
     """Say whether the table is what the file holds: `current`, what differs, or `unreadable`."""
-    model = model_of(seed)
+    model = seed_model(seed)
     try:
-        seen = look_at_seed(services, model, records.get(seed.name))
+        seen = observe_seed(services, model, records.get(seed.name))
     except TableError as error:
         return Reason(State.UNREADABLE, error_line(error))
     now = Now(run_timestamp, {seed.name: seen}, {})
@@ -74,12 +74,12 @@ def seed_reason(
     return reason
 
 
-def look_at_seed(services: Services, model: Model, record: ModelRecord | None) -> Observed:
+def observe_seed(services: Services, model: Model, record: ModelRecord | None) -> Observed:
     """Look at the table of a seed; what cannot be read is an error of the seed."""
     try:
         return observe_target(services, model, record)
     except (TableError, OSError) as error:
-        raise not_read(model, error) from error
+        raise unreadable_error(model, error) from error
 
 
 def seeds_to_load(
@@ -118,8 +118,8 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
     """Replace the table by the file's rows in one commit."""
     record = context.records.get(seed.name)
     committer = Committer(services, context, seed.where, record.last_step_seq if record else 0)
-    look_at_seed(services, model_of(seed), record)  # unreadable: no version to begin from
-    intent = _intent(services, context, seed, reason)
+    observe_seed(services, seed_model(seed), record)  # unreadable: no version to begin from
+    intent = _seed_intent(services, context, seed, reason)
     with committer.rejecting(intent):
         refuse_foreign(services, seed, reason, record)
     committer.await_target(intent)
@@ -127,19 +127,19 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
         committer.session = session
         with committer.rejecting(intent):
             columns = define_seed(session, seed)
-            refuse(tuple(check_query(model_of(seed), columns)))
+            raise_all(tuple(check_query(seed_model(seed), columns)))
         project = services.project
         location = project.uri_of(seed.table) if project.target.catalog else ""
-        made = Build(model_of(seed), project.sql_of(seed.table), columns, None, location=location)
-        return make(committer, intent, Work.just(create_from(made)))
+        made = Build(seed_model(seed), project.sql_of(seed.table), columns, None, location=location)
+        return run_plain_step(committer, intent, Work.just(create_from(made)))
 
 
 def refuse_foreign(
     services: Services, seed: Seed, reason: Reason, record: ModelRecord | None
 ) -> None:
     """Refuse to replace a table that another project, or somebody else, has made."""
-    model = model_of(seed)
-    owner = look_at_seed(services, model, record).owner
+    model = seed_model(seed)
+    owner = observe_seed(services, model, record).owner
     if owner is not None:
         raise table_of_another_store(model, owner, services.project.name)
     if State.FOREIGN_TABLE in reason.states:
@@ -147,7 +147,7 @@ def refuse_foreign(
         raise foreign_table(model, hint)
 
 
-def _intent(services: Services, context: Context, seed: Seed, reason: Reason) -> Intent:
+def _seed_intent(services: Services, context: Context, seed: Seed, reason: Reason) -> Intent:
     uri = services.project.uri_of(seed.table)
     head = services.log.head(uri)
     return Intent(
@@ -161,7 +161,7 @@ def _intent(services: Services, context: Context, seed: Seed, reason: Reason) ->
         reason=str(reason),
         triggered_by=context.triggered_by,
         run_timestamp=context.run_timestamp,
-        fingerprint=model_of(seed).fingerprint,
+        fingerprint=seed_model(seed).fingerprint,
         base_version=head.version if head else None,
     )
 
@@ -172,12 +172,12 @@ def define_seed(session: StepSession, seed: Seed) -> Schema:
     CSV is read twice, once as text: a number that is declared as text keeps its leading zeros.
     """
     if seed.format != "csv":
-        relation = _relation(seed, QUERY_VIEW, {}, tuple((c.name, c.type) for c in _typed(seed)))
-        return _known(seed, session.bind([relation])[QUERY_VIEW])
+        relation = _relation(seed, QUERY_VIEW, {}, tuple((c.name, c.type) for c in _columns(seed)))
+        return _check(seed, session.bind([relation])[QUERY_VIEW])
     raw = _relation(seed, _RAW_VIEW, {"header": "true"})
     typed = _relation(seed, _TYPED_VIEW, {"header": "true", "inferSchema": "true"})
-    inferred = _known(seed, session.bind([raw, typed])[_TYPED_VIEW])
-    declared = {column.name.lower(): column.type for column in _typed(seed)}
+    inferred = _check(seed, session.bind([raw, typed])[_TYPED_VIEW])
+    declared = {column.name.lower(): column.type for column in _columns(seed)}
     casts = [
         f"CAST({name} AS {declared.get(column.name.lower()) or column.type}) AS {name}"
         for column, name in ((each, quoted(each.name)) for each in inferred.columns)
@@ -185,22 +185,22 @@ def define_seed(session: StepSession, seed: Seed) -> Schema:
     return session.define(QUERY_VIEW, f"SELECT {', '.join(casts)} FROM {quoted(_RAW_VIEW)}")
 
 
-def _typed(seed: Seed) -> tuple[Column, ...]:
+def _columns(seed: Seed) -> tuple[Column, ...]:
     return tuple(Column(column.name, column.type) for column in seed.columns if column.type)
 
 
-def _known(seed: Seed, found: Schema) -> Schema:
+def _check(seed: Seed, schema: Schema) -> Schema:
     """Refuse a file without columns, and declared columns that the file does not have."""
-    missing = [column.name for column in seed.columns if found.find(column.name) is None]
-    if found.columns and not missing:
-        return found
-    what = f"column {missing[0]!r}" if found.columns else "columns"
-    known = f"its columns are: {', '.join(found.names[:20])}"
+    missing = [column.name for column in seed.columns if schema.find(column.name) is None]
+    if schema.columns and not missing:
+        return schema
+    what = f"column {missing[0]!r}" if schema.columns else "columns"
+    known = f"its columns are: {', '.join(schema.names[:20])}"
     raise TableError(
         "bad-seed",
         f"{Path(seed.path).name} has no {what}",
         where=seed.where,
-        hint=known if found.columns else "write its header into the first line",
+        hint=known if schema.columns else "write its header into the first line",
     )
 
 
@@ -209,4 +209,4 @@ def _relation(
 ) -> Relation:
     folder = str(Path(seed.path).parent)
     read = FilesRead(seed.format, folder, (seed.path,), options, columns)
-    return Relation(model_of(seed).input_name, view, read)
+    return Relation(seed_model(seed).input_name, view, read)

@@ -16,7 +16,7 @@ from penstock.app.checking.results import CheckedRows, CheckInputs, decided, ref
 from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import added_rows, replaced_rows
 from penstock.app.execution.commit import Committer, Ended
-from penstock.app.execution.results import failed_by, with_checks
+from penstock.app.execution.results import failed_partitions, with_checks
 from penstock.app.observation.observe import ObservedTables
 from penstock.app.preparing.outcomes import can_be_tried_again, flag_if_overwritten
 from penstock.app.preparing.pins import Inputs
@@ -35,7 +35,7 @@ from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Read
 from penstock.core.steps.step import Intent, Outcome
 from penstock.core.strategy import Writing
-from penstock.strategies.relations import leaves
+from penstock.strategies.relations import input_tables
 
 EVERYTHING: Ranges = ((-(2**62), 2**62),)
 
@@ -90,7 +90,7 @@ def settle(services: Services, *, writes: bool = True) -> Settled:
     record = services.run_record(run, "recover", services.clock.now())
     with on_record(services, record) as succeeded:
         for each in waiting:
-            settled += on_worker(services, partial(_settled, services, run, each, writes=writes))
+            settled += on_worker(services, partial(_settle, services, run, each, writes=writes))
         succeeded()
     return settled
 
@@ -101,7 +101,7 @@ def pending_notes(services: Services) -> tuple[str, ...]:
     return tuple(f"{each.step.intent.model}: {each.sentence}" for each in waiting)
 
 
-def _settled(services: Services, run: str, what: Unsettled, *, writes: bool) -> Settled:
+def _settle(services: Services, run: str, what: Unsettled, *, writes: bool) -> Settled:
     """Settle one step; what keeps it from being settled is its model's failure."""
     intent = what.step.intent
     model = services.project.models.get(intent.model)
@@ -117,7 +117,7 @@ def _settled(services: Services, run: str, what: Unsettled, *, writes: bool) -> 
         count=count(intent.ords),
     )
     try:
-        ended = _ended(services, run, what, model, what.step.outcome, writes=writes)
+        ended = _end_settled(services, run, what, model, what.step.outcome, writes=writes)
     except PenstockError as error:
         if not can_be_tried_again(error):
             raise
@@ -128,7 +128,7 @@ def _settled(services: Services, run: str, what: Unsettled, *, writes: bool) -> 
         unlooked = frozenset() if what.rollback_due else frozenset({model.name})
         return Settled((stuck,), {model.name: failed}, unlooked)
     result = with_checks(replace(result, version=ended.outcome.settled_version), ended)
-    failed, checked = failed_by(ended), ended.checked
+    failed, checked = failed_partitions(ended), ended.checked
     is_due = checked is not None and checked.mode is OnFailure.ROLLBACK and ended.undone is None
     is_due = is_due and ended.outcome.version is not None
     if failed and (is_due or model.grid != intent.grid):
@@ -151,7 +151,7 @@ def _is_gone(services: Services, what: Unsettled) -> bool:
     return facts is None or outcome.table_id not in ("", facts.table_id)
 
 
-def _ended(  # one step that is being settled
+def _end_settled(  # one step that is being settled
     services: Services, run: str, what: Unsettled, model: Model, outcome: Outcome, *, writes: bool
 ) -> Ended:
     """Evaluate what is pending, undo what must be undone."""
@@ -172,11 +172,11 @@ def _ended(  # one step that is being settled
                 session=session,
                 model=model,
                 checks=checks_of_step(services.project, model, version, context.options),
-                inputs=Inputs(_reads(services.project, model, intent), intent.inputs),
+                inputs=Inputs(_pinned_reads(services.project, model, intent), intent.inputs),
                 windows=intent.windows,
                 partitions=intent.ords,
             )
-            checked = _checked(target, intent, outcome)
+            checked = _check_rows(target, intent, outcome)
             services.writing.journal.settle_checks(intent.step, checked)
         ended = Ended(intent, outcome, checked=checked)
         if not writes:
@@ -186,7 +186,7 @@ def _ended(  # one step that is being settled
         return committer.undo(ended)
 
 
-def _checked(target: CheckTarget, intent: Intent, outcome: Outcome) -> Checked:
+def _check_rows(target: CheckTarget, intent: Intent, outcome: Outcome) -> Checked:
     """Look at the rows; those of a step that the model would not make so now fail unlooked."""
     services, model, version = target.services, target.model, outcome.stands_at
     if model.grid != intent.grid or model.strategy_name != intent.strategy:
@@ -197,7 +197,7 @@ def _checked(target: CheckTarget, intent: Intent, outcome: Outcome) -> Checked:
     if version is not None and services.places.missing_files(intent.uri, version):
         version = None  # VACUUM took it
     try:
-        step = _rows(target, intent, outcome.version, version)
+        step = _rows_to_check(target, intent, outcome.version, version)
         table = target.at_version(version) if target.checks.needs_table else None
         results = target.look_after(step, table, None, intent.step_seq)
     finally:
@@ -207,24 +207,24 @@ def _checked(target: CheckTarget, intent: Intent, outcome: Outcome) -> Checked:
     return flag_if_overwritten(services, intent, found)
 
 
-def _rows(
-    target: CheckTarget, intent: Intent, made: int | None, version: int | None
+def _rows_to_check(
+    target: CheckTarget, intent: Intent, number: int | None, version: int | None
 ) -> CheckedRows | None:
     """Return the rows of the step; the batch of a MERGE is gone, so there the whole table."""
     if target.model.partition is not None:
         return replaced_rows(target, version)
     adds = target.model.writing is Writing.ADDED and intent.base_version is not None
-    if adds and version is not None and made is not None:
+    if adds and version is not None and number is not None:
         folder = staging_folder(target.services, intent.table, intent.step)
-        return added_rows(target.session, intent.uri, made, folder)
+        return added_rows(target.session, intent.uri, number, folder)
     return target.left_of_step(version)
 
 
-def _reads(project: Project, model: Model, intent: Intent) -> dict[InputName, Read]:
+def _pinned_reads(project: Project, model: Model, intent: Intent) -> dict[InputName, Read]:
     """Return how inputs are read at the versions that the step pinned."""
     pins = {pin.input: pin.pin for pin in intent.inputs}
     found: dict[InputName, Read] = {}
-    for name in leaves(project, model):
+    for name in input_tables(project, model):
         pin = pins.get(name.name)
         if isinstance(pin, DeltaPin):
             source = project.sources.get(name.name)

@@ -13,17 +13,17 @@ from penstock.app.execution.commit import Committer, Ended, alter_each
 from penstock.app.execution.step_state import Staged, StepRun, StepState, WorkKind
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import decide
-from penstock.app.preparing.step_inputs import table_gone
+from penstock.app.preparing.step_inputs import table_gone_error
 from penstock.app.services.services import Services
 from penstock.core.errors import DataError, IncrementalConfigError
 from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import Intent, Outcome, StepKind
-from penstock.plan.evolution import moved_layout
+from penstock.plan.evolution import layout_changes
 from penstock.plan.values import Step
 from penstock.strategies.reshape import alter_properties
 
 
-def bring_properties(state: StepState) -> StepState:
+def update_properties(state: StepState) -> StepState:
     """Bring properties and comments up to date; rows, inputs and watermarks stay on record."""
     run, intent = state.run, state.intent
     services, model, record = run.services, run.model, run.context.records[intent.model]
@@ -31,16 +31,16 @@ def bring_properties(state: StepState) -> StepState:
     run.committer.session = session
     facts = services.log.facts(intent.uri)
     if facts is None or record.fingerprint is None:
-        raise table_gone(model)
+        raise table_gone_error(model)
     # a layout that only a full refresh brings is still to be told of by the next plan
-    moved = moved_layout(model, facts)
+    moved = layout_changes(model, facts)
     layout = record.fingerprint.layout if moved else model.fingerprint.layout
     made = replace(record.fingerprint, layout=layout)
     intent = replace(intent, base_version=facts.version, fingerprint=made)
     statements = alter_properties(services.project.sql_of(model.table), model, facts)
     _, ended = alter_each(run.committer, intent, statements)
     if ended is None:
-        raise table_gone(model)
+        raise table_gone_error(model)
     return replace(state, ended=ended)
 
 
@@ -53,7 +53,7 @@ def pin(state: StepState) -> StepState:
     # the wait comes first, or the pins would be older than what the other run has written meanwhile
     run.committer.await_target(intent)
     with run.committer.rejecting(intent):
-        inputs = run.held.inputs if run.held else run.kind.pinned(run)
+        inputs = run.held.inputs if run.held else run.kind.pin_versions(run)
         intent = replace(intent, inputs=inputs.pins)
         reads_views = any(isinstance(each.pin, ViewPin) for each in inputs.pins)
         if reads_views and not (run.held or run.step.only_alters):
@@ -62,9 +62,9 @@ def pin(state: StepState) -> StepState:
     return replace(state, intent=intent, inputs=inputs)
 
 
-def look(state: StepState) -> StepState:
+def inspect(state: StepState) -> StepState:
     """Open the session; find windows, columns and facts. Nothing is written."""
-    state = state.run.kind.look(state)
+    state = state.run.kind.inspect(state)
     run = state.run
     version = run.segment.version if run.segment else None
     checks = (version or run.model).checks
@@ -99,7 +99,7 @@ def check_before(state: StepState) -> StepState:
 
 def begin(state: StepState) -> StepState:
     """Make the table ready, each change a step of its own; write the step down, take the lease."""
-    state = state.run.kind.ready(state)
+    state = state.run.kind.prepare(state)
     promised = state.watch.promised(state.intent) if state.watch else state.intent
     return replace(state, intent=state.run.committer.begin(promised))
 
@@ -136,16 +136,16 @@ def write(state: StepState) -> StepState:
         state.staged.decided,
     )
     if decided is None or state.staged.is_kept_back:
-        return replace(state, outcome=_counted(state, committer.unchanged(begun)))
+        return replace(state, outcome=_add_late(state, committer.empty_outcome(begun)))
     if watch is not None and watch.prepare is not None and decided.statement is not None:
         # only now, so that rows that a gate kept back leave the table as it was
-        begun = committer.prepared(begun, decided.statement, watch.prepare)
-    return replace(state, intent=begun, outcome=_counted(state, committer.made(begun, decided)))
+        begun = committer.prepare(begun, decided.statement, watch.prepare)
+    return replace(state, intent=begun, outcome=_add_late(state, committer.apply(begun, decided)))
 
 
-def _counted(state: StepState, outcome: Outcome) -> Outcome:
+def _add_late(state: StepState, outcome: Outcome) -> Outcome:
     """Add the rows that no commit tells of: those that came late, and those without a time."""
-    late, opened = state.step_inputs.late, state.step_inputs.opened
+    late, opened = state.step_inputs.late, state.step_inputs.windows
     nulls = opened.null_rows if opened else 0
     return replace(outcome, rows=replace(outcome.rows, late=late, null_time=nulls))
 
@@ -185,16 +185,16 @@ def record(state: StepState) -> StepState:
 
 
 Phase = Callable[[StepState], StepState]
-PHASES: tuple[Phase, ...] = (pin, look, check_before, begin, stage, write, check_after, record)
+PHASES: tuple[Phase, ...] = (pin, inspect, check_before, begin, stage, write, check_after, record)
 """A crash is safe between any two: before `begin` nothing is on record, from then on `recover`
 finds out from the table's log whether `write` was reached, and does the rest.
 """
-PROPERTIES: tuple[Phase, ...] = (pin, bring_properties)
+PROPERTIES: tuple[Phase, ...] = (pin, update_properties)
 """What a step does that touches no row."""
 
 
 def execute(
-    services: Services, context: Context, kind: WorkKind, step: Step, held: Ahead | None = None
+    services: Services, context: Context, kind: WorkKind, step: Step, ahead: Ahead | None = None
 ) -> Ended:
     """Do one step; what is `held` was said ahead of the one that its partitions are left of.
 
@@ -206,27 +206,27 @@ def execute(
     where = (segment.body if segment else model).where
     committer = Committer(services, context, where, step.planned_on)
     with ExitStack() as closing:
-        run = StepRun(services, context, kind, step, model, committer, closing, segment, held)
-        state = StepState(run, kind.intended(run, intended(run)))
+        run = StepRun(services, context, kind, step, model, committer, closing, segment, ahead)
+        state = StepState(run, kind.complete_intent(run, initial_intent(run)))
         try:
             for phase in PROPERTIES if step.only_alters else PHASES:
                 state = phase(state)
         except DataError as error:
             if type(error) is not DataError or model.strategy.window is None:
                 raise
-            raise _of_window(error) from error
+            raise _window_error(error) from error
     if state.ended is None:
         raise TypeError("a step ended without its last phase")
     return state.ended
 
 
-def _of_window(error: DataError) -> IncrementalConfigError:
+def _window_error(error: DataError) -> IncrementalConfigError:
     """Say of rows that were refused that it was a model with windows that refused them."""
     code, sentence, where = error.code, error.sentence, error.where
     return IncrementalConfigError(code, sentence, where=where, hint=error.hint)
 
 
-def intended(run: StepRun) -> Intent:
+def initial_intent(run: StepRun) -> Intent:
     """Return what a step intends before anything was looked at."""
     services, context, step, model = run.services, run.context, run.step, run.model
     return Intent(

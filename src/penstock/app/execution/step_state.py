@@ -32,31 +32,31 @@ class WorkKind(Protocol):
         """Divide a step into what is to be done, what reads something that failed, and the rest."""
         ...
 
-    def needed(self, services: Services, /, context: Context, step: Step) -> Step | str:
+    def step_to_run(self, services: Services, /, context: Context, step: Step) -> Step | str:
         """Return the step that is to be done now, or why nothing is."""
         ...
 
-    def replanned(self, services: Services, /, context: Context, step: Step) -> Step | None:
+    def replan(self, services: Services, /, context: Context, step: Step) -> Step | None:
         """Decide again about a step before which another of its target came; None: it is done."""
         ...
 
-    def intended(self, run: StepRun, intent: Intent) -> Intent:
+    def complete_intent(self, run: StepRun, intent: Intent) -> Intent:
         """Return the intent with what this kind of work adds to it."""
         ...
 
-    def pinned(self, run: StepRun) -> Inputs:
+    def pin_versions(self, run: StepRun) -> Inputs:
         """Fix the versions of the inputs that are there."""
         ...
 
-    def look(self, state: StepState) -> StepState:
+    def inspect(self, state: StepState) -> StepState:
         """Open the session; find windows, columns and facts. Nothing is written."""
         ...
 
-    def ready(self, state: StepState) -> StepState:
+    def prepare(self, state: StepState) -> StepState:
         """Choose the statements; make the commits that must come before the rows."""
         ...
 
-    def done(self, context: Context, step: Step) -> None:
+    def note_success(self, context: Context, step: Step) -> None:
         """Take note of a step that has ended well."""
         ...
 
@@ -125,7 +125,7 @@ class StepState:
     ended: Ended | None = None
 
 
-def known(value: Known | None) -> Known:
+def need(value: Known | None) -> Known:
     """Return what an earlier phase has found out; a phase that comes too soon is a bug."""
     if value is None:
         raise TypeError("a phase of a step came before the one that it needs")

@@ -7,9 +7,9 @@ from functools import partial
 
 from penstock.app.checking.watch import Watch
 from penstock.app.execution.reshaping import Reshaping, Shape
-from penstock.app.execution.step_state import Share, StepRun, StepState, known
+from penstock.app.execution.step_state import Share, StepRun, StepState, need
 from penstock.app.kinds import tables
-from penstock.app.kinds.tables import opened, renewed
+from penstock.app.kinds.tables import open_session, renewed_step
 from penstock.app.preparing.pins import Inputs, pin_names
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import of_range, parameter_type
@@ -40,23 +40,23 @@ from penstock.plan.values import Step
 from penstock.plan.work import PartitionsWork
 from penstock.strategies.partition import PartitionTable, Slice, check_columns, feed
 from penstock.strategies.partition import replace as replace_range
-from penstock.strategies.relations import bind_query, leaves_of
+from penstock.strategies.relations import bind_query, query_tables
 
-done = tables.done
+note_success = tables.note_success
 
 
 _LARGE = 2**31
 """What no INT holds: Spark reads greater numbers as BIGINT."""
 
 
-def ready(state: StepState) -> StepState:
+def prepare(state: StepState) -> StepState:
     """Describe the query, bring the table to its shape, and choose the work.
 
     What must come before the rows (a table, a wider type) is a step of its own each, safe to stop
     after; where a gate may hold rows back it comes once they have passed.
     """
     run, target = state.run, state.check_target
-    services, committer, model, segment = run.services, run.committer, run.model, known(run.segment)
+    services, committer, model, segment = run.services, run.committer, run.model, need(run.segment)
     reshaping = Reshaping(services, run.context, committer, model)
     if reads_itself(model):  # Spark describes no query over a table that is not there
         with committer.rejecting(state.intent):
@@ -64,21 +64,21 @@ def ready(state: StepState) -> StepState:
         reshaping.create(state.intent, Schema())
     with committer.rejecting(state.intent):
         # the model's own table, if the step reads it, may not have been there before
-        own = _pinned(run, own=True)
+        own = _pin_versions(run, own=True)
         reads = {**state.inputs.reads, **own.reads}
         inputs = Inputs(reads, (*state.inputs.pins, *own.pins))
         intent = replace(state.intent, inputs=inputs.pins)
         state = replace(state, inputs=inputs, intent=intent)
-        slices, described = _slices(state)
+        slices, described = _bound_slices(state)
         check_columns(model.name, segment.body.where, segment.version.schema, described)
         reshaping.check(described)
-    bring = partial(reshaping.bring, state.intent, described)
+    bring = partial(reshaping.reshape, state.intent, described)
     mode, waits, watch = OnFailure.FLAG, False, None
     if target is not None:
-        mode = target.checks.mode_where(creates=reshaping.creates)
+        mode = target.checks.mode_where(creates=reshaping.is_new_table)
         waits = mode is OnFailure.BLOCK and target.checks.looks_after
-    shape = reshaping.foreseen(described) if waits else bring()
-    table = _table(state, shape, described)
+    shape = reshaping.expected_shape(described) if waits else bring()
+    table = _partition_table(state, shape, described)
     if target is not None:
         watch = Watch(
             target,
@@ -96,73 +96,73 @@ def ready(state: StepState) -> StepState:
     return replace(state, intent=intent, work=work, watch=watch, changes=shape.changes)
 
 
-def _table(state: StepState, shape: Shape, described: Schema) -> PartitionTable:
+def _partition_table(state: StepState, shape: Shape, described: Schema) -> PartitionTable:
     model, work = state.run.model, state.run.step.work
-    settings, grid = known(model.partition), model.grid
+    settings, grid = need(model.partition), model.grid
     return PartitionTable(
         target=state.run.services.project.sql_of(model.table),
-        shown=str(model.table),
+        name=str(model.table),
         field=settings.field,
         kind=settings.type,
         columns=shape.columns,
-        declared=known(state.run.segment).version.schema,
+        declared=need(state.run.segment).version.schema,
         described=described,
         spans=tuple((grid.lower(low), grid.upper(high)) for low, high in work.partitions),
         partition_by=shape.partition_by,
     )
 
 
-def pinned(run: StepRun) -> Inputs:
+def pin_versions(run: StepRun) -> Inputs:
     """Fix the inputs but for the own table, which may not be there yet."""
-    return _pinned(run, own=False)
+    return _pin_versions(run, own=False)
 
 
-def _pinned(run: StepRun, *, own: bool) -> Inputs:
+def _pin_versions(run: StepRun, *, own: bool) -> Inputs:
     """Fix the own table, if the SQL reads it, or everything else."""
-    services, model, body = run.services, run.model, known(run.segment).body
-    read = leaves_of(services.project, body.query.inputs)
+    services, model, body = run.services, run.model, need(run.segment).body
+    read = query_tables(services.project, body.query.inputs)
     every = dict.fromkeys((*read, *(mapping.input for mapping in body.inputs)))
     this = model.input_name
     names = tuple(n for n in every if (n == this or n.kind is InputKind.THIS) is own)
     return pin_names(services, model, names, run.context.records, run.context.view)
 
 
-def _slices(state: StepState) -> tuple[tuple[Slice, ...], Schema]:
+def _bound_slices(state: StepState) -> tuple[tuple[Slice, ...], Schema]:
     """Bind the SQL to its tables once, its parameters once per slice; give its columns.
 
     Each slice is a view, so that an error of Spark names a line of the user's SQL.
     """
-    run, work, query = state.run, state.run.step.work, known(state.run.segment).body.query
+    run, work, query = state.run, state.run.step.work, need(state.run.segment).body.query
     moment = run.context.run_timestamp
     bound = bind_query(run.services.project, query, state.inputs.reads, moment)
     run.committer.session.bind(bound.relations)
     pieces = list(work.partitions)
     if not work.is_range:
         pieces = [(number, number) for number in numbers(work.partitions)]
-    first, described = _slice(state, bound.sql, 0, pieces[0])
-    together = _together(state, bound.sql, described)
+    first, described = _bound_slice(state, bound.sql, 0, pieces[0])
+    together = _combined_slice(state, bound.sql, described)
     if together is not None:
         return (together,), described
-    others = (_slice(state, bound.sql, *each)[0] for each in enumerate(pieces[1:], 1))
+    others = (_bound_slice(state, bound.sql, *each)[0] for each in enumerate(pieces[1:], 1))
     return (first, *others), described
 
 
-def _slice(state: StepState, sql: str, number: int, piece: Range) -> tuple[Slice, Schema]:
+def _bound_slice(state: StepState, sql: str, number: int, piece: Range) -> tuple[Slice, Schema]:
     """Define the SQL with the parameters of some neighbours."""
-    settings = known(state.run.model.partition)
+    settings = need(state.run.model.partition)
     values = of_range(settings, state.run.context.run_timestamp, *piece)
     view = f"{QUERY_VIEW}_{number}"
     schema = state.run.committer.session.define(view, with_parameters(sql, values))
-    return _defined(state, view, (piece,)), schema
+    return _defined_slice(state, view, (piece,)), schema
 
 
-def _together(state: StepState, sql: str, described: Schema) -> Slice | None:
+def _combined_slice(state: StepState, sql: str, described: Schema) -> Slice | None:
     """Define one query for all partitions, of SQL that is for one; None where that is not safe.
 
     Spark has the last word: the query must pass its analysis with the columns of the single one.
     """
     partitions, grid = state.run.step.partitions, state.run.model.grid
-    settings = known(state.run.model.partition)
+    settings = need(state.run.model.partition)
     if state.run.step.work.is_range or count(partitions) == 1:
         return None
     kind = parameter_type(settings)
@@ -183,10 +183,10 @@ def _together(state: StepState, sql: str, described: Schema) -> Slice | None:
     except QueryError:
         return None
     given, wanted = ([(c.name, c.type) for c in each.columns] for each in (found, described))
-    return _defined(state, view, partitions) if given == wanted else None
+    return _defined_slice(state, view, partitions) if given == wanted else None
 
 
-def _defined(state: StepState, view: str, partitions: Ranges) -> Slice:
+def _defined_slice(state: StepState, view: str, partitions: Ranges) -> Slice:
     grid = state.run.model.grid
     spans = tuple((grid.lower(low), grid.upper(high)) for low, high in partitions)
     return Slice(f"SELECT * FROM {quoted(view)}", spans, shown_ranges(grid, partitions))
@@ -204,16 +204,16 @@ def share_of(services: Services, context: Context, step: Step) -> Share:
     left = difference(step.partitions, blocked)
     idle: Ranges = ()
     if step.reason.pending:
-        moved = _moved(services, context, model, here)
+        moved = _stale(services, context, model, here)
         idle = difference(left, moved)
         left = difference(left, idle)
-    found = Share(_cut(step, left), _cut(step, blocked), _cut(step, idle))
+    found = Share(_split_step(step, left), _split_step(step, blocked), _split_step(step, idle))
     for each in found.blocked:
         context.fail(each)
     return found
 
 
-def _moved(services: Services, context: Context, model: Model, here: tuple[Segment, ...]) -> Ranges:
+def _stale(services: Services, context: Context, model: Model, here: tuple[Segment, ...]) -> Ranges:
     """Return the partitions that read rows which this run changed; of a whole table by its log."""
     bases = context.bases
     cut = {name: ranges for name, ranges in context.changed.items() if name not in bases}
@@ -233,26 +233,26 @@ def _moved(services: Services, context: Context, model: Model, here: tuple[Segme
     return found
 
 
-def _cut(step: Step, ranges: Ranges) -> tuple[Step, ...]:
+def _split_step(step: Step, ranges: Ranges) -> tuple[Step, ...]:
     """Return the step for some of its partitions; a step over a range needs them without gaps."""
     if ranges == step.partitions:
         return (step,)
     return tuple(step.of((piece,)) for piece in ranges)
 
 
-def needed(services: Services, context: Context, step: Step) -> Step | str:
+def step_to_run(services: Services, context: Context, step: Step) -> Step | str:
     """Return the step: what it need not make was left out before."""
     del services, context
     return step
 
 
-def replanned(services: Services, context: Context, step: Step) -> Step | None:
+def replan(services: Services, context: Context, step: Step) -> Step | None:
     """Go on with partitions while any of them still drifts, or where they were asked for."""
     forced = step.trigger == "backfill" or context.options.full_refresh
-    return renewed(services, context, step, forced=forced)
+    return renewed_step(services, context, step, forced=forced)
 
 
-def intended(run: StepRun, intent: Intent) -> Intent:
+def complete_intent(run: StepRun, intent: Intent) -> Intent:
     """Say which partitions it makes; one that runs beside others of its table has its own lane."""
     work = run.step.work
     keys = write_ranges(work.grid, work.partitions)
@@ -260,6 +260,6 @@ def intended(run: StepRun, intent: Intent) -> Intent:
     return replace(intent, grid=work.grid, partitions=keys, lane=keys[0] if at_once else "")
 
 
-def look(state: StepState) -> StepState:
+def inspect(state: StepState) -> StepState:
     """Open the session; SQL that reads its own table is described once that is there."""
-    return replace(state, run=opened(state.run))
+    return replace(state, run=open_session(state.run))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from penstock.app.execution.step_state import StepRun, StepState
 from penstock.app.kinds import tables
-from penstock.app.kinds.tables import look_at, renewed
+from penstock.app.kinds.tables import examine, renewed_step
 from penstock.app.preparing.pass_runs import PassRun
 from penstock.app.preparing.pins import Inputs
 from penstock.app.preparing.run_context import Context
@@ -30,52 +30,52 @@ from penstock.plan.kinds.manifest import asks_for_later_events, is_caught_up
 from penstock.plan.values import Step
 from penstock.plan.work import PassWork
 from penstock.project.sessions.columns import events_findings
-from penstock.strategies.entities.moments import instant
+from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.relations import bind_tables
 from penstock.strategies.sessions.events import EVENTS, ReleasedSession, as_time, texts
 from penstock.strategies.sessions.this_run import limits_view
 from penstock.strategies.sessions.window import BEFORE
 from penstock.strategies.sessions.work import (
     events_work,
-    held_again,
     lifecycle_work,
     module_work,
     no_rows,
     quarantine_work,
+    requarantined,
     sessions_work,
     stitch_work,
     window_stages,
 )
 
-intended = tables.intended
-ready = tables.ready
+complete_intent = tables.complete_intent
+prepare = tables.prepare
 share_of = tables.share_of
 
 
-def needed(services: Services, context: Context, step: Step) -> Step | str:
+def step_to_run(services: Services, context: Context, step: Step) -> Step | str:
     """Return the step, or why its model takes no part in the pass."""
     del services
-    return context.passes.left_out(pass_work(step)) or step
+    return context.passes.skip_reason(pass_work(step)) or step
 
 
-def replanned(services: Services, context: Context, step: Step) -> Step | None:
+def replan(services: Services, context: Context, step: Step) -> Step | None:
     """Go on: the package is leased, so nobody has brought it further meanwhile."""
-    return renewed(services, context, step, forced=True)
+    return renewed_step(services, context, step, forced=True)
 
 
-def pinned(run: StepRun) -> Inputs:
+def pin_versions(run: StepRun) -> Inputs:
     """Fix the versions of the inputs; the events are those of the pass."""
-    return run.context.passes.pinned(pass_work(run.step), tables.pinned(run))
+    return run.context.passes.with_events(pass_work(run.step), tables.pin_versions(run))
 
 
-def look(state: StepState) -> StepState:
+def inspect(state: StepState) -> StepState:
     """Make readable what the step reads, in the session of its pass where it shares one."""
-    return look_at(state, PassLooking, state.run.context.passes.session(pass_work(state.run.step)))
+    return examine(state, PassLooking, state.run.context.passes.session(pass_work(state.run.step)))
 
 
-def done(context: Context, step: Step) -> None:
+def note_success(context: Context, step: Step) -> None:
     """Write down what is known of the events of the pass."""
-    context.passes.done(pass_work(step))
+    context.passes.note_events(pass_work(step))
 
 
 _THIS_RUN = (SessionTable.SESSIONS_THIS_RUN, SessionTable.EVENTS_THIS_RUN)
@@ -105,7 +105,7 @@ class PassLooking(Looking):
     __slots__ = ()
 
     @property
-    def own(self) -> PassWork:
+    def work(self) -> PassWork:
         """What the step is in its pass."""
         return pass_work(self.step)
 
@@ -117,28 +117,28 @@ class PassLooking(Looking):
     @property
     def run(self) -> PassRun:
         """The pass."""
-        return self.context.passes.of(self.own)
+        return self.context.passes.of(self.work)
 
-    def promised(self, intent: Intent, found: StepInputs) -> Intent:
+    def with_findings(self, intent: Intent, step_inputs: StepInputs) -> Intent:
         """Write into the intent what the step leaves in the manifest, too."""
-        promise = self.context.passes.promise(self.own)
-        return replace(super().promised(intent, found), session=promise)
+        promise = self.context.passes.promise(self.work)
+        return replace(super().with_findings(intent, step_inputs), session=promise)
 
-    def look(self, session: StepSession) -> StepInputs:
+    def inspect(self, session: StepSession) -> StepInputs:
         """Make the tables readable that the SQL of the step names; look at the table itself."""
-        if self.own.part.kind is PassStepKind.MODEL:
-            return super().look(session)
-        run, is_base = self.run, self.own.part.kind is PassStepKind.BASE
+        if self.work.part.kind is PassStepKind.MODEL:
+            return super().inspect(session)
+        run, is_base = self.run, self.work.part.kind is PassStepKind.BASE
         if is_base and not run.schema.columns:
-            self._open(session, run)
+            self._open_events(session, run)
         facts = self.services.log.facts(self.uri, counts=True) if self.uri else None
         whole = self.step.initial or self.model.writing is Writing.WHOLE
         table = None if facts is None or whole else facts.schema
-        part = self._table()
-        if self.own.part.kind is PassStepKind.STITCH:
-            self._bind(session, (SessionTable.USER_MAPPING, part), facts)
+        part = self._target_table()
+        if self.work.part.kind is PassStepKind.STITCH:
+            self._bind_tables(session, (SessionTable.USER_MAPPING, part), facts)
         else:
-            self._bind(session, _READ.get(part, ()), facts)
+            self._bind_tables(session, _READ.get(part, ()), facts)
         query = Schema()
         if part is SessionTable.LIMITS:
             query = session.define(QUERY_VIEW, limits_view(run.begun.limits, run.begun.run))
@@ -147,17 +147,17 @@ class PassLooking(Looking):
             evolution=Evolution(()),
             facts=facts,
             table=table,
-            opened=None,
+            windows=None,
             late=None,
             work=lambda build: self._work(session, part, build),
         )
 
-    def _table(self) -> SessionTable:
+    def _target_table(self) -> SessionTable:
         """Say which table of the package the step writes."""
-        name = self.own.part.model
+        name = self.work.part.model
         return next(each.part for each in self.run.package.models if each.name == name)
 
-    def _open(self, session: StepSession, run: PassRun) -> None:
+    def _open_events(self, session: StepSession, run: PassRun) -> None:
         """Make the events readable, and the quarantine as the pass found it."""
         project, events = self.services.project, run.package.events
         found = bind_tables(project, (events,), run.inputs.reads, run.begun.now, "in")
@@ -173,26 +173,23 @@ class PassLooking(Looking):
         if quarantine is None:
             return
         asked = [each.session for each in self.services.reading.sessions.releases(run.package.name)]
-        run.asked = tuple(asked)
+        run.released_ids = tuple(asked)
         if run.quarantined_at is None:
             session.define(BEFORE, no_rows(SessionTable.QUARANTINE))
             return
         uri = project.uri_of(quarantine.table)
-        self._bind_at(session, BEFORE, uri, run.quarantined_at)
+        self._bind_version(session, BEFORE, uri, run.quarantined_at)
         if asked:
             rows = session.rows(
                 "SELECT session_identifier AS id, unix_micros(start_tstamp) AS start "
                 f"FROM {BEFORE} WHERE session_identifier IN {texts(asked)}"
             )
             run.released = tuple(
-                ReleasedSession(str(row["id"]), _time(row["start"])) for row in rows
+                ReleasedSession(str(row["id"]), _instant_of(row["start"])) for row in rows
             )
 
-    def _bind(
-        self,
-        session: StepSession,
-        parts: tuple[SessionTable, ...],
-        facts: TableFacts | None = None,
+    def _bind_tables(
+        self, session: StepSession, parts: tuple[SessionTable, ...], facts: TableFacts | None = None
     ) -> None:
         """Make tables readable as they are now; one that is not there yet has no rows."""
         for part in parts:
@@ -209,18 +206,18 @@ class PassLooking(Looking):
             if uri == self.uri and self.step.initial:  # its rows go: nothing builds on them
                 head = None
             if head is not None:
-                self._bind_at(session, f"penstock_{part}", uri, head.version)
+                self._bind_version(session, f"penstock_{part}", uri, head.version)
             elif part in (SessionTable.LIFECYCLE, SessionTable.USER_MAPPING):
                 session.define(f"penstock_{part}", no_rows(part))
 
-    def _bind_at(self, session: StepSession, view: str, uri: str, version: int) -> None:
+    def _bind_version(self, session: StepSession, view: str, uri: str, version: int) -> None:
         name = InputName(InputKind.THIS, "")
         session.bind([Relation(name, view, DeltaRead(uri, version))])
 
     def _work(self, session: StepSession, part: SessionTable, build: Build) -> Work:
         run = self.run
         sql = run.sql
-        if self.own.part.kind is PassStepKind.STITCH:
+        if self.work.part.kind is PassStepKind.STITCH:
             known = self.services.reading.sessions.stitched(run.package.name)
             return stitch_work(sql, part, build, known.get(self.model.name, 0))
         match part:
@@ -244,9 +241,9 @@ class PassLooking(Looking):
         """Note what scan A has counted."""
         run, work = self.run, lifecycle_work(self.run.sql, build)
 
-        def decide(seen: Row) -> Commit | None:
-            run.window = seen
-            return work.decide(seen)
+        def decide(row: Row) -> Commit | None:
+            run.window = row
+            return work.decide(row)
 
         return replace(work, stages=(*window_stages(run.sql), *work.stages), decide=decide)
 
@@ -254,42 +251,42 @@ class PassLooking(Looking):
         """Note which of the sessions that were released are quarantined anew."""
         run, work = self.run, quarantine_work(self.run.sql, build)
 
-        def decide(seen: Row) -> Commit | None:
+        def decide(row: Row) -> Commit | None:
             if run.released:
-                held = session.rows(held_again(run.sql))
+                held = session.rows(requarantined(run.sql))
                 run.held_again = tuple(sorted(str(each["id"]) for each in held))
-            return work.decide(seen)
+            return work.decide(row)
 
         return replace(work, decide=decide)
 
     def _sessions_work(self, session: StepSession, build: Build) -> Work:
         """Note where the sessions lie that are rebuilt; hold them for the steps after it."""
-        run, work, part = self.run, sessions_work(self.run.sql, build), self._table()
+        run, work, part = self.run, sessions_work(self.run.sql, build), self._target_table()
 
-        def decide(seen: Row) -> Commit | None:
-            run.dates = tuple(each for each in str(seen["dates"] or "").split(",") if each)
-            run.first = None if seen["first"] is None else _time(seen["first"])
+        def decide(row: Row) -> Commit | None:
+            run.dates = tuple(each for each in str(row["dates"] or "").split(",") if each)
+            run.first = None if row["first"] is None else _instant_of(row["first"])
             run.shared[part] = session.share(run.sql.table(part))
-            return work.decide(seen)
+            return work.decide(row)
 
         return replace(work, decide=decide)
 
     def _events_work(self, session: StepSession, build: Build) -> Work:
         """Build the events; what they are counted to be must add up before they are written."""
-        run, part = self.run, self._table()
+        run, part = self.run, self._target_table()
         work = events_work(run.sql, build, run.first)
 
-        def decide(seen: Row) -> Commit | None:
-            run.events = self._counted(session, {**run.window, **seen})
+        def decide(row: Row) -> Commit | None:
+            run.events = self._checked_counts(session, {**run.window, **row})
             run.shared[part] = session.share(run.sql.table(part))
-            return work.decide(seen)
+            return work.decide(row)
 
         return replace(work, decide=decide)
 
-    def _counted(self, session: StepSession, seen: Row) -> PassEvents:
+    def _checked_counts(self, session: StepSession, row: Row) -> PassEvents:
         """Hold the sums of both scopes, and ask what waits behind the window."""
         run = self.run
-        scopes = {scope: _counts(seen, scope) for scope in ("window", "history")}
+        scopes = {scope: _event_counts(row, scope) for scope in ("window", "history")}
         for scope, counts in scopes.items():
             if not counts.is_sound:
                 raise DataError(
@@ -298,19 +295,19 @@ class PassLooking(Looking):
                     where=run.package.where,
                     hint="this is a bug of penstock; report it with the package file",
                 )
-        greatest = None if seen["greatest"] is None else _time(seen["greatest"])
+        greatest = None if row["greatest"] is None else _instant_of(row["greatest"])
         now, high = run.begun.now, run.begun.limits.upper_limit
         later = None
-        if asks_for_later_events(self.own.planned, now, greatest):
-            bounds = (f"> {instant(high)}", f"<= {instant(now)}")
-            later = not self._none_after(high) and self._any(session, *bounds)
+        if asks_for_later_events(self.work.planned, now, greatest):
+            bounds = (f"> {instant_literal(high)}", f"<= {instant_literal(now)}")
+            later = not self._is_newest(high) and self._has_event(session, *bounds)
         if is_caught_up(run.begun.limits, now, later):
-            after = f"> {instant(now)}"
-            run.future_events = not self._none_after(now) and self._any(session, after)
-        behind = self._behind()
+            after = f"> {instant_literal(now)}"
+            run.future_events = not self._is_newest(now) and self._has_event(session, after)
+        behind = self._count_late_rows()
         return PassEvents(greatest, later, scopes["window"], scopes["history"], behind)
 
-    def _behind(self) -> int:
+    def _count_late_rows(self) -> int:
         """Count the rows of files, added since the last pass, that end before the window."""
         run = self.run
         events, begun = run.package.events, run.begun
@@ -332,12 +329,12 @@ class PassLooking(Looking):
             return project.sources[events.name].path
         return project.uri_of(project.table_of(events))
 
-    def _none_after(self, time: dt.datetime) -> bool:
+    def _is_newest(self, time: dt.datetime) -> bool:
         """Whether the log alone says that no event lies after a time."""
         files, column = self.run.files, self.run.package.options.timestamp
         return files is not None and all(each.ends_before(column, time) for each in files)
 
-    def _any(self, session: StepSession, *bounds: str) -> bool:
+    def _has_event(self, session: StepSession, *bounds: str) -> bool:
         """Whether some event lies in bounds."""
         ts = as_time(self.run.sql, self.run.package.options.timestamp)
         where = " AND ".join(f"{ts} {bound}" for bound in bounds)
@@ -350,9 +347,9 @@ class PassLooking(Looking):
 _WORDS = tuple(EventCounts.__dataclass_fields__)
 
 
-def _counts(seen: Row, scope: str) -> EventCounts:
-    return EventCounts(**{word: int(seen.get(f"{scope}_{word}") or 0) for word in _WORDS})
+def _event_counts(row: Row, scope: str) -> EventCounts:
+    return EventCounts(**{word: int(row.get(f"{scope}_{word}") or 0) for word in _WORDS})
 
 
-def _time(micros: object) -> dt.datetime:
+def _instant_of(micros: object) -> dt.datetime:
     return dt.datetime.fromtimestamp(0, dt.UTC) + int(str(micros)) * _MICROSECOND

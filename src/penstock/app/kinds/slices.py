@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from penstock.app.execution.step_state import StepRun, StepState
 from penstock.app.kinds import tables
-from penstock.app.kinds.tables import look_at
+from penstock.app.kinds.tables import examine
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import hold
+from penstock.app.preparing.statements import require_rules
 from penstock.app.preparing.step_inputs import Looking, StepInputs
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
@@ -39,36 +39,36 @@ from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead, SliceRows
 from penstock.strategies.entities.statistics import (
     SliceCounts,
     check_watermarks,
-    counted,
+    count_stage,
     read_counts,
 )
-from penstock.strategies.entities.steps import take
+from penstock.strategies.entities.steps import prepare_rows
 from penstock.strategies.entities.strategy import strategy_of_entity
 from penstock.strategies.entities.target import EntityStep, check_table
 from penstock.strategies.entities.watermarks import (
     EntityWindow,
     inferred_windows,
-    moved_on,
+    new_watermark,
     read_filter,
 )
 from penstock.strategies.entities.work import query_of, work_of
 
-done = tables.done
-needed = tables.needed
-pinned = tables.pinned
-ready = tables.ready
+note_success = tables.note_success
+step_to_run = tables.step_to_run
+pin_versions = tables.pin_versions
+prepare = tables.prepare
 share_of = tables.share_of
 
 
-def replanned(services: Services, context: Context, step: Step) -> Step | None:
+def replan(services: Services, context: Context, step: Step) -> Step | None:
     """Decide again as about any table; no other slice of the run has the step's time."""
-    again, work = tables.replanned(services, context, step), step.work
+    again, work = tables.replan(services, context, step), step.work
     if again is not None and isinstance(again.work, SliceWork) and isinstance(work, SliceWork):
         again = replace(again, work=replace(again.work, moment=work.moment))
     return again
 
 
-def intended(run: StepRun, intent: Intent) -> Intent:
+def complete_intent(run: StepRun, intent: Intent) -> Intent:
     """Say which slice it is about, when it is processed, and how its rows are written.
 
     Steps of entities that share a table may write it at the same time.
@@ -83,9 +83,9 @@ def intended(run: StepRun, intent: Intent) -> Intent:
     return replace(intent, strategy=word, lane=run.model.name if entity.scope else "")
 
 
-def look(state: StepState) -> StepState:
+def inspect(state: StepState) -> StepState:
     """Read and count the slice. Nothing is written."""
-    return look_at(state, SliceLooking)
+    return examine(state, SliceLooking)
 
 
 BRONZE = "bronze"
@@ -117,66 +117,66 @@ class SliceLooking(Looking):
         work = self.step.work
         return work.slice if isinstance(work, SliceWork) else None
 
-    def _process(self) -> ProcessType:
+    def _process_type(self) -> ProcessType:
         """How the rows are written."""
         return strategy_of_entity(self.entity, self.context.options.strategy).process()
 
-    def look(self, session: StepSession) -> StepInputs:
+    def inspect(self, session: StepSession) -> StepInputs:
         """Take the slice through its steps, count it, and hold what must not be in it.
 
         A table that others share stays, whatever is made anew of it.
         """
-        entity, facts, process = self.entity, self._facts(), self._process()
+        entity, facts, process = self.entity, self._table_facts(), self._process_type()
         table = facts.schema if facts and (entity.scope or not self.step.initial) else None
         if facts is not None and table is not None:
             check_table(entity, facts, adopts=self.context.options.adopt)
             this = DeltaRead(self.uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, this)])
-        self._last_look()
-        lows = self._lows()
-        read = self._read(session, lows)
-        rows = take(replace(entity, process=process), read, table)
+        self._require_unchanged()
+        lows = self._low_bounds()
+        read = self._bind_rows(session, lows)
+        rows = prepare_rows(replace(entity, process=process), read, table)
         check_watermarks(entity, rows)
-        counts = self._counted(session, rows, read.name)
+        counts = self._count_rows(session, rows, read.name)
         anew = table is not None and self.step.initial
         windows, undefined = inferred_windows(entity, lows, counts, None if anew else table)
         query = session.define(QUERY_VIEW, query_of(entity, rows))
-        unchanged = self._unchanged()
+        unchanged = self._unchanged_slices()
         crowded = table is not None and len(unchanged) >= _AT_MOST
 
         def work(build: Build) -> Work:
             found = (rows, counts, self.moment, windows, process, crowded, anew)
             step = EntityStep(entity, build, *found)
-            return replace(work_of(step), last_look=self._last_look)
+            return replace(work_of(step), last_look=self._require_unchanged)
 
         return StepInputs(
             query=query,
-            evolution=_evolution(query, rows),
+            evolution=_schema_changes(query, rows),
             facts=facts,
             table=table,
-            opened=Opened(tuple(_shown(windows)), tuple(self._moved(counts))),
+            windows=Opened(tuple(_delete_windows(windows)), tuple(self._moved_watermarks(counts))),
             late=None,
             schema_changes=(
-                *(f"added {name}" for name in _added(rows, table)),
+                *(f"added {name}" for name in _added_columns(rows, table)),
                 *(f"widened {name}" for name in rows.widened),
             ),
-            notes=(*rows.notes, *counts.notes, *undefined, *self._empty(counts, table)),
+            notes=(*rows.notes, *counts.notes, *undefined, *self._empty_warning(counts, table)),
             work=work,
             slice_view=SLICE_VIEW if self.slice else "",
             unchanged=unchanged,
         )
 
-    def _unchanged(self) -> tuple[UnchangedSlice, ...]:
+    def _unchanged_slices(self) -> tuple[UnchangedSlice, ...]:
         """Return the slices that were run since the last commit of which anything is on record."""
         known = self.services.reading.slices.recorded(self.model.name)
         last = max((each.step_seq for each in known if each.version is not None), default=0)
         return tuple(
-            UnchangedSlice(each.id, each.step, each.step_seq, each.moment, _counts(each.metrics))
+            UnchangedSlice(each.id, each.step, each.step_seq, each.moment, _nonzero(each.metrics))
             for each in sorted(known, key=lambda each: each.step_seq)
             if each.status is Status.SUCCESS and each.step_seq > last and each.moment is not None
         )
 
-    def _last_look(self) -> None:
+    def _require_unchanged(self) -> None:
         """Hold the slice against the one that was planned: another may have taken its place."""
         planned, folder = self.slice, bronze_folder(self.entity, self.context.run_timestamp)
         if planned is None or folder is None:
@@ -193,7 +193,7 @@ class SliceLooking(Looking):
                 hint="nothing of it was written; run again",
             )
 
-    def _read(self, session: StepSession, lows: Mapping[int, TypedValue]) -> SliceRead:
+    def _bind_rows(self, session: StepSession, lows: Mapping[int, TypedValue]) -> SliceRead:
         """Bind the rows to be read: of one slice, or of a whole source above its watermarks."""
         entity, planned, options = self.entity, self.slice, self.context.options
         folder = bronze_folder(entity, self.context.run_timestamp)
@@ -202,7 +202,7 @@ class SliceLooking(Looking):
             if isinstance(source, FilesRead):
                 source = replace(source, keeps_void=True)
             session.bind([Relation(name, SLICE_VIEW, source)])
-            whole = self._process() is ProcessType.FULL
+            whole = self._process_type() is ProcessType.FULL
             where = "" if whole else read_filter(entity.watermark, lows)
             shown = str(entity.bronze.path if isinstance(entity.bronze, WholeFolder) else name.name)
             return SliceRead(shown, self.moment, session.describe, options.slice, where)
@@ -210,12 +210,12 @@ class SliceLooking(Looking):
         merges = EVERY_COLUMN if files[1:] else {}
         source = FilesRead("parquet", folder.path, files, merges, keeps_void=True)
         name = InputName(InputKind.SOURCE, planned.id.name)
-        with self._readable(planned, folder.path):
+        with self._explained_errors(planned, folder.path):
             session.bind([Relation(name, SLICE_VIEW, source)])
         return SliceRead(planned.id.name, self.moment, session.describe)
 
     @contextmanager
-    def _readable(self, planned: ListedSlice, root: str) -> Iterator[None]:
+    def _explained_errors(self, planned: ListedSlice, root: str) -> Iterator[None]:
         """Say which file of a slice Spark cannot read, and what it is instead of Parquet."""
         try:
             yield
@@ -235,66 +235,67 @@ class SliceLooking(Looking):
                 f"{self.model.name} --skip {name} --reason TEXT",
             ) from error
 
-    def _counted(self, session: StepSession, rows: SliceRows, name: str) -> SliceCounts:
+    def _count_rows(self, session: StepSession, rows: SliceRows, name: str) -> SliceCounts:
         """Count the rows in one action, and hold them."""
         size = self.slice.id.size if self.slice else None
-        stage = counted(self.entity, rows, name, size)
+        stage = count_stage(self.entity, rows, name, size)
         seen = session.stage(stage)
-        hold(session, stage, seen, self.entity.where)
+        require_rules(session, stage, seen, self.entity.where)
         return read_counts(self.entity, rows, seen)
 
-    def _stored(self) -> Mapping[str, Watermark]:
+    def _stored_watermarks(self) -> Mapping[str, Watermark]:
         """Return the watermarks on record, by column; none for a table that is made anew."""
         record = self.context.records.get(self.model.name)
         if record is None or self.step.initial:
             return {}
         return {each.column.lower(): each for each in record.watermarks}
 
-    def _lows(self) -> dict[int, TypedValue]:
+    def _low_bounds(self) -> dict[int, TypedValue]:
         """Return the low bound of every entry that has one, by its place."""
         record = self.context.records.get(self.model.name)
-        return lows_of(self.entity, None if self.step.initial else record, self.moment)
+        return low_bounds(self.entity, None if self.step.initial else record, self.moment)
 
-    def _moved(self, counts: SliceCounts) -> Iterator[Watermark]:
+    def _moved_watermarks(self, counts: SliceCounts) -> Iterator[Watermark]:
         """Yield the watermarks that the step leaves; none goes back.
 
         Also those that stay: a step without a commit may have moved them.
         """
-        stored, highs = self._stored(), {k.lower(): (k, v) for k, v in counts.highs.items()}
+        stored = self._stored_watermarks()
+        highs = {k.lower(): (k, v) for k, v in counts.highs.items()}
         for key in dict.fromkeys((*highs, *stored)):
             column, high = highs.get(key, (key, None))
             known = stored.get(key)
             before, now = (known.column, known.value) if known else (column, None)
-            value = moved_on(self.entity, before, now, high) or now
+            value = new_watermark(self.entity, before, now, high) or now
             if value is not None:
                 yield Watermark(BRONZE, before, value)
 
-    def _empty(self, counts: SliceCounts, table: Schema | None) -> Iterator[str]:
+    def _empty_warning(self, counts: SliceCounts, table: Schema | None) -> Iterator[str]:
         """Warn of a slice without rows, which is more often a failed extract than the truth."""
         if not counts.rows and table is not None:
             name = self.slice.id.name if self.slice else "the source"
             yield f"empty-slice: {name} of {self.model.name} holds no row"
 
 
-def _evolution(query: Schema, rows: SliceRows) -> Evolution:
-    return Evolution(query.names, rows.new, rows.widened, tuple(each.name for each in rows.gone))
+def _schema_changes(query: Schema, rows: SliceRows) -> Evolution:
+    return Evolution(query.names, rows.new, rows.widened, tuple(each.name for each in rows.lost))
 
 
-def _counts(metrics: Mapping[str, int]) -> dict[str, int]:
+def _nonzero(metrics: Mapping[str, int]) -> dict[str, int]:
     """Leave out what is 0, but for the number of rows."""
     return {name: count for name, count in metrics.items() if count or name == RECORDS}
 
 
-def watermarks_in(record: ModelRecord | None) -> dict[str, TypedValue]:
+def recorded_watermarks(record: ModelRecord | None) -> dict[str, TypedValue]:
     """Return the watermarks on record, by column in small letters."""
     return {each.column.lower(): each.value for each in record.watermarks} if record else {}
 
 
-def lows_of(
+def low_bounds(
     entity: Entity, record: ModelRecord | None, moment: dt.datetime
 ) -> dict[int, TypedValue]:
     """Return the low bound of every entry that has one, by its place."""
-    stored, found = watermarks_in(record), {}
+    stored, found = recorded_watermarks(record), {}
     for place, each in enumerate(entity.watermark):
         value = stored.get(each.column.lower())
         if value is not None:
@@ -303,12 +304,12 @@ def lows_of(
     return found
 
 
-def _added(rows: SliceRows, table: Schema | None) -> tuple[str, ...]:
+def _added_columns(rows: SliceRows, table: Schema | None) -> tuple[str, ...]:
     """Return the columns that the table gets: those of the slice, and a key that has a new name."""
     return tuple(n for n in rows.stored.names if table is not None and table.find(n) is None)
 
 
-def _shown(windows: tuple[EntityWindow, ...] | None) -> Iterator[InputWindow]:
+def _delete_windows(windows: tuple[EntityWindow, ...] | None) -> Iterator[InputWindow]:
     """Yield the windows in which keys may be found to be gone, as records keep windows."""
     for each in windows or ():
         high = None if each.high is None else Bound(each.high, inclusive=True)

@@ -9,7 +9,7 @@ from penstock.app.execution.commit import alter_each
 from penstock.app.execution.step_state import Share, StepRun, StepState
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe
-from penstock.app.observation.project_state import look as look_at_project
+from penstock.app.observation.project_state import survey as look_at_project
 from penstock.app.preparing.pins import Inputs, pin_inputs
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import build_of
@@ -24,7 +24,7 @@ from penstock.core.strategy import Writing
 from penstock.plan.kinds.tables import detect_table_drift
 from penstock.plan.planner import plan
 from penstock.plan.values import State, Step
-from penstock.strategies.reshape import prepared
+from penstock.strategies.reshape import preparing_sql
 
 NOTHING_CHANGED = "its upstream made no change"
 
@@ -35,17 +35,17 @@ def share_of(services: Services, context: Context, step: Step) -> Share:
     return Share((step,))
 
 
-def needed(services: Services, context: Context, step: Step) -> Step | str:
+def step_to_run(services: Services, context: Context, step: Step) -> Step | str:
     """Decide about a step that waited for others, once these have ended.
 
     Where none of them made a change nothing is to be done. What is left may be a change of its
     properties.
     """
-    return _still_needed(services, context, step) if step.reason.pending else step
+    return _due_step(services, context, step) if step.reason.pending else step
 
 
 @in_one_state
-def _still_needed(services: Services, context: Context, step: Step) -> Step | str:
+def _due_step(services: Services, context: Context, step: Step) -> Step | str:
     model, now = services.project.models[step.model], context.view.now
     if step.trigger != "run" and model.strategy.window is not None:
         below = changed_below(open_log_reader(services), model.name, context.records)
@@ -58,7 +58,7 @@ def _still_needed(services: Services, context: Context, step: Step) -> Step | st
 
 
 @in_one_state
-def replanned(services: Services, context: Context, step: Step) -> Step | None:
+def replan(services: Services, context: Context, step: Step) -> Step | None:
     """Decide about a step again, from the store, the log and the sources of this moment.
 
     None means that another run has brought the model up to date. Sources are look_at at again
@@ -86,7 +86,7 @@ def renew(services: Services, context: Context, step: Step) -> None:
 
 
 @in_one_state
-def renewed(services: Services, context: Context, step: Step, *, forced: bool) -> Step | None:
+def renewed_step(services: Services, context: Context, step: Step, *, forced: bool) -> Step | None:
     """Return a step that goes on after the newest of its table, where something of it drifts."""
     renew(services, context, step)
     if not forced:
@@ -97,37 +97,37 @@ def renewed(services: Services, context: Context, step: Step, *, forced: bool) -
     return replace(step, planned_on=record.last_step_seq if record else 0)
 
 
-def intended(run: StepRun, intent: Intent) -> Intent:
+def complete_intent(run: StepRun, intent: Intent) -> Intent:
     """Add nothing."""
     del run
     return intent
 
 
-def pinned(run: StepRun) -> Inputs:
+def pin_versions(run: StepRun) -> Inputs:
     """Fix the versions of all inputs."""
     return pin_inputs(run.services, run.model, run.context.records, run.context.view)
 
 
-def look(state: StepState) -> StepState:
+def inspect(state: StepState) -> StepState:
     """Open the session; find windows, columns and facts. Nothing is written."""
-    return look_at(state, Looking)
+    return examine(state, Looking)
 
 
-def look_at(state: StepState, way: type[Looking], session: StepSession | None = None) -> StepState:
+def examine(state: StepState, way: type[Looking], session: StepSession | None = None) -> StepState:
     """Look at what a step reads in some way, in a session of its own where it has no other."""
-    run = opened(state.run, session)
+    run = open_session(state.run, session)
     looking = way(run.services, run.context, run.step, run.model, state.inputs, state.intent.uri)
     with run.committer.rejecting(state.intent):
-        found = looking.look(run.committer.session)
+        found = looking.inspect(run.committer.session)
         strict = run.context.options.strict
         if strict and (warned := error_of_warnings(found.notes, run.model.where)) is not None:
             raise warned
-        intent = looking.promised(state.intent, found)
+        intent = looking.with_findings(state.intent, found)
     changes = () if found.is_idle else found.schema_changes
     return replace(state, intent=intent, step_inputs=found, changes=changes)
 
 
-def opened(run: StepRun, session: StepSession | None = None) -> StepRun:
+def open_session(run: StepRun, session: StepSession | None = None) -> StepRun:
     """Open the session of a step, unless it shares one."""
     if session is None:
         own = run.services.engine.session(run.model.name, run.committer.where)
@@ -136,7 +136,7 @@ def opened(run: StepRun, session: StepSession | None = None) -> StepRun:
     return run
 
 
-def ready(state: StepState) -> StepState:
+def prepare(state: StepState) -> StepState:
     """Choose the step's work; make the metadata commits that must come before it.
 
     Where a gate may hold rows back they come once these have passed; a step that has nothing to
@@ -153,17 +153,17 @@ def ready(state: StepState) -> StepState:
     if found.is_idle or facts is None or found.table is None or model.writing is Writing.WHOLE:
         return state
     if watch is not None and watch.blocks:
-        later = replace(watch, prepare=lambda: _altered(state, facts).base_version)
+        later = replace(watch, prepare=lambda: _alter_metadata(state, facts).base_version)
         return replace(state, watch=later)
-    return replace(state, intent=_altered(state, facts))
+    return replace(state, intent=_alter_metadata(state, facts))
 
 
-def _altered(state: StepState, facts: TableFacts) -> Intent:
+def _alter_metadata(state: StepState, facts: TableFacts) -> Intent:
     """Make the metadata commits; give the intent that follows them."""
     run, intent, model = state.run, state.intent, state.run.model
     widens = bool(state.step_inputs.evolution.widened)
     target = run.services.project.sql_of(model.table)
-    statements = prepared(target, model, facts, widens=widens)
+    statements = preparing_sql(target, model, facts, widens=widens)
     record = run.context.records.get(intent.model)
     kept = record.fingerprint if record and record.fingerprint else intent.fingerprint
     altering = replace(intent, base_version=facts.version, fingerprint=kept)
@@ -171,6 +171,6 @@ def _altered(state: StepState, facts: TableFacts) -> Intent:
     return replace(intent, base_version=altered.base_version)
 
 
-def done(context: Context, step: Step) -> None:
+def note_success(context: Context, step: Step) -> None:
     """Note nothing."""
     del context, step

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from penstock.app.observation.observe import gap_of, last_writer, others, unrecorded, unsettled
+from penstock.app.observation.observe import last_writer, log_gap, rival, unrecorded, unsettled
 from penstock.app.services.services import Services
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
@@ -22,7 +22,7 @@ from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
 from penstock.core.steps.window import Bound
 from penstock.plan.values import Observed
 from penstock.plan.windows import low_bound
-from penstock.strategies.relations import leaves_of
+from penstock.strategies.relations import query_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Reading:
 
     start: int
     columns: frozenset[str]
-    seen: Seen
+    noted: Seen
     tail: Tail
 
 
@@ -64,7 +64,7 @@ class LogReader:
     """One look at the world, for one command. Logs are read above what was noted before."""
 
     services: Services
-    seen: Mapping[str, Seen]
+    noted: Mapping[str, Seen]
     store: str
     needs: Callable[[], Needs]
     _heads: dict[str, Head | None] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class LogReader:
     def head(self, uri: str, name: str = "") -> Head | None:
         """Return the newest version of a table; `name` is that of its notes."""
         if uri not in self._heads:
-            known = self.seen.get(name)
+            known = self.noted.get(name)
             self._heads[uri] = self.services.log.head(uri, known.version if known else None)
         return self._heads[uri]
 
@@ -82,14 +82,14 @@ class LogReader:
 
         The commits tell of every column that the project asks by, and of `columns` beside those.
         """
-        known = self.seen.get(name)
+        known = self.noted.get(name)
         read = self._log(name, uri, after, columns)
-        same = known is not None and known.table_id in ("", read.seen.table_id)
+        same = known is not None and known.table_id in ("", read.noted.table_id)
         noted = self.services.reading.notes.touched(name, after) if same else ()
         commits = (*noted, *(c for c in read.tail.commits if c.version > after))
         return Tail(commits, read.tail.gap)
 
-    def foreign(self, commit: Touched) -> bool:
+    def is_foreign(self, commit: Touched) -> bool:
         """Whether somebody else made a commit."""
         return not commit.step or commit.store != self.store
 
@@ -104,14 +104,14 @@ class LogReader:
                 replace(each, step="", store="") if each.version in unknown else each
                 for each in read.tail.commits
             ]
-            self.services.writing.notes.note(read.seen, commits)
+            self.services.writing.notes.note(read.noted, commits)
 
     def _log(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> _Reading:
         """Read a log above what is noted; without notes from where anybody may ask, and for all.
 
         Notes begin there, and nobody can see that they began too late.
         """
-        read, known = self._read.get(name), self.seen.get(name)
+        read, known = self._read.get(name), self.noted.get(name)
         reaches = read is not None and (known is not None or read.start <= after)
         if read is not None and reaches and read.columns.issuperset(columns):
             return read
@@ -119,7 +119,7 @@ class LogReader:
         wanted = frozenset(columns).union(needs.columns.get(name, ()), read.columns if read else ())
         start = known.version if known else min(after, needs.floors.get(name, after))
         found = self._above(name, uri, start, wanted)
-        if found.seen.table_id:
+        if found.noted.table_id:
             self._read[name] = found
         return found
 
@@ -127,7 +127,7 @@ class LogReader:
         facts, head = self.services.log.facts(uri), self.head(uri)
         if facts is None or head is None:
             return _Reading(start, columns, Seen(name, "", start), Tail(()))
-        known = self.seen.get(name)
+        known = self.noted.get(name)
         if known is not None and known.table_id not in ("", facts.table_id):
             start = -1  # another table: what was noted is not about it
         grains = self.needs().grains
@@ -144,7 +144,7 @@ class LogReader:
                 raise
             commits = self.services.places.touched(uri, start, kinds, partial=True)
             left = self.services.log.commits(uri, start, partial=True)
-            gap = gap_of(start, head.version, left)
+            gap = log_gap(start, head.version, left)
         seen = Seen(name, facts.table_id, head.version)
         return _Reading(start, columns, seen, Tail(commits, gap))
 
@@ -205,7 +205,7 @@ def tables_below(project: Project, name: str) -> Iterator[str]:
     yield name
     model = project.models.get(name)
     if model is not None and model.is_view:
-        for each in leaves_of(project, model.query.inputs):
+        for each in query_tables(project, model.query.inputs):
             if each.kind is InputKind.MODEL:
                 yield each.name
 
@@ -241,7 +241,7 @@ def observe_changed(log_reader: LogReader, model: Model, parts: PartitionsRecord
     settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
     columns = (partition.field if partition else "",)
     tail = log_reader.tail(str(model.table), uri, min(settled, default=-1), columns)
-    foreign = tuple(commit for commit in tail.commits if log_reader.foreign(commit))
+    foreign = tuple(commit for commit in tail.commits if log_reader.is_foreign(commit))
     facts = services.log.facts(uri)
     table_id = facts.table_id if facts else ""
     lying, owner, same = None, None, table_id == parts.table_id
@@ -250,7 +250,7 @@ def observe_changed(log_reader: LogReader, model: Model, parts: PartitionsRecord
     ever_ours = same
     if not same or any(commit.step for commit in foreign):
         commits = services.log.commits(uri, -1, partial=True)
-        owner = others(services, last_writer(commits))
+        owner = rival(services, last_writer(commits))
         ever_ours = same or any(c.step and c.store == log_reader.store for c in commits)
     return Observed(
         there=True,
@@ -283,11 +283,11 @@ def changed_below(
         for up in tables_below(project, each.input)
         for low in [low_bound(settings, each.value)]
         if low is not None
-        and _changed(log_reader, records.get(up), record.pins.get(up), low, (up, each.column))
+        and _has_changed(log_reader, records.get(up), record.pins.get(up), low, (up, each.column))
     )
 
 
-def _changed(
+def _has_changed(
     log_reader: LogReader,
     above: ModelRecord | None,
     pin: Pin | None,
@@ -301,12 +301,12 @@ def _changed(
         case ModelRecord(commit_version=int() as changed), DeltaPin(table_id, read):
             if above.table_id != table_id:
                 return True
-            return changed > read and _touched(log_reader, where, low, read)
+            return changed > read and _has_touched(log_reader, where, low, read)
         case _:
             return False
 
 
-def _touched(log_reader: LogReader, where: tuple[str, str], low: Bound, read: int) -> bool:
+def _has_touched(log_reader: LogReader, where: tuple[str, str], low: Bound, read: int) -> bool:
     (name, column), project = where, log_reader.services.project
     table = project.table_of(InputName(InputKind.MODEL, name))
     passed = position(low.value.text, low.value.type.lower())

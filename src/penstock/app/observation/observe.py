@@ -38,7 +38,7 @@ def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
     return None
 
 
-def others(services: Services, writer: Owner | None) -> Owner | None:
+def rival(services: Services, writer: Owner | None) -> Owner | None:
     """Return a writer that is another store than this one, None for this one or nobody."""
     if writer is None or writer.store == services.reading.archive.store_id():
         return None
@@ -52,7 +52,7 @@ def without_record(services: Services, uri: str) -> Observed:
     named their project tells nothing else.
     """
     writer = last_writer(services.log.commits(uri, -1, partial=True))
-    owner = others(services, writer)
+    owner = rival(services, writer)
     if writer and (owner is None or owner.project in ("", services.project.name)):
         return Observed(there=True, ever_ours=True)
     return Observed(there=True, owner=owner)
@@ -144,8 +144,8 @@ def observe(
         try:
             targets[model.name] = observe_target(services, model, records.get(model.name))
         except (TableError, OSError) as error:
-            unreadable[model.name] = not_read(model, error)
-    slices = _slices(services, wanted, run_timestamp, unreadable)
+            unreadable[model.name] = unreadable_error(model, error)
+    slices = _observe_slices(services, wanted, run_timestamp, unreadable)
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}
     listings: dict[str, Listing] = {}
@@ -167,7 +167,7 @@ def observe(
     )
 
 
-def _slices(
+def _observe_slices(
     services: Services,
     models: Iterable[Model],
     run_timestamp: dt.datetime,
@@ -186,7 +186,7 @@ def _slices(
         try:
             listed[model.name] = slices_now(services, folder)
         except (TableError, OSError) as error:
-            unreadable[model.name] = not_read(model, error)
+            unreadable[model.name] = unreadable_error(model, error)
     known = services.reading.slices.recorded_of((*listed,)) if listed else {}
     return {name: now.on_record(known.get(name, ())) for name, now in listed.items()}
 
@@ -226,7 +226,7 @@ def _observe_guarded(services: Services, model: Model, record: ModelRecord | Non
     return replace(seen, facts=facts)
 
 
-def not_read(model: Model, error: TableError | OSError) -> TableError:
+def unreadable_error(model: Model, error: TableError | OSError) -> TableError:
     """Return the error of a table that cannot be read as that of its model."""
     if isinstance(error, OSError):
         return _unreadable(model, str(error))
@@ -260,14 +260,14 @@ def _observe_there(
         every = services.log.commits(uri, -1, partial=True)
         commits = tuple(c for c in every if c.version > record.settled_version)
         ever_ours = any(commit.store == store for commit in every)
-        seen = replace(seen, ever_ours=ever_ours, owner=others(services, last_writer(every)))
+        seen = replace(seen, ever_ours=ever_ours, owner=rival(services, last_writer(every)))
     else:
         commits, gap = _commits_above(services, uri, record.settled_version, head)
         foreign = tuple(c for c in commits if c.changes_data and c.store != store)
-        owner = others(services, last_writer(foreign))
-        seen = replace(seen, foreign=_as_touched(foreign), owner=owner, gap=gap)
+        owner = rival(services, last_writer(foreign))
+        seen = replace(seen, foreign=_touched_commits(foreign), owner=owner, gap=gap)
     unknown = unsettled(services, (c for c in commits if c.changes_data))
-    return replace(seen, unrecorded=_as_touched(unknown))
+    return replace(seen, unrecorded=_touched_commits(unknown))
 
 
 def _is_of_others(services: Services, model: Model, uri: str) -> bool:
@@ -278,7 +278,7 @@ def _is_of_others(services: Services, model: Model, uri: str) -> bool:
     return not unrecorded(services, (each for each in commits if each.changes_data))
 
 
-def _as_touched(commits: Iterable[LogCommit]) -> tuple[Touched, ...]:
+def _touched_commits(commits: Iterable[LogCommit]) -> tuple[Touched, ...]:
     return tuple(Touched(c.version, c.time, c.operation, c.step, c.store, c.user) for c in commits)
 
 
@@ -300,13 +300,13 @@ def _commits_above(
         if error.code != "log-gap":
             raise
     commits = services.log.commits(uri, version, partial=True)
-    return commits, gap_of(version, head.version, commits)
+    return commits, log_gap(version, head.version, commits)
 
 
-def gap_of(after: int, newest: int, commits: Iterable[LogCommit]) -> Versions | None:
+def log_gap(after: int, newest: int, commits: Iterable[LogCommit]) -> Versions | None:
     """Return the first and the last version above `after` that a log has lost.
 
-    >>> gap_of(2, 4, ())
+    >>> log_gap(2, 4, ())
     (3, 4)
     """
     lost = set(range(after + 1, newest + 1)) - {commit.version for commit in commits}

@@ -21,8 +21,8 @@ from penstock.app.observation.log_reader import (
 from penstock.app.observation.observe import (
     ObservedTables,
     is_as_left,
-    not_read,
     observe,
+    unreadable_error,
     without_record,
 )
 from penstock.app.services.services import Services, in_one_state
@@ -42,14 +42,14 @@ from penstock.plan.changes import (
     Changes,
     PartitionsNow,
     TableNow,
-    differences,
+    code_drift,
+    current_pin,
     outside_differences,
-    pin_now,
     sources_below,
 )
 from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.kinds.tables import detect_table_drift
-from penstock.plan.resolve import dated, due, resolve
+from penstock.plan.resolve import dated_models, due_partitions, resolve
 from penstock.plan.values import Observed, State, error_line
 from penstock.plan.verdict import Verdict
 
@@ -90,15 +90,15 @@ class ProjectState:
             return detect_table_drift(self.project, model, self.records, self.view.now)
         if name not in self._verdicts:
             try:
-                self._verdicts[name] = self._detected(model)
+                self._verdicts[name] = self._detect(model)
             except (TableError, OSError) as error:
                 self.give_up(name, error)
         return self._verdicts[name]
 
     def give_up(self, name: str, error: TableError | OSError) -> Verdict:
         """Judge a model `unreadable`, whatever was found of it before."""
-        model, why = self.project.models[name], not_read(self.project.models[name], error)
-        known = due(model, self.run_timestamp)
+        model, why = self.project.models[name], unreadable_error(self.project.models[name], error)
+        known = due_partitions(model, self.run_timestamp)
         self._verdicts[name] = Verdict(
             name,
             known,
@@ -130,9 +130,9 @@ class ProjectState:
             self._meanings[fingerprint.sql] = found
         return self._meanings[fingerprint.sql]
 
-    def explain(self, made: Fingerprint, now: Fingerprint) -> str:
+    def explain(self, recorded: Fingerprint, now: Fingerprint) -> str:
         """Say what changed between two checksums of settings."""
-        before = self.services.reading.records.texts((made.settings,)).get(made.settings)
+        before = self.services.reading.records.texts((recorded.settings,)).get(recorded.settings)
         return outside_differences(before, self.project.outside(now))
 
     def _text(self, checksum: str) -> str | None:
@@ -150,14 +150,14 @@ class ProjectState:
         made = [body.fingerprint for m in models for v in m.versions for body in v.bodies]
         return {one.sql: one.canonical for one in [*made, *(m.fingerprint for m in models)]}
 
-    def _detected(self, model: Model) -> Verdict:
-        wanted = due(model, self.run_timestamp)
+    def _detect(self, model: Model) -> Verdict:
+        wanted = due_partitions(model, self.run_timestamp)
         run_date = self.run_timestamp.date()
         parts = self.parts.get(model.name)
         if self._is_quiet(model.name):
             segments = resolve(model, run_date, wanted)
             return Verdict(model.name, wanted, segments, recorded=wanted)
-        relaid = self._relaid(model, parts) if parts is not None else ""
+        relaid = self._layout_change(model, parts) if parts is not None else ""
         evidence = self._evidence(model, parts, same=not relaid)
         known = union(wanted, merged((run.low, run.high) for run in evidence.runs))
         segments = resolve(model, run_date, known)
@@ -167,7 +167,7 @@ class ProjectState:
         line = f"partition-layout-changed: its partitions were {relaid}; sync --full-refresh"
         return replace(found, relaid=relaid, whole=None, lines=(*found.lines, line))
 
-    def _relaid(self, model: Model, parts: PartitionsRecord) -> str:
+    def _layout_change(self, model: Model, parts: PartitionsRecord) -> str:
         """Say how the partitions on record are cut, where the code cuts them otherwise."""
         if not parts.groups or model.partition is None:
             return ""
@@ -192,14 +192,14 @@ class ProjectState:
             model, parts = self.project.models[name], self.parts.get(name)
             self._quiet[name] = (
                 parts is not None
-                and not self._relaid(model, parts)
-                and not self._unread(model)
+                and not self._layout_change(model, parts)
+                and not self._unread_reason(model)
                 and self._has_no_difference(model, parts)
             )
         return self._quiet[name]
 
     def _has_no_difference(self, model: Model, parts: PartitionsRecord) -> bool:
-        groups, wanted = parts.groups, due(model, self.run_timestamp)
+        groups, wanted = parts.groups, due_partitions(model, self.run_timestamp)
         if sum(group.count for group in groups) != count(wanted) or not groups:
             return False
         segments = resolve(model, self.run_timestamp.date(), wanted)
@@ -212,20 +212,20 @@ class ProjectState:
             fit = merged(
                 segment.range
                 for segment in segments
-                if not any(differences(made, segment.body.fingerprint, self.meaning))
+                if not any(code_drift(made, segment.body.fingerprint, self.meaning))
             )
             if intersection(((group.low, group.high),), fit) != ((group.low, group.high),):
                 return False
         inputs = {m.input.name: m for s in segments for m in s.body.inputs}
-        return self._untouched(model, parts) and all(
+        return self._is_untouched(model, parts) and all(
             not self._has_news(mapping, parts) for mapping in inputs.values()
         )
 
-    def _untouched(self, model: Model, parts: PartitionsRecord) -> bool:
+    def _is_untouched(self, model: Model, parts: PartitionsRecord) -> bool:
         """Whether nobody else changed the table since its partitions were made."""
         name = str(model.table)
         head = self.log_reader.head(self.project.uri_of(model.table), name)
-        seen = self.log_reader.seen.get(name)
+        seen = self.log_reader.noted.get(name)
         if head is None or seen is None or head.version != seen.version:
             return False
         settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
@@ -247,7 +247,7 @@ class ProjectState:
         if above is not None:
             versions = (g.commit_high for g in above.groups if g.commit_high is not None)
             return is_newer(pin, parts.steps, above.table_id, max(versions, default=None))
-        match pin_now(self.project, self.records, self.view.now, name):
+        match current_pin(self.project, self.records, self.view.now, name):
             case DeltaPin(table_id, version):
                 return is_newer(pin, parts.steps, table_id, version)
             case ViewPin(made):
@@ -270,10 +270,10 @@ class ProjectState:
             target=self._target(model, parts),
             meaning=self.meaning,
             explain=self.explain,
-            unread=self._unread(model),
+            unread=self._unread_reason(model),
         )
 
-    def _unread(self, model: Model) -> str:
+    def _unread_reason(self, model: Model) -> str:
         """Say why a source of a model cannot be read; "" if all can."""
         below = sources_below(self.project, model) if self.view.now.broken else ()
         lost = (self.view.now.broken[name] for name in below if name in self.view.now.broken)
@@ -286,7 +286,7 @@ class ProjectState:
             return Observed()
         if parts is None or not parts.table_id:
             return without_record(self.services, uri)
-        if self._untouched(model, parts):
+        if self._is_untouched(model, parts):
             return Observed(there=True, table_id=parts.table_id, ever_ours=True)
         return observe_changed(self.log_reader, model, parts)
 
@@ -328,7 +328,7 @@ class ProjectState:
         least = min(
             (p.pins[name].version for p in self.parts.values() if name in p.pins), default=0
         )
-        pin = pin_now(self.project, self.records, self.view.now, name) or NoPin()
+        pin = current_pin(self.project, self.records, self.view.now, name) or NoPin()
         if not isinstance(pin, DeltaPin) or pin.version <= least:
             return TableNow(pin)
         if name in self.view.now.sources:
@@ -360,7 +360,7 @@ class ProjectState:
 
 
 @in_one_state
-def look(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -> ProjectState:
+def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -> ProjectState:
     """Look at some models; tables are opened only where something happened."""
     project = dated_project(services, run_timestamp)
     reading = services.reading.records
@@ -384,7 +384,7 @@ def look(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -
         try:
             below[name] = changed_below(found.log_reader, name, records)
         except (TableError, OSError) as error:
-            unreadable[name] = not_read(project.models[name], error)
+            unreadable[name] = unreadable_error(project.models[name], error)
     unreadable |= view.now.unreadable
     now = replace(
         view.now, meaning=found.meaning, explain=found.explain, below=below, unreadable=unreadable
@@ -395,6 +395,6 @@ def look(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -
 
 def dated_project(services: Services, run_timestamp: dt.datetime) -> Project:
     """Return the project with the SQL that counts at a time, and keep it in the shop."""
-    models = dated(services.project.models, run_timestamp.date())
+    models = dated_models(services.project.models, run_timestamp.date())
     services.project = replace(services.project, models=models)
     return services.project

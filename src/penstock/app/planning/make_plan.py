@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.execution.settle import Settled, pending_notes
-from penstock.app.observation.project_state import ProjectState, dated_project, look
+from penstock.app.observation.project_state import ProjectState, dated_project, survey
 from penstock.app.planning.packages import (
     limits_said,
     not_refreshed,
@@ -40,7 +40,7 @@ from penstock.core.sessions.package import SessionPackage
 from penstock.plan.cascade import direct_parents
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
-from penstock.plan.resolve import due
+from penstock.plan.resolve import due_partitions
 from penstock.plan.slices import unmatched_notes
 from penstock.plan.steps import Scope
 from penstock.plan.values import Blocked, Options, Plan, State
@@ -121,7 +121,7 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
         )
     check_prune([services.project.models[name] for name in names], request.options)
     names = with_base_tables(services.project, names)
-    project_state = look(services, names, run_timestamp)
+    project_state = survey(services, names, run_timestamp)
     anew = refreshed(services.project, request)
     said = _look_at_packages(project_state, anew)
     scope = _scope(project_state, request)
@@ -160,7 +160,7 @@ def _stale_notes(services: Services, names: Sequence[str], at: dt.datetime) -> I
     project = dated_project(services, at)
     parents = {name: direct_parents(model) for name, model in project.models.items()}
     above = reach(names, parents).intersection(project.models).difference(names)
-    state = look(services, above, at)
+    state = survey(services, above, at)
     for command, what in (("run", False), ("sync", True)):
         stale = [
             name
@@ -243,7 +243,7 @@ def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
     within = {}
     for name, verdict in verdicts.items():
         model = project_state.project.models[name]
-        there = due(model, project_state.run_timestamp)
+        there = due_partitions(model, project_state.run_timestamp)
         if request.range.is_open and not request.options.full_refresh:
             effective = intersection(verdict.effective, there)
             timed = model.grid.grain is not Grain.RANGE
@@ -252,7 +252,7 @@ def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
         check_named(model, request.range, verdict, there)
         within[name] = narrowed(model, request.range, project_state.run_timestamp, there)
     facts = facts_of(project_state, verdicts, forced=request.options.full_refresh)
-    return Scope(verdicts=verdicts, within=within, batch_size=request.batch_size, facts=facts)
+    return Scope(verdicts=verdicts, limits=within, batch_size=request.batch_size, facts=facts)
 
 
 def facts_of(

@@ -28,7 +28,7 @@ from penstock.plan.kinds.manifest import (
     KnownPackage,
     PackageInputs,
     late_start,
-    marked_passes,
+    planned_passes,
     tracked_models,
 )
 from penstock.plan.values import PassesNow
@@ -80,7 +80,7 @@ def plan_package(
     last = next((each for each in known.passes if each.kind is not PassKind.BACKFILL), None)
     unchanged = "" if pending else _unchanged(services, package, last)
     inputs = PackageInputs(fingerprints, changed=not unchanged, unchanged=unchanged)
-    limits = marked_passes(package, known, inputs, now)
+    limits = planned_passes(package, known, inputs, now)
     warnings = tuple(_warnings(package, known, fingerprints, limits[0]))
     return PackagePlan(package, tuple(fingerprints), limits, warnings)
 
@@ -288,14 +288,14 @@ def _inputs(project: Project, events: InputName) -> Iterator[tuple[str, str]]:
 
 
 def _warnings(
-    package: SessionPackage, known: KnownPackage, fingerprints: dict[str, str], first: PlannedPass
+    package: SessionPackage, records: KnownPackage, fingerprints: dict[str, str], first: PlannedPass
 ) -> Iterator[Finding]:
     warning, options = Severity.WARNING, package.options
     late = late_start(first.status, options)
     if late:
         where = package.places.get("start_date", package.where)
         yield Finding(where, "start-date-after-progress", late, severity=warning)
-    rows = {row.model: row.fingerprint for row in known.rows}
+    rows = {row.model: row.fingerprint for row in records.rows}
     other = [
         name
         for name, now in fingerprints.items()

@@ -17,7 +17,7 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, difference, intersection, merged
 from penstock.core.project import Project
-from penstock.plan.cascade import cascaded, parents_of
+from penstock.plan.cascade import cascade, parents_of
 from penstock.plan.values import State
 from penstock.project.selectors import Known, exact_names, left_out, select
 
@@ -66,7 +66,7 @@ def drift_report(project_state: ProjectState) -> DriftReport:
     }
     if not any(start.values()):
         return DriftReport(project_state, verdicts)
-    todo = cascaded(
+    todo = cascade(
         project,
         start,
         lambda name: verdicts[name].segments if name in verdicts else (),
@@ -86,9 +86,9 @@ def selected_models(
     asked = " ".join((*include, *exclude))
     states = {}
     if "state:" in asked:
-        from penstock.app.observation.project_state import look
+        from penstock.app.observation.project_state import survey
 
-        found = drift_report(look(services, services.project.models, run_timestamp))
+        found = drift_report(survey(services, services.project.models, run_timestamp))
         states = {name: found.states(name) for name in found.project_state.names}
     results = services.reading.records.last_results() if "result:" in asked else {}
     known = Known(states, {name: str(status).lower() for name, status in results.items()})
@@ -164,34 +164,34 @@ def _not_a_snapshot(project: Project, names: list[str]) -> SelectorError:
     )
 
 
-def narrowed(model: Model, given: Range, run_timestamp: dt.datetime, known: Ranges) -> Ranges:
+def narrowed(model: Model, ends: Range, run_timestamp: dt.datetime, partitions: Ranges) -> Ranges:
     """Return the known partitions of a model in the range; `*` is never narrowed.
 
     Raises `invalid-partition`, and `bad-value` where the range ends before it begins.
     """
     grid = model.grid
-    if given.is_open or grid.is_whole or not known:
-        return known
-    if given.days is not None:
+    if ends.is_open or grid.is_whole or not partitions:
+        return partitions
+    if ends.days is not None:
         if grid.grain is Grain.RANGE:
-            return known
+            return partitions
         today = run_timestamp.date()
-        before = min(given.days, today.toordinal()) - 1  # there is no day before the year 1
-        return intersection(known, (grid.holding(today - dt.timedelta(before), today),))
-    low, high = _ends(model, given)
-    least = low if given.first is not None else known[0][0]
-    most = high if given.last is not None else known[-1][1]
-    return intersection(known, merged([(least, most)]))
+        before = min(ends.days, today.toordinal()) - 1  # there is no day before the year 1
+        return intersection(partitions, (grid.holding(today - dt.timedelta(before), today),))
+    low, high = _ends(model, ends)
+    least = low if ends.first is not None else partitions[0][0]
+    most = high if ends.last is not None else partitions[-1][1]
+    return intersection(partitions, merged([(least, most)]))
 
 
-def _ends(model: Model, given: Range) -> Numbers:
+def _ends(model: Model, ends: Range) -> Numbers:
     """Return the partitions that a range names; one end stands for both."""
-    low = model.grid.bound(given.first or given.last or "", last=False)
-    high = model.grid.bound(given.last or given.first or "", last=True)
+    low = model.grid.bound(ends.first or ends.last or "", last=False)
+    high = model.grid.bound(ends.last or ends.first or "", last=True)
     if low > high:
         raise UsageError(
             "bad-value",
-            f"--from {given.first} lies after --to {given.last}",
+            f"--from {ends.first} lies after --to {ends.last}",
             hint="swap --from and --to",
         )
     return low, high

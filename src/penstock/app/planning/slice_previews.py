@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.app.kinds.slices import BRONZE, lows_of
+from penstock.app.kinds.slices import BRONZE, low_bounds
 from penstock.app.planning.make_plan import Planned
 from penstock.app.request import AnyRun, AnySync
 from penstock.app.services.services import Services
@@ -17,7 +17,7 @@ from penstock.core.names import quoted
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.plan.values import Step
 from penstock.strategies.entities.rows import MADE_VIEW, SLICE_VIEW, SliceRead
-from penstock.strategies.entities.steps import system_names, take
+from penstock.strategies.entities.steps import prepare_rows, system_names
 from penstock.strategies.entities.strategy import strategy_of_entity
 from penstock.strategies.entities.watermarks import read_filter
 from penstock.strategies.entities.work import query_of
@@ -56,7 +56,7 @@ def slice_previews(
 def _preview(services: Services, planned: Planned, step: Step, entity: Entity) -> SlicePreview:
     record = None if step.initial else planned.project_state.records.get(step.model)
     work, moment = step.work, step.work.moment or planned.plan.run_timestamp
-    lows = lows_of(entity, record, moment)
+    lows = low_bounds(entity, record, moment)
     facts = None if step.initial else services.log.facts(services.project.uri_of(entity.table))
     filters = not work.source and entity.process is not ProcessType.FULL
     read = SliceRead(
@@ -65,7 +65,7 @@ def _preview(services: Services, planned: Planned, step: Step, entity: Entity) -
         describe=_SliceColumns(entity, facts.schema if facts else Schema()).described,
         where=read_filter(entity.watermark, lows) if filters else "",
     )
-    rows = take(entity, read, facts.schema if facts else None)
+    rows = prepare_rows(entity, read, facts.schema if facts else None)
     sql = f"WITH {quoted(MADE_VIEW)} AS (\n{rows.made}\n)\n{query_of(entity, rows)}"
     return SlicePreview(tuple(_windows(entity, lows)), sql)
 

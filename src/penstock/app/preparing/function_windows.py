@@ -23,13 +23,13 @@ from penstock.plan.windows import (
     Opened,
     WindowedInput,
     aligned,
-    as_one,
-    check_new,
+    check_new_input,
     check_type,
-    closed,
+    closed_window,
     family,
+    joined_windows,
     low_bound,
-    opened,
+    open_windows,
 )
 from penstock.strategies.relations import frame_readers
 
@@ -81,23 +81,19 @@ class StepWindows:
             raise IncrementalConfigError("duplicate-window", sentence, where=where, hint=hint)
         same = [each for each in self.given if each.window.column.lower() == column.lower()]
         if same and not name:
-            return as_one(same)[0].window
+            return joined_windows(same)[0].window
         self.names.add(key)
         if self.again is not None:
             return self._range(column, kind)
         check_type(self.model, self.settings, WindowedInput(function, column, kind))
-        known = self._known(*key)
-        found = self._opened(WindowedInput(function, key[1], kind), column, known, look)
+        known = self._own_watermarks(*key)
+        found = self._open(WindowedInput(function, key[1], kind), column, known, look)
         self.own.append(found)
         window = found.windows[0].window
         return Window(column, window.lower, window.upper, nulls=window.nulls)
 
-    def _opened(
-        self,
-        each: WindowedInput,
-        column: str,
-        known: Sequence[Watermark],
-        look: Callable[..., Row],
+    def _open(
+        self, each: WindowedInput, column: str, known: Sequence[Watermark], look: Callable[..., Row]
     ) -> Opened:
         """Pin the greatest value by one aggregate on the frame."""
         quoted = f"`{column.replace('`', '``')}`"
@@ -117,10 +113,10 @@ class StepWindows:
         measured = Measured(each, high, int(seen["nulls"] or 0), limit, top)
         before = () if self.initial else (each.input,)
         model, settings, initial = self.model, self.settings, self.initial
-        found = opened(model, settings, [measured], known, initial=initial, read_before=before)
-        return reaching(settings, found, self.watermarks)
+        own = open_windows(model, settings, [measured], known, initial=initial, read_before=before)
+        return extend(settings, own, self.watermarks)
 
-    def _known(self, name: str, column: str) -> tuple[Watermark, ...]:
+    def _own_watermarks(self, name: str, column: str) -> tuple[Watermark, ...]:
         """Return the watermark of a window of its own; raises `new-windowed-input`.
 
         Without one it would read from the start again what came in through another window.
@@ -129,18 +125,18 @@ class StepWindows:
             return ()
         found = tuple(w for w in self.watermarks if (w.input, w.column) == (name, column))
         if self.watermarks and not found:
-            check_new(self.model, name, column, replaces=self.settings.overlaps)
+            check_new_input(self.model, name, column, replaces=self.settings.overlaps)
         return found
 
     def span(self) -> Window:
         """Return the window that spans all; without an input that of the run's time."""
         if self.given:
-            return as_one(self.given)[0].window
+            return joined_windows(self.given)[0].window
         self.names.add((self.model.name, EXTERNAL))
         if self.again is not None:
             return self._range(self.settings.time_column, "")
         column = self.settings.time_column
-        known = self._known(self.model.name, EXTERNAL)
+        known = self._own_watermarks(self.model.name, EXTERNAL)
         now = TypedValue.parse("TIMESTAMP", self.run_timestamp.isoformat())
         low = Bound(known[0].value, inclusive=True) if known and not self.initial else None
         window = Window(column, low, Bound(now, inclusive=False))
@@ -171,28 +167,28 @@ class StepWindows:
         return (function, column) in self.names
 
     def _range(self, column: str, kind: str) -> Window:
-        return closed(column, self.again, kind) if self.again else Window(column)
+        return closed_window(column, self.again, kind) if self.again else Window(column)
 
-    def joined(self, found: Opened) -> Opened:
+    def with_own(self, windows: Opened) -> Opened:
         """Return the windows of the step with those that functions opened."""
-        return found.beside(self.own)
+        return windows.join(self.own)
 
 
-def reaching(settings: WindowSettings, found: Opened, watermarks: Sequence[Watermark]) -> Opened:
+def extend(settings: WindowSettings, opened: Opened, watermarks: Sequence[Watermark]) -> Opened:
     """Let windows whose range is replaced begin where any of the step begins.
 
     Of an input that is read from later on, the rows before would be gone.
     """
     if not settings.overlaps:
-        return found
+        return opened
     windows = []
-    for each in found.windows:
+    for each in opened.windows:
         low = each.window.lower
         lows = [low_bound(settings, w.value) for w in watermarks] if low else []
         alike = (e for e in lows if e and low and family(e.value.type) == family(low.value.type))
         lower = min([*alike, *([low] if low else [])], key=lambda e: e.value, default=None)
         windows.append(replace(each, window=replace(each.window, lower=lower)))
-    return replace(found, windows=tuple(windows))
+    return replace(opened, windows=tuple(windows))
 
 
 def step_windows(
@@ -237,11 +233,11 @@ def shared_frames(
         if readers.keeps:
             own = project.models[name].input_name
             direct = [step for step in steps if own in project.models[step.model].query.inputs]
-            found[name] = replace(readers, cut=_around([lowest(name, step) for step in direct]))
+            found[name] = replace(readers, cut=_hull([lowest(name, step) for step in direct]))
     return found
 
 
-def _around(windows: Sequence[Window | None]) -> Window | None:
+def _hull(windows: Sequence[Window | None]) -> Window | None:
     """Return the window that holds all others on one column; None where there is none."""
     lows = [each for each in windows if each is not None and each.lower is not None]
     if not lows or len(lows) < len(windows) or len({each.column.lower() for each in lows}) > 1:

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.app.preparing.function_windows import reaching
+from penstock.app.preparing.function_windows import extend
 from penstock.app.services.services import Services
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import TableError, UsageError
@@ -26,9 +26,9 @@ from penstock.plan.windows import (
     WindowedInput,
     check_watermarks,
     low_bound,
-    opened,
+    open_windows,
 )
-from penstock.strategies.relations import StepReads, bind_tables, leaves_of
+from penstock.strategies.relations import StepReads, bind_tables, query_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def arrivals(
     found = {}
     for name, now in pins.items():
         then = record.pins.get(name) if record else None
-        uri = _uri(services, name)
+        uri = _table_uri(services, name)
         if not (uri and isinstance(now, DeltaPin) and isinstance(then, DeltaPin)):
             continue
         if now.table_id != then.table_id:
@@ -64,7 +64,7 @@ def arrivals(
     return found
 
 
-def _uri(services: Services, name: str) -> str:
+def _table_uri(services: Services, name: str) -> str:
     project = services.project
     if name in project.sources:
         source = project.sources[name]
@@ -104,7 +104,7 @@ class Measuring:
     def tables_of(self, name: str) -> tuple[InputName, ...]:
         """Return an input, or the tables below it if it is a view; none if that is unknown."""
         own = tuple(each for each in self.model.query.inputs if each.name == name)
-        below = leaves_of(self.project, own)
+        below = query_tables(self.project, own)
         views = [m for each in below if (m := self.project.models.get(each.name)) and m.is_view]
         if any(view.is_unpinned for view in views):
             return ()
@@ -121,31 +121,31 @@ def measure(session: StepSession, what: Measuring) -> Opened:
     before = frozenset(() if what.was_filtered else what.record.pins if what.record else ())
     if not what.initial:  # before Spark compares a watermark with a column of another type
         check_watermarks(what.model, what.inputs, what.watermarks, before)
-    messages = {each.input: _measured_by_log(each, what) for each in what.inputs}
+    messages = {each.input: _measure_by_log(each, what) for each in what.inputs}
     asked = [each for each in what.inputs if messages[each.input] is None]
     if asked:
         looks = [_aggregate(number, each, what) for number, each in enumerate(asked)]
         seen = session.look(f"SELECT * FROM {' CROSS JOIN '.join(looks)}")
         for n, each in enumerate(asked):
             nulls = int(seen[f"nulls_{n}"] or 0)
-            limit = _limit(each, what)
+            limit = _upper_limit(each, what)
             high = _value(each, seen[f"high_{n}"])
             top = high if limit is None else _value(each, seen[f"top_{n}"])
             messages[each.input] = Measured(each, high, nulls, limit, top)
     measured = [found for found in messages.values() if found is not None]
     model, settings, known = what.model, what.settings, what.watermarks
-    found = opened(model, settings, measured, known, initial=what.initial, read_before=before)
-    return reaching(settings, found, known)
+    found = open_windows(model, settings, measured, known, initial=what.initial, read_before=before)
+    return extend(settings, found, known)
 
 
-def _measured_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
+def _measure_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
     """Measure whole numbers and dates by the statistics of the files that arrived, without a job.
 
     Rows that arrived before lie below the watermark and had no NULL, or the model would have
     failed on them; so this is only for `null_watermark: error`.
     """
     arrived = what.arrived.get(each.input)
-    known = _known(what.watermarks, each.input)
+    known = _last_value(what.watermarks, each.input)
     exact = each.type in _EXACT and what.settings.null_watermark is NullWatermark.ERROR
     was_cut = what.record is not None and what.record.cut_at is not None  # rows were left unread
     whole = not what.initial and not was_cut and what.as_of is None
@@ -161,9 +161,9 @@ def _measured_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
 
 def _aggregate(number: int, each: WindowedInput, what: Measuring) -> str:
     column = quoted(each.column)
-    known = None if what.initial else _known(what.watermarks, each.input)
+    known = None if what.initial else _last_value(what.watermarks, each.input)
     where = f" WHERE {column} > {known.sql} OR {column} IS NULL" if known is not None else ""
-    limit, high, top = _limit(each, what), column, ""
+    limit, high, top = _upper_limit(each, what), column, ""
     if limit is not None:
         high = f"CASE WHEN {column} <= {limit.sql} THEN {column} END"
         top = f", CAST(max({column}) AS STRING) AS top_{number}"
@@ -174,7 +174,7 @@ def _aggregate(number: int, each: WindowedInput, what: Measuring) -> str:
     )
 
 
-def _limit(each: WindowedInput, what: Measuring) -> TypedValue | None:
+def _upper_limit(each: WindowedInput, what: Measuring) -> TypedValue | None:
     """Return the value at which `--as-of` cuts a window; only times can be cut."""
     if what.as_of is None or each.type not in _TIMES:
         return None
@@ -185,7 +185,7 @@ def _value(each: WindowedInput, text: object) -> TypedValue | None:
     return None if text is None else TypedValue.parse(each.type, str(text))
 
 
-def _known(watermarks: Sequence[Watermark], name: str) -> TypedValue | None:
+def _last_value(watermarks: Sequence[Watermark], name: str) -> TypedValue | None:
     return next((watermark.value for watermark in watermarks if watermark.input == name), None)
 
 
@@ -197,15 +197,15 @@ def late_rows(session: StepSession, what: Measuring) -> int | None:
     """
     if what.initial or not what.settings.counts_late:
         return None
-    counts = [_late_in(session, each, what) for each in what.inputs]
+    counts = [_late_rows(session, each, what) for each in what.inputs]
     known = [count for count in counts if count is not None]
     return sum(known) if counts and len(known) == len(counts) else None
 
 
-def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int | None:
+def _late_rows(session: StepSession, each: WindowedInput, what: Measuring) -> int | None:
     tables = what.tables_of(each.input)
     arrived = {name: what.arrived.get(name.name) for name in tables}
-    low = low_bound(what.settings, _known(what.watermarks, each.input))
+    low = low_bound(what.settings, _last_value(what.watermarks, each.input))
     if low is None or not arrived or None in arrived.values():
         return None
     new = {name: found for name, found in arrived.items() if found and found.files}
@@ -260,18 +260,18 @@ def _is_below(value: TypedValue, low: Bound) -> bool:
     return value < low.value or (value == low.value and not low.inclusive)
 
 
-def behind(
-    services: Services, session: StepSession, what: Measuring, found: Sequence[Watermark]
+def lag_notes(
+    services: Services, session: StepSession, what: Measuring, watermarks: Sequence[Watermark]
 ) -> tuple[str, ...]:
     """Warn of inputs that hold less than was read of them once, which the log's statistics tell."""
     if what.as_of is not None or what.initial:
         return ()
-    notes, after = [], {each.input: each.value for each in found}
+    notes, after = [], {each.input: each.value for each in watermarks}
     for each in what.inputs:
-        known, tables = _known(what.watermarks, each.input), what.tables_of(each.input)
+        known, tables = _last_value(what.watermarks, each.input), what.tables_of(each.input)
         if known is None or known != after.get(each.input) or len(tables) != 1:
             continue
-        passed, uri = position(known.text, each.type), _uri(services, tables[0].name)
+        passed, uri = position(known.text, each.type), _table_uri(services, tables[0].name)
         if passed is None or not uri:
             continue
         if any(end > passed for _, end in services.places.lying(uri, each.column, each.type)):

@@ -39,7 +39,7 @@ def outcome_of(
     services: Services,
     intent: Intent,
     commit: LogCommit | None,
-    known: str = "",
+    made_id: str = "",
     since: int | None = None,
 ) -> Outcome:
     """Read what a commit did, if there was one, from its metrics (docs/ARCHITECTURE.md, step 3).
@@ -50,7 +50,7 @@ def outcome_of(
     """
     if not intent.uri:
         return Outcome(None)
-    found = _own_outcome(services, intent, commit, known)
+    found = _own_outcome(services, intent, commit, made_id)
     upto = base_of(intent) if commit is None else commit.version - 1
     if upto < 0:
         return found
@@ -104,11 +104,11 @@ def _replaces_ranges(intent: Intent) -> bool:
 
 
 def _own_outcome(
-    services: Services, intent: Intent, commit: LogCommit | None, known: str
+    services: Services, intent: Intent, commit: LogCommit | None, made_id: str
 ) -> Outcome:
     if commit is None:
-        return Outcome(None, known, intent.base_version)
-    table_id = commit.table_id or known
+        return Outcome(None, made_id, intent.base_version)
+    table_id = commit.table_id or made_id
     if not table_id and (facts := services.log.facts(intent.uri)) is not None:
         table_id = facts.table_id
     # An empty commit only carries the step's transaction: readers of the table need not look again.
@@ -193,7 +193,7 @@ def way_back(services: Services, intent: Intent, version: int) -> tuple[Intent, 
     if foreign is not None:
         what = f"version {foreign.version} ({foreign.operation}, not ours)"
         return refused.format(f"{what} lies after version {version}")
-    first, before = _before(services, intent, version)
+    first, before = _step_before(services, intent, version)
     missing = services.places.missing_files(intent.uri, before)
     if missing:
         return refused.format(f"{missing:,} files of version {before} are gone")
@@ -219,7 +219,7 @@ def can_be_tried_again(error: PenstockError) -> bool:
     return not isinstance(error, StateError | InterruptedRunError)
 
 
-def _before(services: Services, intent: Intent, version: int) -> tuple[int, int]:
+def _step_before(services: Services, intent: Intent, version: int) -> tuple[int, int]:
     """Return the number of the first step that is undone, and the version before it."""
     older = [
         each

@@ -45,7 +45,7 @@ from penstock.plan.kinds.manifest import (
 from penstock.plan.values import Step
 from penstock.plan.work import PassKey, PassWork
 from penstock.state.sql.packages import lease_of_package
-from penstock.strategies.relations import leaves_of
+from penstock.strategies.relations import query_tables
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 
 _PROCESSES = (PassStepKind.MODULE, PassStepKind.MODEL)
@@ -65,7 +65,7 @@ class PassRun:
     """Models that have made what they make of its events."""
     quarantined_at: int | None = None
     schema: Schema = Schema()
-    asked: tuple[str, ...] = ()
+    released_ids: tuple[str, ...] = ()
     """All sessions that are to be released."""
     released: tuple[ReleasedSession, ...] = ()
     """Those of them that were in quarantine."""
@@ -150,14 +150,14 @@ class PassRuns:
         """Return the pass of a step; the first of its steps takes the lease and pins the events."""
         with self._lock:
             if step.pass_key not in self._runs:
-                self._runs[step.pass_key] = self._begun(step)
+                self._runs[step.pass_key] = self._begin(step)
             return self._runs[step.pass_key]
 
-    def _begun(self, step: PassWork) -> PassRun:
+    def _begin(self, step: PassWork) -> PassRun:
         services, context = self._services, self._context
         project, planned = services.project, step.planned
         package = project.packages[step.package]
-        names = leaves_of(project, (package.events,))
+        names = query_tables(project, (package.events,))
         model = project.models[step.part.model]
         inputs = pin_names(services, model, names, context.records, context.view)
         wanted = SessionPass(
@@ -223,7 +223,7 @@ class PassRuns:
             run.session = run.closing.enter_context(opened)
         return run.session
 
-    def pinned(self, step: PassWork, inputs: Inputs) -> Inputs:
+    def with_events(self, step: PassWork, inputs: Inputs) -> Inputs:
         """Return the inputs of a step, with the events at the version that the pass reads."""
         own = self.of(step).inputs
         pins = {each.input: each for each in (*inputs.pins, *own.pins)}
@@ -233,7 +233,7 @@ class PassRuns:
             tuple(each for name, each in pins.items() if name in there),
         )
 
-    def left_out(self, step: PassWork) -> str:
+    def skip_reason(self, step: PassWork) -> str:
         """Say why the model of a step takes no part in its pass, "" where it does.
 
         What it is made of has to come first, or it would pass by what that is still to make.
@@ -272,7 +272,7 @@ class PassRuns:
         if kind is PassStepKind.BASE:
             quarantine = package.model(SessionTable.QUARANTINE)
             lets_go = quarantine is not None and quarantine.name == step.part.model
-            return replace(own, released=run.asked if lets_go else ())
+            return replace(own, released=run.released_ids if lets_go else ())
         events = run.events or PassEvents()
         end = ModelEnd(
             step.planned,
@@ -291,7 +291,7 @@ class PassRuns:
             stitched=run.begun.seq if numbered else 0,  # its rows carry it, and outlive the records
         )
 
-    def done(self, step: PassWork) -> None:
+    def note_events(self, step: PassWork) -> None:
         """Write down what is known of the events of a pass, once they are built."""
         run = self._runs[step.pass_key]
         if step.part.kind in _PROCESSES:
@@ -300,7 +300,7 @@ class PassRuns:
         if run.events is not None and events and events.name == step.part.model:
             self._services.writing.sessions.note_events(run.begun, run.events)
 
-    def ended(self, step: Step, *, well: bool) -> None:
+    def note_end(self, step: Step, *, well: bool) -> None:
         """Take note of a step that is over; the last one ends its pass."""
         with self._lock:
             run = self._runs.get(step.work.pass_key) if step.work.pass_key else None

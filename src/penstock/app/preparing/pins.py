@@ -25,7 +25,7 @@ from penstock.core.steps.inputs import (
     Read,
     ViewPin,
 )
-from penstock.strategies.relations import leaves, leaves_of
+from penstock.strategies.relations import input_tables, query_tables
 from penstock.strategies.sessions.this_run import limits_view
 
 
@@ -41,7 +41,7 @@ def pin_inputs(
     services: Services, model: Model, records: Mapping[str, ModelRecord], view: ObservedTables
 ) -> Inputs:
     """Fix the version of every input: sources as planned, models as they stand now."""
-    return pin_names(services, model, leaves(services.project, model), records, view)
+    return pin_names(services, model, input_tables(services.project, model), records, view)
 
 
 def pin_names(  # the sides of one step
@@ -68,7 +68,7 @@ def pin_names(  # the sides of one step
                     continue
                 pin = table_pin(services, name, record)
                 reads[name] = DeltaRead(
-                    _uri(services, name), pin.version, tombstones_of(services, name)
+                    _table_uri(services, name), pin.version, tombstone_column(services, name)
                 )
             case InputKind.EXTERNAL:
                 pin = NoPin()
@@ -90,23 +90,23 @@ def limits_read(services: Services, name: InputName) -> dict[InputName, Read]:
     return {name: QueryRead(limits_view(last.limits, last.run) if last else limits_view(None))}
 
 
-def _uri(services: Services, name: InputName) -> str:
+def _table_uri(services: Services, name: InputName) -> str:
     return services.project.uri_of(services.project.table_of(name))
 
 
-def tombstones_of(services: Services, name: InputName) -> str:
+def tombstone_column(services: Services, name: InputName) -> str:
     """Return the column that marks deleted keys, "" for a table that has none."""
     model = services.project.models.get(name.name)
     if model is None or model.history is None:
         return ""
-    facts = services.log.facts(_uri(services, name))
+    facts = services.log.facts(_table_uri(services, name))
     column = facts.schema.find(model.history.columns.is_deleted) if facts else None
     return column.name if column else ""
 
 
 def table_pin(services: Services, name: InputName, record: ModelRecord | None) -> DeltaPin:
     """Return the newest version of a model's or seed's table."""
-    uri = _uri(services, name)
+    uri = _table_uri(services, name)
     head = services.log.head(uri)
     if head is not None and record is not None and is_as_left(head, record):
         return DeltaPin(record.table_id, head.version)
@@ -142,7 +142,7 @@ def source_read(project: Project, name: InputName, pin: Pin, view: ObservedTable
 
 def version_read(project: Project, model: Model, pins: Iterable[InputPin], name: str) -> int | None:
     """Return the version of the one Delta table below an input; None of none or several."""
-    below = leaves_of(project, tuple(each for each in model.query.inputs if each.name == name))
+    below = query_tables(project, tuple(each for each in model.query.inputs if each.name == name))
     known = {each.input: each.pin for each in pins}
     tables = [pin for each in below if not isinstance(pin := known.get(each.name), ViewPin)]
     only = tables[0] if len(tables) == 1 else None

@@ -42,15 +42,15 @@ class ViewReports:
     `reports_of` are those that a step was the first to ask for, by the key of the step.
     """
 
-    _known: dict[ViewVersion, InvariantReport] = field(default_factory=dict)
+    _reports: dict[ViewVersion, InvariantReport] = field(default_factory=dict)
     _message: dict[str, list[ViewReport]] = field(default_factory=dict)
     _locks: dict[str, Lock] = field(default_factory=dict)
 
     def keep(self, version: ViewVersion, report: InvariantReport) -> None:
         """Remember what the view's own step has found."""
-        self._known[version] = report
+        self._reports[version] = report
 
-    def once(
+    def report_of(
         self, version: ViewVersion, step: str, look: Callable[[], ViewReport]
     ) -> InvariantReport:
         """Return what was said of a version of a view; look only where nobody has yet.
@@ -58,11 +58,11 @@ class ViewReports:
         A second step that reads it waits for the first to have looked.
         """
         with self._locks.setdefault(version.view, Lock()):
-            if version not in self._known:
+            if version not in self._reports:
                 found = look()
-                self._known[version] = found.report
+                self._reports[version] = found.report
                 self._message.setdefault(step, []).append(found)
-            return self._known[version]
+            return self._reports[version]
 
     def reports_of(self, step: str) -> tuple[ViewReport, ...]:
         """Return the reports that a step was the first to ask for, each once."""

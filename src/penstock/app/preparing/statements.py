@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from penstock.app.preparing.pins import tombstones_of
+from penstock.app.preparing.pins import tombstone_column
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.services.services import Services
@@ -26,7 +26,7 @@ from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
 from penstock.plan.history import PROPERTY, property_of, retention_of
 from penstock.plan.windows import WindowedInput, aligned
-from penstock.strategies.overwrite import replaced
+from penstock.strategies.overwrite import range_condition
 
 DUPLICATES = "duplicate-keys"
 
@@ -37,10 +37,10 @@ class DecidedStatement:
 
     work: Work
     statement: Commit | None
-    seen: Row
+    row: Row
 
 
-def enter_catalog(project: Project, session: StepSession, intent: Intent, *, made: bool) -> None:
+def enter_catalog(project: Project, session: StepSession, intent: Intent, *, is_new: bool) -> None:
     """Let the target's catalog have the schema of a table, and the table if it was made.
 
     Without the schema Delta writes the rows and the catalog never hears of them. A process that
@@ -49,24 +49,24 @@ def enter_catalog(project: Project, session: StepSession, intent: Intent, *, mad
     if not (intent.uri or intent.session):  # views stand beside tables; limits come before theirs
         return
     table = project.sql_of(intent.table)
-    if made:
+    if is_new:
         with suppress(QueryError):
             session.describe(f"SELECT * FROM {table}")
             return
     schema = f"{quoted(project.target.catalog)}.{quoted(intent.table.schema)}"
     session.rows(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-    if made:
+    if is_new:
         place = f"USING delta LOCATION {literal(intent.uri)}"
         session.rows(f"CREATE TABLE IF NOT EXISTS {table} {place}")
 
 
 def decide(session: StepSession, work: Work, where: Location | None) -> DecidedStatement:
     """Run the stages of a step and decide what it writes."""
-    seen = staged(session, work, where)
+    seen = run_stages(session, work, where)
     return DecidedStatement(work, work.decide(seen), seen)
 
 
-def staged(session: StepSession, work: Work, where: Location | None) -> Row:
+def run_stages(session: StepSession, work: Work, where: Location | None) -> Row:
     """Run the stages of a step and hold their rules; give their looks as one row."""
     seen: dict[str, Scalar] = {}
     for stage in work.stages:
@@ -76,16 +76,16 @@ def staged(session: StepSession, work: Work, where: Location | None) -> Row:
         look = session.stage(chosen)
         if chosen.retry and (other := chosen.retry(look)):
             chosen, look = other, session.stage(other)
-        hold(session, chosen, look, where)
+        require_rules(session, chosen, look, where)
         seen |= look
     return seen
 
 
-def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) -> None:
+def require_rules(session: StepSession, stage: Stage, row: Row, where: Location | None) -> None:
     """Hold a stage's rules against its look; every broken one is in the error, with samples."""
     broken, duplicates = [], (0, tuple[str, ...]())
     for rule in stage.rules:
-        count = int(look.get(rule.count) or 0)
+        count = int(row.get(rule.count) or 0)
         if count:
             samples = tuple(session.sample(rule.samples)) if rule.samples else ()
             count = int(session.look(rule.tally)["n"] or 0) if rule.tally else count
@@ -108,7 +108,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
     catalog = bool(services.project.target.catalog)
     view_sql = ""
     if catalog and model.is_view:  # over path tables whoever reads a view reads its query
-        flags = {name: tombstones_of(services, name) for name, _ in model.query.deleted_flags}
+        flags = {name: tombstone_column(services, name) for name, _ in model.query.deleted_flags}
         marked = {name: live(column) for name, column in flags.items() if column}
         view_sql = services.project.view_sql(model, marked)
     history, options = None, context.options
@@ -117,7 +117,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         history = HistoryRun(context.run_timestamp, retention, options.allow_empty, messages)
     whole = step_inputs.table is None or model.writing is Writing.WHOLE
     return Build(
-        replaced=_replaced(context, model, step_inputs),
+        replaced=_replaced_rows(context, model, step_inputs),
         model=model,
         target=services.project.sql_of(model.table),
         query=step_inputs.query,
@@ -133,13 +133,13 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
     )
 
 
-def _replaced(context: Context, model: Model, found: StepInputs) -> str:
+def _replaced_rows(context: Context, model: Model, step_inputs: StepInputs) -> str:
     """Return the condition of the rows that the step takes the place of; "" where it adds rows."""
     settings = model.strategy.window
-    if settings is None or found.opened is None:
+    if settings is None or step_inputs.windows is None:
         return ""
     asked = context.options.rerun
-    windows = found.opened.windows
+    windows = step_inputs.windows.windows
     if asked is not None:
         low, high = (Bound(each, inclusive=True) for each in asked)
         windows = (InputWindow("", Window(settings.time_column, low, high)),)
@@ -150,9 +150,9 @@ def _replaced(context: Context, model: Model, found: StepInputs) -> str:
             for each, end in ends
             if end is not None and end.inclusive
         ]
-        if not aligned(settings, model, inputs, found.table).overlaps:
+        if not aligned(settings, model, inputs, step_inputs.table).overlaps:
             return ""
-    return replaced(model, found.table, windows)
+    return range_condition(model, step_inputs.table, windows)
 
 
 Values = Callable[[int], Mapping[str, str]]
@@ -174,12 +174,7 @@ def of_range(
     """Return the parameters of some partitions that one run of the SQL makes."""
     grid, kind = settings.grid, parameter_type(settings)
     lower, upper = literal_at(grid.lower(first), kind), literal_at(grid.upper(last), kind)
-    return {
-        **run_date(moment),
-        "partition_date": lower,
-        "start_date": lower,
-        "end_date": upper,
-    }
+    return {**run_date(moment), "partition_date": lower, "start_date": lower, "end_date": upper}
 
 
 def parameter_type(settings: PartitionSettings) -> str:
@@ -198,12 +193,12 @@ def of_windows(windows: Sequence[InputWindow], moment: dt.datetime) -> Values:
     day = run_date(moment)
     if not windows:
         return lambda _: day
-    lower, upper = _bounds(windows[0].window)
+    lower, upper = _bound_texts(windows[0].window)
     found = {**day, "partition_date": lower, "start_date": lower, "end_date": upper}
     return lambda _: found
 
 
-def _bounds(window: Window) -> tuple[str, str]:
+def _bound_texts(window: Window) -> tuple[str, str]:
     high = window.upper.value if window.upper else None
     low = window.lower.value if window.lower else None
     kind = (high or low or TypedValue("BIGINT", "0")).type

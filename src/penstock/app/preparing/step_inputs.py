@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.preparing.function_windows import StepWindows, step_windows
-from penstock.app.preparing.measuring import Measuring, arrivals, behind, late_rows, measure
+from penstock.app.preparing.measuring import Measuring, arrivals, lag_notes, late_rows, measure
 from penstock.app.preparing.pins import Inputs, version_read
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
@@ -24,22 +24,22 @@ from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Build, NullWatermark, WindowSettings, Writing
-from penstock.plan.delta_inputs import delta_window, grown_along
+from penstock.plan.delta_inputs import delta_window, growing_input
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
     NO_WINDOWS,
     Opened,
     WindowedInput,
-    ahead,
     aligned,
-    as_one,
-    closed,
+    closed_window,
+    future_note,
+    joined_windows,
     kind_of,
     no_windowed_input,
     windowed_inputs,
 )
-from penstock.strategies.overwrite import check_output, rows_inside
+from penstock.strategies.overwrite import check_output, checked_rows
 from penstock.strategies.relations import BoundQuery, StepReads, bind, bind_inputs
 
 
@@ -50,7 +50,7 @@ class FoundWindows:
     `late` counts rows below them, None where nobody can tell.
     """
 
-    opened: Opened | None = None
+    windows: Opened | None = None
     called: StepWindows | None = None
     late: int | None = None
     notes: tuple[str, ...] = ()
@@ -73,16 +73,16 @@ class Opening:
         settings, found = self.model.strategy.window, FoundWindows()
         if settings is not None:
             found.called = self._step_windows()
-            self._measured(settings, found)
-        found.opened = self._with_deltas(found.opened)
-        if found.called and found.opened:
-            found.called.given = found.opened.windows
+            self._measure_windows(settings, found)
+        found.windows = self._with_delta_windows(found.windows)
+        if found.called and found.windows:
+            found.called.given = found.windows.windows
         return found
 
-    def _measured(self, settings: WindowSettings, found: FoundWindows) -> None:
-        views, inputs = self._windowed(settings, found.called)
+    def _measure_windows(self, settings: WindowSettings, found: FoundWindows) -> None:
+        views, inputs = self._windowed_inputs(settings, found.called)
         if self.context.options.rerun is not None:
-            found.opened = self._again(inputs, views, self.context.options.rerun)
+            found.windows = self._rerun_windows(inputs, views, self.context.options.rerun)
             return
         record = self.context.records.get(self.model.name)
         pins = {pin.input: pin.pin for pin in self.inputs.pins}
@@ -92,24 +92,24 @@ class Opening:
             settings=aligned(settings, self.model, inputs, table),
             inputs=inputs,
             views=views,
-            watermarks=self._watermarks(),
+            watermarks=self._used_watermarks(),
             initial=self._is_first(),
             as_of=self.context.as_of,
             arrived=arrivals(self.services, pins, record),
             record=record,
             project=self.services.project,
-            reads=self._reads(None),
+            reads=self._step_reads(None),
         )
-        found.opened = measure(self.session, what)
-        found.notes = behind(self.services, self.session, what, found.opened.watermarks)
+        found.windows = measure(self.session, what)
+        found.notes = lag_notes(self.services, self.session, what, found.windows.watermarks)
         found.late = late_rows(self.session, what)
 
-    def _windowed(
+    def _windowed_inputs(
         self, settings: WindowSettings, called: StepWindows | None
     ) -> tuple[dict[str, str], tuple[WindowedInput, ...]]:
         """Return the views of all inputs, and those inputs that are read through a window."""
         query = self.model.query
-        whole = self._bound(called)
+        whole = self._bound_query(called)
         schemas = self.session.bind(whole.relations)
         views = {relation.input.name: relation.view for relation in whole.relations}
         direct = {
@@ -117,7 +117,7 @@ class Opening:
             for name in query.inputs
             if name.kind is not InputKind.THIS and name.name in views and name not in query.deltas
         }
-        inputs = windowed_inputs(self.model, settings, direct, self._watermarks())
+        inputs = windowed_inputs(self.model, settings, direct, self._used_watermarks())
         if called:
             inputs = tuple(each for each in inputs if not called.filtered(each.input, each.column))
         return views, inputs
@@ -125,32 +125,32 @@ class Opening:
     def _step_windows(self) -> StepWindows | None:
         """Return what functions are told of the step's windows."""
         schema = self.facts.schema if self.facts else None
-        found = step_windows(self.context, self.step, self._watermarks(), schema)
+        found = step_windows(self.context, self.step, self._used_watermarks(), schema)
         if found is not None:
             found.initial = self._is_first()
         return found
 
     def _is_first(self) -> bool:
         """Whether the step reads from the start: nothing is remembered, and no row is there."""
-        if self.step.initial or self.facts is None or self._watermarks():
+        if self.step.initial or self.facts is None or self._used_watermarks():
             return self.step.initial
         uri = self.services.project.uri_of(self.model.table)
         counted = self.services.log.facts(uri, counts=True)
         return counted is not None and counted.rows == 0
 
-    def _with_deltas(self, opened: Opened | None) -> Opened | None:
+    def _with_delta_windows(self, windows: Opened | None) -> Opened | None:
         """Open the windows on tables of which the step reads only what is new."""
         if not self.model.query.deltas:
-            return opened
+            return windows
         settings, project, found = self.model.strategy.window, self.services.project, []
-        known = {each.input: each.value for each in self._watermarks()}
+        known = {each.input: each.value for each in self._used_watermarks()}
         nulls = settings is None or settings.null_watermark is NullWatermark.INCLUDE_FIRST
-        for relation in self._bound(None).relations:
+        for relation in self._bound_query(None).relations:
             name = relation.input.name
             if relation.input not in self.model.query.deltas:
                 continue
             schema = self.session.bind([relation])[relation.view]
-            each = grown_along(project.models[name], schema)
+            each = growing_input(project.models[name], schema)
             record, again = self.context.records.get(name), self.context.options.rerun
             above = record.watermarks if record else ()
             if again is None:
@@ -158,19 +158,21 @@ class Opening:
             else:
                 low, high = (Bound(value, inclusive=True) for value in again)
                 found.append(Opened((InputWindow(name, Window(each.column, low, high)),), ()))
-        opened = (opened or NO_WINDOWS).beside(found)
+        windows = (windows or NO_WINDOWS).join(found)
         overlaps = settings is not None and settings.overlaps
-        return replace(opened, windows=as_one(opened.windows)) if overlaps else opened
+        return replace(windows, windows=joined_windows(windows.windows)) if overlaps else windows
 
-    def _again(
+    def _rerun_windows(
         self,
         inputs: Sequence[WindowedInput],
         views: Mapping[str, str],
         ends: tuple[TypedValue, TypedValue],
     ) -> Opened:
         """Open the windows of a rerun; a watermark rises to what lies in the range."""
-        found = [InputWindow(each.input, closed(each.column, ends, each.type)) for each in inputs]
-        known = {each.input: each for each in self._watermarks()}
+        found = [
+            InputWindow(each.input, closed_window(each.column, ends, each.type)) for each in inputs
+        ]
+        known = {each.input: each for each in self._used_watermarks()}
         for each, window in zip(inputs, found, strict=True):
             top = f"CAST(max({quoted(each.column)}) AS STRING) AS top"
             inside = window.window.condition
@@ -183,7 +185,7 @@ class Opening:
                 known[each.input] = Watermark(each.input, each.column, value)
         return Opened(tuple(found), tuple(known.values()))
 
-    def _watermarks(self) -> tuple[Watermark, ...]:
+    def _used_watermarks(self) -> tuple[Watermark, ...]:
         record = self.context.records.get(self.model.name)
         if self.step.initial:
             return ()
@@ -205,11 +207,11 @@ class Opening:
             )
         return watermarks
 
-    def _bound(self, called: StepWindows | None) -> BoundQuery:
+    def _bound_query(self, called: StepWindows | None) -> BoundQuery:
         project, incremental = self.services.project, not self.step.initial
-        return bind_inputs(project, self.model, self._reads(called), incremental=incremental)
+        return bind_inputs(project, self.model, self._step_reads(called), incremental=incremental)
 
-    def _reads(self, called: StepWindows | None) -> StepReads:
+    def _step_reads(self, called: StepWindows | None) -> StepReads:
         return StepReads(self.inputs.reads, self.context.run_timestamp, called)
 
 
@@ -231,7 +233,7 @@ class StepInputs:
     evolution: Evolution
     facts: TableFacts | None
     table: Schema | None
-    opened: Opened | None
+    windows: Opened | None
     late: int | None
     schema_changes: tuple[str, ...] = ()
     passed_by: tuple[str, ...] = ()
@@ -263,13 +265,13 @@ class Looking:
         """Whether its inputs hold no more than it is to read, without any window."""
         return False
 
-    def look(self, session: StepSession) -> StepInputs:
+    def inspect(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
-        facts = self._facts()
+        facts = self._table_facts()
         how = (self.services, self.context, self.step, self.model, self.inputs)
         reads_new = self.model.strategy.window or self.model.query.deltas
         found = Opening(*how, session, facts).open() if reads_new else FoundWindows()
-        query = self._defined(session, found)
+        query = self._define_query(session, found)
         table = facts.schema if facts and not self.step.initial else None
         properties = facts.properties if facts else None
         may_change = self.context.options.allow_schema_change
@@ -278,26 +280,26 @@ class Looking:
             read = DeltaRead(self.uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
-        added, opened = (f"added {name}" for name in evolution.added), found.opened
+        added, opened = (f"added {name}" for name in evolution.added), found.windows
         is_idle = opened is not None and opened.all_empty and not self.step.initial
         return StepInputs(
             query=written,
             evolution=evolution,
             facts=facts,
             table=table,
-            opened=opened,
+            windows=opened,
             late=found.late,
             schema_changes=(*added, *(f"widened {name}" for name in evolution.widened)),
-            passed_by=self._passed_by(is_idle=is_idle),
+            passed_by=self._passed_inputs(is_idle=is_idle),
             is_idle=is_idle,
-            notes=(*found.notes, *(self._ahead(opened) if opened else ())),
+            notes=(*found.notes, *(self._future_warnings(opened) if opened else ())),
             replays=self.model.history is not None and session.replays(QUERY_VIEW),
         )
 
-    def _defined(self, session: StepSession, found: FoundWindows) -> Schema:
+    def _define_query(self, session: StepSession, found: FoundWindows) -> Schema:
         """Define the query behind its windows; a function's rows are held against them."""
         model, options = self.model, self.context.options
-        windows = {w.input: w.window for w in found.opened.windows} if found.opened else {}
+        windows = {w.input: w.window for w in found.windows.windows} if found.windows else {}
         reads = StepReads(self.inputs.reads, self.context.run_timestamp, found.called)
         incremental = not self.step.initial
         bound = bind(self.services.project, model, reads, windows, incremental=incremental)
@@ -305,63 +307,63 @@ class Looking:
         query = session.define(QUERY_VIEW, bound.sql)
         if model.function is not None:
             check_output(model, query)
-        if found.opened is None or found.called is None:
+        if found.windows is None or found.called is None:
             return query
-        found.opened = found.called.joined(found.opened)
-        if not found.opened.windows and self.is_cut:
+        found.windows = found.called.with_own(found.windows)
+        if not found.windows.windows and self.is_cut:
             return query
-        if not found.opened.windows and options.rerun is None:
+        if not found.windows.windows and options.rerun is None:
             direct = {each.name: Schema() for each in model.inputs}
             raise no_windowed_input(model, found.called.settings, direct)
-        return session.define(QUERY_VIEW, rows_inside(model, query, self._range(found.opened)))
+        return session.define(QUERY_VIEW, checked_rows(model, query, self._range(found.windows)))
 
-    def promised(self, intent: Intent, found: StepInputs) -> Intent:
+    def with_findings(self, intent: Intent, step_inputs: StepInputs) -> Intent:
         """Write into the intent what was found; a rerun leaves the pins of the last run."""
-        opened, record = found.opened, self.context.records.get(self.model.name)
+        opened, record = step_inputs.windows, self.context.records.get(self.model.name)
         if self.context.options.rerun is not None and record is not None:
             kept = tuple(InputPin(name, pin) for name, pin in record.pins.items())
             intent = replace(intent, inputs=kept)
         return replace(
             intent,
-            windows=tuple(self._described(each) for each in opened.windows) if opened else (),
+            windows=tuple(self._describe(each) for each in opened.windows) if opened else (),
             watermarks=opened.watermarks if opened else (),
             lowers_watermarks=self.step.initial,
             cut_at=self.context.as_of if opened and opened.is_cut else None,
-            passed_by=found.passed_by,
-            unchanged=found.unchanged,
-            base_version=found.facts.version if found.facts else None,
+            passed_by=step_inputs.passed_by,
+            unchanged=step_inputs.unchanged,
+            base_version=step_inputs.facts.version if step_inputs.facts else None,
         )
 
-    def _described(self, each: InputWindow) -> InputWindow:
+    def _describe(self, each: InputWindow) -> InputWindow:
         """Say of a window why it reads what it reads, and which version of its input."""
         version = version_read(self.services.project, self.model, self.inputs.pins, each.input)
         return replace(each, kind=kind_of(each.window, self.step.kind), version=version)
 
-    def _ahead(self, opened: Opened) -> tuple[str, ...]:
+    def _future_warnings(self, windows: Opened) -> tuple[str, ...]:
         """Warn of watermarks that the step would leave in the future."""
         record = self.context.records.get(self.model.name)
-        new = set(opened.watermarks) - set(record.watermarks if record else ())
-        return ahead(self.model, sorted(new, key=str), self.context.run_timestamp)
+        new = set(windows.watermarks) - set(record.watermarks if record else ())
+        return future_note(self.model, sorted(new, key=str), self.context.run_timestamp)
 
-    def _facts(self) -> TableFacts | None:
+    def _table_facts(self) -> TableFacts | None:
         """Describe the table that is there; one that an ordinary step builds on must be."""
         if not self.uri:
             return None
         whole = self.step.initial or self.model.writing is Writing.WHOLE
         found = self.services.log.facts(self.uri, counts=whole)  # what is replaced is counted
         if found is None and not self.step.initial:
-            raise table_gone(self.model)
+            raise table_gone_error(self.model)
         return found
 
-    def _range(self, found: Opened) -> Sequence[InputWindow]:
+    def _range(self, opened: Opened) -> Sequence[InputWindow]:
         """Return the windows in whose range the rows of the step lie."""
         again = self.context.options.rerun
         if again is None or self.model.strategy.window is None:
-            return found.windows
+            return opened.windows
         low, high = (Bound(each, inclusive=True) for each in again)
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
-    def _passed_by(self, *, is_idle: bool) -> tuple[str, ...]:
+    def _passed_inputs(self, *, is_idle: bool) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it."""
         name, records = self.model.name, self.context.records
         record, stays = records.get(name), is_idle or self.model.strategy.window is not None
@@ -371,7 +373,7 @@ class Looking:
         return tuple(sorted({*record.passed_by, *now}))
 
 
-def table_gone(model: Model) -> TableError:
+def table_gone_error(model: Model) -> TableError:
     """Return the error of a step whose table went away after it was planned."""
     return TableError(
         "table-gone",

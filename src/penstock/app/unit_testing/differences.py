@@ -140,15 +140,15 @@ class Comparison:
     key: tuple[str, ...] = ()
     tolerance: float = 0.0
 
-    def differ(self, what: str, expected: Sequence[Row], found: Sequence[Row]) -> RowsDiffer | None:
+    def differ(self, what: str, expected: Sequence[Row], rows: Sequence[Row]) -> RowsDiffer | None:
         """Say how two multisets differ; None if they are equal, in whatever order."""
-        missing, extra = self._unmatched(expected, found)
+        missing, extra = self._unmatched(expected, rows)
         if not missing and not extra:
             return None
         names = tuple(name for name, _ in self.columns)
         lines = tuple(self._lines(missing, extra))
         key = tuple(names[place] for place in self._places)
-        return RowsDiffer(what, len(expected), len(found), names, lines, key)
+        return RowsDiffer(what, len(expected), len(rows), names, lines, key)
 
     @property
     def _places(self) -> tuple[int, ...]:
@@ -223,9 +223,9 @@ class Comparison:
         for sign, rows in (("~", changed), ("-", gone), ("+", new)):
             yield from (RowLine(sign, cells, n) for cells, n in sorted(Counter(rows).items()))
 
-    def _cells(self, expected: Row, found: Row) -> tuple[str, ...]:
+    def _cells(self, expected: Row, row: Row) -> tuple[str, ...]:
         cells = []
-        for one, other, (_, kind) in zip(expected, found, self.columns, strict=True):
+        for one, other, (_, kind) in zip(expected, row, self.columns, strict=True):
             cells.append(shown(one, kind))
             same = identity(one, kind) == identity(other, kind)
             if not same and not (self.tolerance and near(one, other, kind, self.tolerance)):

@@ -37,7 +37,7 @@ from penstock.project.entities.places import bronze_folder
 from penstock.project.unit_tests.definition import Given, GivenTable, UnitRun
 from penstock.strategies.build import create
 from penstock.strategies.relations import StepReads, bind
-from penstock.strategies.reshape import physical
+from penstock.strategies.reshape import physical_layout
 from penstock.strategies.values import row_hash
 
 _VIEW = "penstock_test_output"
@@ -95,7 +95,7 @@ def target_sql(project: Project, model: Model, table: Typed) -> Commit:
 
     Versions have `is_current` as `valid_to` tells it, and hashes where none are given.
     """
-    laid = replace(model, layout=physical(model.layout)) if model.partition else model
+    laid = replace(model, layout=physical_layout(model.layout)) if model.partition else model
     build = Build(laid, project.sql_of(model.table), Schema(), None)
     if model.history is None:
         return create(build, table.sql)

@@ -20,7 +20,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project, Target
 from penstock.core.query import Query, live, mention, present, substitute
 from penstock.core.steps.window import Watermark
-from penstock.plan.resolve import dated, resolve
+from penstock.plan.resolve import dated_models, resolve
 from penstock.plan.windows import windowed_inputs
 from penstock.project.unit_tests.definition import GivenWatermark, UnitRun, UnitTest, inputs_of
 
@@ -45,7 +45,7 @@ def asked(model: Model, test: UnitTest) -> Model:
 
 def model_on(model: Model, run_timestamp: dt.datetime) -> Model:
     """Return a model with what its version of a day declares."""
-    return dated({model.name: model}, run_timestamp.date())[model.name]
+    return dated_models({model.name: model}, run_timestamp.date())[model.name]
 
 
 def used(model: Model, test: UnitTest, run: UnitRun) -> tuple[Version, ...]:

@@ -202,10 +202,10 @@ def read_typed(text: str) -> TypedValue:
     return TypedValue.parse(spark_type, value)
 
 
-def _canonical(family: str, given: str) -> str:
+def _canonical(family: str, raw: str) -> str:
     if family == "STRING":
-        return given  # blanks at its ends sort, too
-    text = given.strip()
+        return raw  # blanks at its ends sort, too
+    text = raw.strip()
     if family in _INTEGERS:
         return str(int(text))
     if family == "DATE":

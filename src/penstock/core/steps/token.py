@@ -228,10 +228,10 @@ def _as_said(low: list[str] | str | None, high: object = None, *nulls: bool) -> 
     return said
 
 
-def _write_window(found: InputWindow) -> Said:
+def _write_window(window: InputWindow) -> Said:
     """Leave out what is not known, and an end that is open."""
-    low, high = found.window.lower, found.window.upper
-    said: Said = {"kind": found.kind} if found.kind else {}
+    low, high = window.window.lower, window.window.upper
+    said: Said = {"kind": window.kind} if window.kind else {}
     for name, end in (("low", low), ("high", high)):
         if end is None:
             continue
@@ -239,25 +239,25 @@ def _write_window(found: InputWindow) -> Said:
         if end.value.type != kind:  # the input's type was widened since the watermark
             said[f"{name}_type"] = end.value.type
         said |= {name: end.value.text, f"{name}_closed": end.inclusive}
-    said |= {"nulls": True} if found.window.nulls else {}
-    return said if found.version is None else said | {"input_version": found.version}
+    said |= {"nulls": True} if window.window.nulls else {}
+    return said if window.version is None else said | {"input_version": window.version}
 
 
-def _read_window(name: str, column: str, said: Said) -> InputWindow:
+def _read_window(name: str, column: str, document: Said) -> InputWindow:
     ends: list[Bound | None] = []
     for end in ("low", "high"):
-        if end not in said:
+        if end not in document:
             ends.append(None)
             continue
-        value = read_typed(f"{said.get(f'{end}_type', said.get('type'))} {said[end]}")
-        ends.append(Bound(value, inclusive=said[f"{end}_closed"]))
+        value = read_typed(f"{document.get(f'{end}_type', document.get('type'))} {document[end]}")
+        ends.append(Bound(value, inclusive=document[f"{end}_closed"]))
     low, high = ends
-    window = Window(column, low, high, nulls=said.get("nulls", False))
-    return InputWindow(name, window, said.get("kind", ""), said.get("input_version"))
+    window = Window(column, low, high, nulls=document.get("nulls", False))
+    return InputWindow(name, window, document.get("kind", ""), document.get("input_version"))
 
 
-def _read_watermark(name: str, column: str, said: Said) -> Watermark:
-    return Watermark(name, column, read_typed(f"{said['type']} {said['value']}"))
+def _read_watermark(name: str, column: str, document: Said) -> Watermark:
+    return Watermark(name, column, read_typed(f"{document['type']} {document['value']}"))
 
 
 def _line(document: object) -> str:

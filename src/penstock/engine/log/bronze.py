@@ -53,7 +53,7 @@ def slices_in(folder: BronzeFolder, ends: Callable[[str], str]) -> tuple[ListedS
     """
     root = _root(folder)
     with _listing(folder, root):
-        found = [_slice(root, name, folder, ends) for name in _fitting(root, folder)]
+        found = [_slice(root, name, folder, ends) for name in _matching_paths(root, folder)]
     return tuple(sorted((each for each in found if each), key=lambda each: each.id.name))
 
 
@@ -61,12 +61,12 @@ def unmatched_in(folder: BronzeFolder) -> tuple[str, ...]:
     """List files that belong to no slice; where there are no slices, at any depth."""
     root, others = _root(folder), list[FolderEntry]()
     with _listing(folder, root):
-        has_slices = any([*_fitting(root, folder, others.append)])
-        found = (name for entry in others for name in _files(root, entry, deep=not has_slices))
+        has_slices = any([*_matching_paths(root, folder, others.append)])
+        found = (name for entry in others for name in _paths(root, entry, deep=not has_slices))
         return tuple(sorted(islice(found, _MOST)))
 
 
-def _files(root: str, entry: FolderEntry, *, deep: bool) -> Iterator[str]:
+def _paths(root: str, entry: FolderEntry, *, deep: bool) -> Iterator[str]:
     if not entry.is_folder:
         yield entry.name
     elif deep:
@@ -75,7 +75,7 @@ def _files(root: str, entry: FolderEntry, *, deep: bool) -> Iterator[str]:
 
 def _root(folder: BronzeFolder) -> str:
     if not is_local(folder.path):
-        raise _unreadable(folder, "slices are listed in folders of this machine alone")
+        raise _list_error(folder, "slices are listed in folders of this machine alone")
     return local_path(folder.path)
 
 
@@ -85,12 +85,12 @@ def _listing(folder: BronzeFolder, root: str) -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
-        raise _unreadable(
+        raise _list_error(
             folder, f"the name {error.object.partition(chr(0))[0]!r} is not UTF-8"
         ) from error
     except OSError as error:
         if not isinstance(error, FileNotFoundError) or disk_at(root).exists(root):
-            raise _unreadable(folder, f"{error.filename}: {error.strerror}") from error
+            raise _list_error(folder, f"{error.filename}: {error.strerror}") from error
         raise TableError(
             "bronze-missing",
             f"the bronze folder {folder.path} does not exist",
@@ -99,7 +99,7 @@ def _listing(folder: BronzeFolder, root: str) -> Iterator[None]:
         ) from error
 
 
-def _unreadable(folder: BronzeFolder, why: str) -> TableError:
+def _list_error(folder: BronzeFolder, why: str) -> TableError:
     return TableError(
         "bronze-unreadable",
         f"the bronze folder {folder.path} cannot be listed: {why}",
@@ -108,7 +108,7 @@ def _unreadable(folder: BronzeFolder, why: str) -> TableError:
     )
 
 
-def _is_delta(folder: BronzeFolder, name: str) -> TableError:
+def _delta_error(folder: BronzeFolder, name: str) -> TableError:
     path = f"{folder.path.removesuffix('/')}/{name}".removesuffix("/")
     whole = "bronze_read: whole (read: whole in a native file)"
     return TableError(
@@ -119,7 +119,7 @@ def _is_delta(folder: BronzeFolder, name: str) -> TableError:
     )
 
 
-def _fitting(
+def _matching_paths(
     root: str, folder: BronzeFolder, other: Callable[[FolderEntry], None] = lambda _: None
 ) -> Iterator[str]:
     """Return the paths that fit the pattern; what lies in a folder that fits is not looked at.
@@ -135,11 +135,11 @@ def _fitting(
         below, places = waiting.pop()
         for entry in _entries(root, below):
             if entry.name == _DELTA:
-                raise _is_delta(folder, below)
+                raise _delta_error(folder, below)
             if entry.name[0] in "_." or is_hidden(entry.name):
                 continue
             path = f"{below}{entry.name}"
-            reached = _after(segments, places, entry.name)
+            reached = _next_segments(segments, places, entry.name)
             if len(segments) in reached:
                 yield path
             elif reached and entry.is_folder:
@@ -158,7 +158,7 @@ def _entries(root: str, below: str) -> list[FolderEntry]:
         return []
 
 
-def _after(segments: Sequence[str], places: frozenset[int], name: str) -> frozenset[int]:
+def _next_segments(segments: Sequence[str], places: frozenset[int], name: str) -> frozenset[int]:
     """Return how far a name gets in a pattern: the numbers of segments behind it."""
     reached = set()
     for place in places:
@@ -180,7 +180,7 @@ def _slice(
         return None
     if not stat.is_folder:
         files = [(name, stat)]
-        return _listed(name, files, lambda file: ends(f"{root}/{file}"), is_incomplete=False)
+        return _build(name, files, lambda file: ends(f"{root}/{file}"), is_incomplete=False)
     hidden: set[str] = set()
 
     def is_skipped(entry: str) -> bool:
@@ -190,15 +190,15 @@ def _slice(
 
     files = sorted(walk(root, is_skipped, f"{name}/"), key=lambda each: each[0])
     if _DELTA in hidden:
-        raise _is_delta(folder, name)
+        raise _delta_error(folder, name)
     files = [each for each in files if each[0].lower().endswith(".parquet")] or files
     is_incomplete = (
         _WRITING in hidden or not files or (folder.require_success and _DONE not in hidden)
     )
-    return _listed(name, files, lambda file: ends(f"{root}/{file}"), is_incomplete=is_incomplete)
+    return _build(name, files, lambda file: ends(f"{root}/{file}"), is_incomplete=is_incomplete)
 
 
-def _listed(
+def _build(
     name: str, files: Sequence[FileState], ends: Callable[[str], str], *, is_incomplete: bool
 ) -> ListedSlice:
     digest = hashlib.sha256()
@@ -228,10 +228,10 @@ def file_problem(path: str) -> str:
     if head.startswith(_ENCRYPTED):
         return "is encrypted Parquet"
     known = next((name for magic, name in _KNOWN if head.startswith(magic)), "")
-    return f"is not Parquet: it {f'is {known}' if known else _look_of_text(head)}"
+    return f"is not Parquet: it {f'is {known}' if known else _text_kind(head)}"
 
 
-def _look_of_text(head: bytes) -> str:
+def _text_kind(head: bytes) -> str:
     """Say what the beginning of a text looks like."""
     try:  # the last character may be cut
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)

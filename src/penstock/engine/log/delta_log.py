@@ -43,7 +43,7 @@ class DeltaLog:
 
     def head(self, uri: str, hint: int | None = None) -> Head | None:
         """See `Log.head`. It costs a few looks at a folder and one small file."""
-        version = folder.newest(uri, hint)
+        version = folder.newest_version(uri, hint)
         if version is None:
             return None
         return Head(version, folder.read_entry(uri, version, head_only=True).commit.step)
@@ -138,7 +138,7 @@ class DeltaLog:
 
     def listing(self, source: Source) -> Listing:
         """See `Log.listing`; a path that is not there is `source-missing`."""
-        found = sorted(_files(source), key=lambda each: each[0])
+        found = sorted(_source_files(source), key=lambda each: each[0])
         root, digest = source.path.rstrip("/"), hashlib.sha256()
         paths = tuple(f"{root}/{name}" if name else root for name, _ in found)
         whole = source.format.lower() not in _WITH_STATISTICS
@@ -179,26 +179,26 @@ def schema_from_json(text: str) -> Schema:
     found = []
     for field in json.loads(text)["fields"]:
         comment = str((field.get("metadata") or {}).get("comment", ""))
-        found.append(Column(field["name"], _type(field["type"]), field["nullable"], comment))
+        found.append(Column(field["name"], _spark_type(field["type"]), field["nullable"], comment))
     return Schema(tuple(found))
 
 
-def _type(given: str | dict[str, object]) -> str:
+def _spark_type(given: str | dict[str, object]) -> str:
     if isinstance(given, str):
         return _NAMES.get(given, given)
     match given:
         case {"type": "struct", "fields": list(fields)}:
-            inner = ",".join(f"{f['name']}:{_type(f['type'])}" for f in fields)
+            inner = ",".join(f"{f['name']}:{_spark_type(f['type'])}" for f in fields)
             return f"struct<{inner}>"
         case {"type": "array", "elementType": element}:
-            return f"array<{_type(element)}>"  # type: ignore[arg-type]
+            return f"array<{_spark_type(element)}>"  # type: ignore[arg-type]
         case {"type": "map", "keyType": key, "valueType": value}:
-            return f"map<{_type(key)},{_type(value)}>"  # type: ignore[arg-type]
+            return f"map<{_spark_type(key)},{_spark_type(value)}>"  # type: ignore[arg-type]
         case _:
             return str(given)
 
 
-def _files(source: Source) -> Iterator[FileState]:
+def _source_files(source: Source) -> Iterator[FileState]:
     stat = disk_at(source.path).stat(source.path)
     if stat is None:
         raise TableError(
@@ -223,8 +223,8 @@ class DeltaRows:
             return FewRows((), 0)
         named = ", ".join(map(_name, columns))
         order = f"ORDER BY {_name(by)} DESC, {_name(columns[0])}"
-        rows = _ask(uri, table, f"SELECT {named} FROM {_VIEW} {order} LIMIT {limit}")
-        total = _ask(uri, table, f"SELECT count(*) FROM {_VIEW}")
+        rows = _query(uri, table, f"SELECT {named} FROM {_VIEW} {order} LIMIT {limit}")
+        total = _query(uri, table, f"SELECT count(*) FROM {_VIEW}")
         return FewRows(rows, int(total[0][0]))
 
     def present(self, uri: str, column: str, values: Sequence[str]) -> frozenset[str]:
@@ -234,7 +234,7 @@ class DeltaRows:
             return frozenset()
         listed = ", ".join("'" + each.replace("'", "''") + "'" for each in values)
         name = _name(column)
-        rows = _ask(uri, table, f"SELECT {name} FROM {_VIEW} WHERE {name} IN ({listed})")
+        rows = _query(uri, table, f"SELECT {name} FROM {_VIEW} WHERE {name} IN ({listed})")
         return frozenset(str(row[0]) for row in rows)
 
 
@@ -242,7 +242,7 @@ def _name(column: str) -> str:
     return '"' + quoted(column)[1:-1].replace('"', '""') + '"'
 
 
-def _ask(uri: str, table: DeltaTable, query: str) -> tuple[tuple[Any, ...], ...]:
+def _query(uri: str, table: DeltaTable, query: str) -> tuple[tuple[Any, ...], ...]:
     from deltalake import QueryBuilder
     from deltalake.exceptions import DeltaError
 

@@ -32,7 +32,7 @@ class FileEnds:
     path: Path | None = None
     settled: int = 2_000_000_000
     """How old a file's times must be, in nanoseconds, to tell it from what it is a moment later."""
-    _known: dict[str, Known] | None = None
+    _noted: dict[str, Known] | None = None
     _met: dict[str, Known] = field(default_factory=dict)
     _read: int = 0
 
@@ -42,7 +42,7 @@ class FileEnds:
         if stat is None:
             return ""
         state = (stat.size, stat.inode, stat.modified, stat.changed)
-        known = self._met.get(place) or self._remembered().get(place)
+        known = self._met.get(place) or self._load_noted().get(place)
         whole = whole and stat.size > 2 * END  # the ends of others are all of them
         digest = known[4] if known and tuple(known[:4]) == state else ""
         if not digest or digest.startswith(_WHOLE) != whole:
@@ -62,25 +62,25 @@ class FileEnds:
         if self.path is None or self._read < _MANY:
             return
         self._read = 0
-        older = (e for e in self._remembered().items() if disk_at(e[0]).exists(e[0]))
-        self._known = {**dict(older), **self._met}
-        text = json.dumps({"format": _FORMAT, "files": self._known})
+        older = (e for e in self._load_noted().items() if disk_at(e[0]).exists(e[0]))
+        self._noted = {**dict(older), **self._met}
+        text = json.dumps({"format": _FORMAT, "files": self._noted})
         with suppress(OSError):
             disk_at(str(self.path)).put(str(self.path), text.encode())
 
-    def _remembered(self) -> dict[str, Known]:
-        if self._known is None:
-            self._known = {}
+    def _load_noted(self) -> dict[str, Known]:
+        if self._noted is None:
+            self._noted = {}
             with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
                 document = json.loads(read_file(str(self.path)) if self.path else "{}")
                 if document["format"] == _FORMAT:
-                    self._known = {
-                        str(name): _read_known(each) for name, each in document["files"].items()
+                    self._noted = {
+                        str(name): _read_noted(each) for name, each in document["files"].items()
                     }
-        return self._known
+        return self._noted
 
 
-def _read_known(kept: list[object]) -> Known:
+def _read_noted(kept: list[object]) -> Known:
     size, inode, modified, changed, digest = kept
     return int(str(size)), int(str(inode)), int(str(modified)), int(str(changed)), str(digest)
 

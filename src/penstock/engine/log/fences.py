@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core.errors import TableError
 from penstock.engine.disk.disks import disk_at
-from penstock.engine.log.folder import commit_file, newest, open_table, read_actions
+from penstock.engine.log.folder import commit_file, newest_version, open_table, read_actions
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -53,7 +53,7 @@ class DeltaFences:
         self, table: DeltaTable, uri: str, application: str, number: int, token: str
     ) -> None:
         """Write the next version if nobody else does; the caller looks again either way."""
-        version = newest(uri)
+        version = newest_version(uri)
         if version is None:
             return
         stamp = int(self._now() * 1000)

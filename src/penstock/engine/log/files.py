@@ -54,19 +54,23 @@ class LogColumn:
             return NOWHERE
         if low is None or high is None:
             return None
-        return over(low, high, kind=self.kind, cut=CUT)
+        return span_of(low, high, kind=self.kind, cut=CUT)
 
 
 @lru_cache(maxsize=65_536)
 def _span_at(text: str, kind: str) -> Span | None:
     """Return the span of a partition value; many files have the same one."""
-    return over(position(text, kind), kind=kind)
+    return span_of(position(text, kind), kind=kind)
 
 
-def over(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -> Span | None:
+def span_of(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -> Span | None:
     """Return the span from one value to another, or of one alone; a DATE is its whole day.
 
-    >>> over(0, kind="date"), over(5, 7, kind="int"), over(5, 7, kind="timestamp", cut=1000)
+    >>> (
+    ...     span_of(0, kind="date"),
+    ...     span_of(5, 7, kind="int"),
+    ...     span_of(5, 7, kind="timestamp", cut=1000),
+    ... )
     ((0, 86400000000), (5, 8), (5, 1007))
     """
     high = low if high is None else high
@@ -88,10 +92,10 @@ def spans_of(action: Mapping[str, Any], fields: Sequence[LogColumn]) -> tuple[Sp
     )
 
 
-def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+def join_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
     """Return spans rising and apart; neighbours become one, empty ones go.
 
-    >>> joined([(5, 7), (1, 3), (3, 4), (0, 0), (6, 9)])
+    >>> join_spans([(5, 7), (1, 3), (3, 4), (0, 0), (6, 9)])
     ((1, 4), (5, 9))
     """
     apart: list[Span] = []
@@ -193,15 +197,15 @@ def _spans(actions: Table, field: LogColumn, length: int) -> list[Span | None]:
     part = f"partition.{field.name}".lower()  # of mapped columns, too, not the physical name
     if found := next((name for name in names if name.lower() == part), ""):
         kind = field.kind
-        return [NOWHERE if v is None else over(_place(v), kind=kind) for v in values(found)]
+        return [NOWHERE if v is None else span_of(_position(v), kind=kind) for v in values(found)]
     asked = ("num_records", *(f"{of}.{field.physical}" for of in ("null_count", "min", "max")))
     return [
-        field.between(count, none, _place(low), _place(high))
+        field.between(count, none, _position(low), _position(high))
         for count, none, low, high in zip(*map(values, asked), strict=True)
     ]
 
 
-def _place(value: object) -> int | None:
+def _position(value: object) -> int | None:
     match value:
         case bool():
             return None

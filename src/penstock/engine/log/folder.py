@@ -47,7 +47,7 @@ def versions(uri: str) -> list[int]:
     return sorted(int(each.name[:20]) for each in entries if _COMMIT.fullmatch(each.name))
 
 
-def newest(uri: str, hint: int | None = None) -> int | None:
+def newest_version(uri: str, hint: int | None = None) -> int | None:
     """Return the newest version, None where no table is.
 
     A version that is there, the hint or the one of the last checkpoint, is climbed from in as
@@ -78,14 +78,14 @@ def checkpointed(uri: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def check_whole(uri: str, after: int, found: Sequence[int]) -> None:
+def check_whole(uri: str, after: int, versions: Sequence[int]) -> None:
     """Raise `log-gap` unless rising versions go on from `after` without a hole."""
-    for wanted, version in enumerate(found, after + 1):
+    for wanted, version in enumerate(versions, after + 1):
         if version != wanted:
-            raise gap(uri, wanted)
+            raise gap_error(uri, wanted)
 
 
-def gap(uri: str, version: int) -> TableError:
+def gap_error(uri: str, version: int) -> TableError:
     """Return the error of a version that the log no longer holds."""
     return TableError(
         "log-gap",
@@ -96,7 +96,7 @@ def gap(uri: str, version: int) -> TableError:
 
 def open_table(uri: str) -> DeltaTable | None:
     """Open a table as it is now; None where none is, `log-unreadable` if its log is damaged."""
-    if newest(uri) is None:
+    if newest_version(uri) is None:
         return None
     from deltalake import DeltaTable  # 0.1 s; most commands do without
     from deltalake.exceptions import DeltaError, TableNotFoundError
@@ -212,7 +212,7 @@ class LogEntry:
         masks = any(add.get("deletionVector") is not None for add in actions.adds)
         return cls(
             replace(actions.commit(version), row_change=change),
-            tuple(_added(add["path"], add.get("stats")) for add in actions.adds),
+            tuple(_added_file(add["path"], add.get("stats")) for add in actions.adds),
             masks or bool(actions.removes),
         )
 
@@ -241,15 +241,15 @@ def _read(
                     break
         found = reader(lines)
     except FileNotFoundError:
-        raise gap(uri, version) from None
+        raise gap_error(uri, version) from None
     except (OSError, *UNREADABLE) as error:
-        raise damaged(uri, version) from error
+        raise damaged_error(uri, version) from error
     if not lines:
-        raise damaged(uri, version)
+        raise damaged_error(uri, version)
     return found
 
 
-def damaged(uri: str, version: int) -> TableError:
+def damaged_error(uri: str, version: int) -> TableError:
     """Return the error of a commit file that cannot be read."""
     return TableError(
         "log-unreadable",
@@ -258,7 +258,7 @@ def damaged(uri: str, version: int) -> TableError:
     )
 
 
-def _added(path: str, stats: str | None) -> AddedFile:
+def _added_file(path: str, stats: str | None) -> AddedFile:
     statistics = json.loads(stats) if stats else {}
     low, high = (
         {k: str(v) for k, v in ends.items() if not isinstance(v, dict | list)}
@@ -310,7 +310,7 @@ def metadata_at(uri: str, version: int) -> Metadata | None:
     try:
         return Metadata.read(checksum(uri, version)["metadata"])
     except UNREADABLE:
-        if (found := _of_commits(uri, version)) is not None:
+        if (found := _metadata_from_commits(uri, version)) is not None:
             return found
     table = open_version(uri, version)
     return Metadata.read(metadata_action(table)) if table else None
@@ -336,7 +336,7 @@ def checksum(uri: str, version: int) -> Mapping[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _of_commits(uri: str, version: int) -> Metadata | None:
+def _metadata_from_commits(uri: str, version: int) -> Metadata | None:
     low = -1 if checkpointed(uri) is None else max(version - _LOOKS_BACK, -1)
     try:
         for each in range(version, low, -1):

@@ -12,7 +12,7 @@ from penstock.core.facts import LogCommit, Touched
 from penstock.core.partitions.partition import FIRST, LAST, Span
 from penstock.core.steps.step import PartitionRows
 from penstock.engine.log import files, folder
-from penstock.engine.log.files import LogColumn, joined
+from penstock.engine.log.files import LogColumn, join_spans
 from penstock.engine.log.folder import Actions, Metadata
 
 Places = tuple[Span | None, ...]
@@ -48,10 +48,10 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
                 drafts.append(_Draft(actions.commit(version)))
                 continue
         if actions.adds or actions.removes:
-            drafts.append(_drafted(uri, version, actions, fields))
+            drafts.append(_draft(uri, version, actions, fields))
     wanted = {path for draft in drafts for path in draft.unplaced}
     placed = _places_of(uri, versions, wanted, fields) if wanted else {}
-    return tuple(_finished(draft, fields, placed, columns) for draft in drafts)
+    return tuple(_finish(draft, fields, placed, columns) for draft in drafts)
 
 
 def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColumn, ...]:
@@ -64,28 +64,26 @@ def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColu
     )
 
 
-def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColumn]) -> _Draft:
+def _draft(uri: str, version: int, actions: Actions, fields: Sequence[LogColumn]) -> _Draft:
     unplaced: dict[str, Places] = {}
     try:
         here = {add["path"]: files.spans_of(add, fields) for add in actions.adds}
         for remove in actions.removes:
             path = remove["path"]
-            places = _filled(files.spans_of(remove, fields), here.get(path))
+            places = _fill(files.spans_of(remove, fields), here.get(path))
             if None in places:
                 unplaced[unquote(path)] = places
             else:
                 here[path] = places
     except folder.UNREADABLE as error:
-        raise folder.damaged(uri, version) from error
+        raise folder.damaged_error(uri, version) from error
     return _Draft(actions.commit(version), frozenset(here.values()), unplaced)
 
 
-def _filled(places: Places, placed: Places | None) -> Places:
-    if placed is None:
+def _fill(places: Places, added: Places | None) -> Places:
+    if added is None:
         return places
-    return tuple(
-        other if mine is None else mine for mine, other in zip(places, placed, strict=True)
-    )
+    return tuple(other if mine is None else mine for mine, other in zip(places, added, strict=True))
 
 
 def _places_of(
@@ -104,15 +102,15 @@ def _places_of(
     return placed
 
 
-def _finished(
-    draft: _Draft, fields: Sequence[LogColumn], placed: Mapping[str, Places], names: Iterable[str]
+def _finish(
+    draft: _Draft, fields: Sequence[LogColumn], added: Mapping[str, Places], names: Iterable[str]
 ) -> Touched:
-    unplaced = (_filled(each, placed.get(path)) for path, each in draft.unplaced.items())
+    unplaced = (_fill(each, added.get(path)) for path, each in draft.unplaced.items())
     spans: dict[str, tuple[Span, ...] | None] = dict.fromkeys(names)
     found = zip(*draft.places, *unplaced, strict=True)
     for each, places in zip(fields, found, strict=False):  # of another table: nothing found
         known = [span for span in places if span is not None]
-        spans[each.name] = joined(known) if len(known) == len(places) else None
+        spans[each.name] = join_spans(known) if len(known) == len(places) else None
     return touched_by(draft.commit, spans)
 
 
@@ -143,9 +141,9 @@ class DeltaPlaces:
         if metadata is None or column.lower() not in metadata.partition_by:
             return None
         try:
-            return _counted(adds, LogColumn(column, metadata.physical[column.lower()], kind))
+            return _row_counts(adds, LogColumn(column, metadata.physical[column.lower()], kind))
         except folder.UNREADABLE as error:
-            raise folder.damaged(uri, version) from error
+            raise folder.damaged_error(uri, version) from error
 
     def lying(self, uri: str, column: str, kind: str) -> tuple[Span, ...]:
         """See `Places.lying`. A file of which the log does not tell can hold any row."""
@@ -156,24 +154,24 @@ class DeltaPlaces:
         places = files.live_files(table, [LogColumn(column, physical, kind)])
         hidden = files.hidden_files(table)
         shown = (span for path, (span,) in places.items() if path not in hidden)
-        return joined((FIRST, LAST) if span is None else span for span in shown)
+        return join_spans((FIRST, LAST) if span is None else span for span in shown)
 
     def features(self, uri: str, version: int | None = None) -> frozenset[str]:
         """See `Places.features`."""
         table = folder.open_table(uri) if version is None else folder.open_version(uri, version)
         if table is None:
-            raise folder.gap(uri, version or 0)
+            raise folder.gap_error(uri, version or 0)
         return frozenset(table.protocol().reader_features or ())
 
     def missing_files(self, uri: str, version: int) -> int:
         """See `Places.missing_files`."""
         table = folder.open_version(uri, version)
         if table is None:
-            raise folder.gap(uri, version)
+            raise folder.gap_error(uri, version)
         return files.count_missing(table)
 
 
-def _counted(
+def _row_counts(
     adds: Iterable[Mapping[str, Any]], field: LogColumn
 ) -> Mapping[int, PartitionRows] | None:
     counted: dict[int, PartitionRows] = {}
@@ -184,11 +182,11 @@ def _counted(
         if span == files.NOWHERE:
             continue
         before = counted.get(span[0], PartitionRows(span[0], 0, 0))
-        rows = _plus(before.rows, folder.live_rows(add))
-        size = _plus(before.size_bytes, add.get("size"))
+        rows = _sum(before.rows, folder.live_rows(add))
+        size = _sum(before.size_bytes, add.get("size"))
         counted[span[0]] = PartitionRows(span[0], rows, size)
     return counted
 
 
-def _plus(one: int | None, other: int | None) -> int | None:
+def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other

@@ -57,14 +57,14 @@ def run_limits(status: ManifestStatus, options: SessionOptions, now: dt.datetime
     >>> run_limits(ManifestStatus(), options, now).upper_limit == now
     True
     """
-    state, lower, upper = _window(status, options, now)
+    state, lower, upper = _next_window(status, options, now)
     if not options.strict_seed_limits:
         # An event just before the start would be counted by some cuttings into runs alone.
         lower = max(lower, options.start_date)
     return Limits(state, lower, upper)
 
 
-def _window(
+def _next_window(
     status: ManifestStatus, options: SessionOptions, now: dt.datetime
 ) -> tuple[RunState, dt.datetime, dt.datetime]:
     low, high = status.min_position, status.max_position
@@ -146,7 +146,7 @@ class PackageInputs:
         return self.fingerprints.keys()
 
 
-def marked_passes(
+def planned_passes(
     package: SessionPackage, records: KnownPackage, inputs: PackageInputs, now: dt.datetime
 ) -> tuple[PlannedPass, ...]:
     """Return the passes that the manifest asks for; those that a run leaves out say why.
@@ -188,7 +188,7 @@ def manifest_passes(
     covered = greatest(*(known[name].covered_to for name in head if name in known))
 
     def planned(kind: PassKind, at: Limits, models: Collection[str]) -> PlannedPass:
-        return PlannedPass(kind, at, status, _gaining(places, models, at), max_covered=covered)
+        return PlannedPass(kind, at, status, _gainers(places, models, at), max_covered=covered)
 
     if options.backfill is BackfillOrder.PACKAGE or limits.state not in _BEHIND:
         return (planned(PassKind.PACKAGE, limits, tracked),)
@@ -212,7 +212,7 @@ def _position(row: ManifestRow | None, *, strict: bool) -> dt.datetime | None:
     return None if row is None else row.position(strict=strict)
 
 
-def _gaining(
+def _gainers(
     places: Mapping[str, dt.datetime | None], models: Collection[str], limits: Limits
 ) -> tuple[str, ...]:
     """Return the models that a pass brings further; at its end already is far enough."""

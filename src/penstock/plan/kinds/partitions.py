@@ -26,8 +26,8 @@ from penstock.core.partitions.ranges import (
 from penstock.core.project import Project
 from penstock.core.records import PartitionRun, Status
 from penstock.core.steps.inputs import Pin
-from penstock.plan.cascade import following, grid_of, parents_of, reads_itself
-from penstock.plan.changes import Changes, differences, input_differences, means_same, spans_of
+from penstock.plan.cascade import followers, grid_of, parents_of, reads_itself
+from penstock.plan.changes import Changes, code_drift, input_differences, is_same, spans_of
 from penstock.plan.obstacles import migration_of, obstacle, refusal
 from penstock.plan.resolve import Segment
 from penstock.plan.steps import LEFT, Agenda, Decided, Earlier, Question, Scope, Wanted
@@ -40,15 +40,15 @@ from penstock.plan.values import (
     State,
     Step,
     as_recorded,
-    unexplained,
+    settings_changed,
 )
 from penstock.plan.verdict import (
     Difference,
     Piece,
     Verdict,
-    first_of,
-    lines_of,
-    states_of,
+    first_reason,
+    partitions_in,
+    side_notes,
     target_differences,
     unrecorded_detail,
 )
@@ -64,7 +64,7 @@ def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
     """Decide about a model of partitions: those of the scope, and those that follow from above."""
     scope, is_selected = question.scope, model.name in question.selected
     todo = {name: above.todo for name, above in earlier.items() if above.todo}
-    wanted = wanted_of(question.project, model, scope, todo, question.options)
+    wanted = wanted_partitions(question.project, model, scope, todo, question.options)
     verdict = scope.verdicts[model.name]
     left = count(difference(verdict.drifted, wanted.partitions))
     notes: tuple[str, ...] = ()
@@ -84,13 +84,13 @@ def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
     stays = moved is not None and not (moved.breaking or moved.moved)
     return Decided(
         steps=tuple(replace(step, planned_on=planned_on) for step in steps),
-        notes=(*notes, *(f"{model.name}: {line}" for line in (moved.lines if moved else ()))),
+        notes=(*notes, *(f"{model.name}: {line}" for line in (moved.messages if moved else ()))),
         todo=wanted.partitions,
-        at_once=stays and bool(model.layout.partition_by) and not _goes_alone(question, model),
+        at_once=stays and bool(model.layout.partition_by) and not _is_chain(question, model),
     )
 
 
-def _goes_alone(question: Question, model: Model) -> bool:
+def _is_chain(question: Question, model: Model) -> bool:
     """Whether a step of a model needs its table as the step before it left it.
 
     It does where its gate looks at the whole table before its rows are published.
@@ -105,18 +105,18 @@ def _goes_alone(question: Question, model: Model) -> bool:
     )
 
 
-def wanted_of(
+def wanted_partitions(
     project: Project, model: Model, scope: Scope, todo: Mapping[str, Ranges], options: Options
 ) -> Wanted:
     """Return the partitions of a model that the plan runs; `todo` are those of models above it."""
     verdict = scope.verdicts[model.name]
-    within = intersection(scope.within.get(model.name, ()), verdict.effective)
-    if verdict.relaid and model.name in scope.within:
+    within = intersection(scope.limits.get(model.name, ()), verdict.effective)
+    if verdict.relaid and model.name in scope.limits:
         within = verdict.effective  # the table is written anew: none of its rows stays on record
     forced = within if scope.force or options.full_refresh else ()
     asked = intersection(verdict.drifted, within)
     if scope.states:
-        asked = intersection(asked, states_of(verdict, scope.states))
+        asked = intersection(asked, partitions_in(verdict, scope.states))
     own = union(forced, asked)
     place = verdict.effective if scope.cascade else () if scope.syncs else within
     segments = tuple(
@@ -126,9 +126,9 @@ def wanted_of(
     )
     # what failed, or was never reached, after the models above it were made
     followed = scope.followed.get(model.name, ())
-    undone = difference(followed, scope.within.get(model.name, ()))
-    undone = intersection(states_of(verdict, LEFT), intersection(undone, verdict.effective))
-    below = following(project, model, segments, {**todo, model.name: own})
+    undone = difference(followed, scope.limits.get(model.name, ()))
+    undone = intersection(partitions_in(verdict, LEFT), intersection(undone, verdict.effective))
+    below = followers(project, model, segments, {**todo, model.name: own})
     below = union(below, undone)
     if not scope.cascade:
         own = union(own, below)
@@ -220,7 +220,7 @@ def _reason_of_batch(verdict: Verdict, batch: Ranges, wanted: Wanted, *, pending
     return Reason(first.state, detail, tuple(sorted(others, key=order.index)))
 
 
-def linked(agenda: Agenda, step: Step) -> Step:
+def link(agenda: Agenda, step: Step) -> Step:
     """Wait for the steps above that make what a step reads, and for the first one of its model.
 
     That makes the table what it must be; where steps may not run beside each other they wait for
@@ -262,7 +262,7 @@ class Evidence:
     recorded: str = ""
     target: Observed = Observed()
     meaning: Meaning = as_recorded
-    explain: Explain = unexplained
+    explain: Explain = settings_changed
     unread: str = ""
 
 
@@ -284,14 +284,14 @@ def detect_drift(
     on_record = merged((run.low, run.high) for run in evidence.runs)
     failed = merged((r.low, r.high) for r in evidence.runs if r.status is Status.FAILED)
     all_found = [
-        *_without_segment(difference(known, effective), done, evidence),
+        *_unversioned(difference(known, effective), done, evidence),
         Difference(State.NEVER_RUN, ranges=difference(effective, on_record)),
         Difference(State.FAILED, ranges=failed),
         *target_differences(model, done, seen, evidence.recorded),
         *input_differences(model, done, segments, evidence.pins, changes),
         Difference(State.UNREADABLE, evidence.unread, effective if evidence.unread else ()),
     ]
-    found = list(_of_code(done, segments, evidence))
+    found = list(_code_differences(done, segments, evidence))
     all_found += (each for each in found if each.state is not State.CURRENT)
     return Verdict(
         model.name,
@@ -300,30 +300,30 @@ def detect_drift(
         tuple(_pieces(all_found, segments, known)),
         merged((run.low, run.high) for run in done),
         sum(count(each.ranges) for each in found if each.state is State.CURRENT),
-        lines=lines_of(model, known, seen),
-        mutated=tuple(_mutated(done, evidence, model)) if model.immutable else (),
+        lines=side_notes(model, known, seen),
+        mutated=tuple(_changed_sql(done, evidence, model)) if model.immutable else (),
         owner=seen.owner,
         gap=seen.gap,
     )
 
 
-def _without_segment(
-    ranges: Ranges, done: tuple[PartitionRun, ...], evidence: Evidence
+def _unversioned(
+    ranges: Ranges, runs: tuple[PartitionRun, ...], evidence: Evidence
 ) -> Iterator[Difference]:
     yield Difference(State.NOT_EFFECTIVE, ranges=ranges)
-    for run in done:
+    for run in runs:
         left = intersection(ranges, ((run.low, run.high),))
         if left:
             made = evidence.fingerprints[run.fingerprint]
             yield Difference(State.NOT_EFFECTIVE, f"has data of {made.label}", left)
 
 
-def _of_code(
-    done: tuple[PartitionRun, ...], segments: tuple[Segment, ...], evidence: Evidence
+def _code_differences(
+    runs: tuple[PartitionRun, ...], segments: tuple[Segment, ...], evidence: Evidence
 ) -> Iterator[Difference]:
     """Compare what built each range with what is for it now; CURRENT stands for cosmetic."""
     known: dict[tuple[int, int], tuple[tuple[State, str], ...]] = {}
-    for run in done:
+    for run in runs:
         for segment in segments:
             here = intersection(((run.low, run.high),), (segment.range,))
             if not here:
@@ -331,7 +331,7 @@ def _of_code(
             key = run.fingerprint, id(segment.body)
             if key not in known:
                 made = evidence.fingerprints[run.fingerprint]
-                found = differences(
+                found = code_drift(
                     made, segment.body.fingerprint, evidence.meaning, evidence.explain
                 )
                 known[key] = tuple(found)
@@ -339,17 +339,17 @@ def _of_code(
                 yield Difference(state, because, here)
 
 
-def _mutated(
-    done: tuple[PartitionRun, ...], evidence: Evidence, model: Model
+def _changed_sql(
+    runs: tuple[PartitionRun, ...], evidence: Evidence, model: Model
 ) -> Iterator[tuple[Body, Ranges]]:
     """Find SQL that made some partitions and is another now under the same number."""
     for body in (body for version in model.versions for body in version.bodies):
         now = body.fingerprint
-        made = ((run, evidence.fingerprints[run.fingerprint]) for run in done)
+        made = ((run, evidence.fingerprints[run.fingerprint]) for run in runs)
         found = merged(
             (run.low, run.high)
             for run, fingerprint in made
-            if fingerprint.label == now.label and not means_same(fingerprint, now, evidence.meaning)
+            if fingerprint.label == now.label and not is_same(fingerprint, now, evidence.meaning)
         )
         if found:
             yield body, found
@@ -359,12 +359,12 @@ _ORDER = {state: number for number, state in enumerate(State)}
 
 
 def _pieces(
-    found: list[Difference], segments: tuple[Segment, ...], known: Ranges
+    differences: list[Difference], segments: tuple[Segment, ...], partitions: Ranges
 ) -> Iterator[Piece]:
     """Cut the partitions where anything changes; leave out what is current."""
     events: dict[int, list[tuple[bool, Difference | Segment]]] = {}
-    for each in found:
-        for low, high in intersection(each.ranges, known):
+    for each in differences:
+        for low, high in intersection(each.ranges, partitions):
             events.setdefault(low, []).append((True, each))
             events.setdefault(high + 1, []).append((False, each))
     for segment in segments:
@@ -383,7 +383,7 @@ def _pieces(
                 active.remove(what)
         if active and at + 1 < len(places):
             here = sorted(active, key=lambda each: _ORDER[each.state])
-            reason = replace(first_of(here), detail="")
+            reason = replace(first_reason(here), detail="")
             because = (each.because for each in here if each.state is reason.state)
             details = tuple(dict.fromkeys(each for each in because if each))
             yield Piece(place, places[at + 1] - 1, reason, details, inside)

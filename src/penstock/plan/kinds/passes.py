@@ -51,19 +51,19 @@ def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
         question = replace(question, options=replace(question.options, full_refresh=False))
     steps = tuple(_steps(question, earlier, model, now))
     if State.MISSING in found.states:
-        steps = tuple(_made_anew(steps))
+        steps = tuple(_as_rebuilds(steps))
     if not steps:
         is_current = model.name in question.selected and not model.is_view
         return Decided(notes=notes, is_current=is_current)
     error = (
-        _without_events(question, earlier, package)
+        _events_obstacle(question, earlier, package)
         or table_obstacle(question, earlier, model, found)
-        or _gone(model, now, found)
+        or _lost_table(model, now, found)
     )
     return Decided(error=error) if error else Decided(steps, notes, todo=WHOLE)
 
 
-def _without_events(
+def _events_obstacle(
     question: Question, earlier: Earlier, package: SessionPackage
 ) -> PenstockError | None:
     """Find what keeps a package from reading its events: then none of its steps may run."""
@@ -72,7 +72,7 @@ def _without_events(
     return obstacle(question, earlier, reader) if reader else None
 
 
-def _gone(model: Model, now: PassesNow, reason: Reason) -> TableError | None:
+def _lost_table(model: Model, now: PassesNow, reason: Reason) -> TableError | None:
     """Refuse to make a table of one window that lost what the manifest holds to be processed."""
     name = now.package.name
     is_held, again = model.name in now.processed, f"sessions forget {name} {model.name}"
@@ -89,7 +89,7 @@ def _gone(model: Model, now: PassesNow, reason: Reason) -> TableError | None:
     )
 
 
-def _made_anew(steps: Sequence[Step]) -> Iterator[Step]:
+def _as_rebuilds(steps: Sequence[Step]) -> Iterator[Step]:
     """Let a model of the user make its table, which is gone; later passes find it there."""
     for number, each in enumerate(steps):
         is_model = isinstance(each.work, PassWork) and each.work.part.kind is PassStepKind.MODEL
@@ -98,7 +98,7 @@ def _made_anew(steps: Sequence[Step]) -> Iterator[Step]:
 
 def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -> Iterator[Step]:
     before: tuple[str, ...] = ()
-    for planned in now.passes:
+    for planned in now.planned:
         parts = pass_steps(now.package, planned, now.readers, question.selected)
         named = {each.name: each for each in parts}
         for part in parts:
@@ -109,8 +109,8 @@ def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -
                     step = replace(step, initial=False)
                 needs = [own.key_of(named[name]) for name in part.needs if name in named]
                 after = [own.key_of(named[name]) for name in part.after if name in named]
-                above = _from_outside(question, earlier, model, part)
-                above = (*above, *_of_events(earlier, now.package, part))
+                above = _outer_steps(question, earlier, model, part)
+                above = (*above, *_event_models(earlier, now.package, part))
                 yield replace(
                     step,
                     upstream=tuple(dict.fromkeys((*needs, *above))),
@@ -120,7 +120,7 @@ def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -
         before = (*before, *made)
 
 
-def _from_outside(
+def _outer_steps(
     question: Question, earlier: Earlier, model: Model, part: PassStep
 ) -> Sequence[str]:
     """Name what a model of the user waits for beside its pass: there are others of the package."""
@@ -131,14 +131,14 @@ def _from_outside(
 
 
 def _step(question: Question, model: Model, now: PassesNow, own: PassWork) -> Step:
-    reason = Reason(State.CURRENT, _why(own), drift=False)
+    reason = Reason(State.CURRENT, _events_text(own), drift=False)
     step = table_step(question, model, reason, ())
     anew = model.name in now.overwrites and own.part.kind is not PassStepKind.STITCH
     keeps = own.part.kind is PassStepKind.MODEL
     return replace(step, initial=anew or (keeps and step.initial), work=own, notes=())
 
 
-def _why(own: PassWork) -> str:
+def _events_text(own: PassWork) -> str:
     """Say which events a step is about; what is not the one step of its model says so."""
     kind, limits = own.planned.kind, own.planned.limits
     words = [str(kind)] * (kind is not PassKind.PACKAGE)
@@ -148,7 +148,7 @@ def _why(own: PassWork) -> str:
     )
 
 
-def _of_events(earlier: Earlier, package: SessionPackage, part: PassStep) -> Sequence[str]:
+def _event_models(earlier: Earlier, package: SessionPackage, part: PassStep) -> Sequence[str]:
     """Name the models of the plan that make the events; the first step of a pass waits for them."""
     events = package.events
     if events.kind is not InputKind.MODEL or part.needs:
@@ -175,7 +175,7 @@ def pass_steps(
     if not wanted:
         return ()
     base = tuple(each.name for each in package.models if not each.is_tracked)
-    found = [_of_table(each, base, wanted, planned) for each in package.models]
+    found = [_table_step(each, base, wanted, planned) for each in package.models]
     steps = [each for each in found if each is not None]
     inside = {name: [each for each in read if each in readers] for name, read in readers.items()}
     steps += [
@@ -189,10 +189,10 @@ def pass_steps(
         for name in ordered(inside)
         if name in wanted
     ]
-    return (*steps, *_stitches(package, {each.name for each in steps}, base))
+    return (*steps, *_stitch_steps(package, {each.name for each in steps}, base))
 
 
-def _of_table(
+def _table_step(
     each: SessionModel, base: Sequence[str], wanted: Collection[str], planned: PlannedPass
 ) -> PassStep | None:
     """Return the step of a table; a base table that failed ends the pass, whoever reads it."""
@@ -206,7 +206,7 @@ def _of_table(
     return PassStep(PassStepKind.MODULE, each.name, each.name, needs, each.after, may)
 
 
-def _stitches(
+def _stitch_steps(
     package: SessionPackage, names: Collection[str], base: tuple[str, ...]
 ) -> list[PassStep]:
     """Return the steps that stitch, also targets that gain nothing in this pass."""
@@ -226,7 +226,7 @@ def _stitches(
     ]
 
 
-def linked(agenda: Agenda, step: Step) -> Step:
+def link(agenda: Agenda, step: Step) -> Step:
     """Wait for what the pass says; what makes the events is a model, all of whose steps count."""
     known = {each.key for steps in agenda.by_model.values() for each in steps}
     models = [key for key in step.upstream if key not in known]

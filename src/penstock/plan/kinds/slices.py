@@ -13,13 +13,13 @@ from penstock.core.model import Model
 from penstock.core.partitions.ranges import WHOLE
 from penstock.core.records import ModelRecord, SliceRecord, Status
 from penstock.plan.kinds import tables
-from penstock.plan.kinds.tables import left_current
-from penstock.plan.slices import NEAR, DividedSlices, slice_called
+from penstock.plan.kinds.tables import current_decision
+from penstock.plan.slices import NEAR, DividedSlices, full_slice_name
 from penstock.plan.steps import Decided, Earlier, Question
 from penstock.plan.values import Options, SlicesNow, State, Step
 from penstock.plan.work import SliceWork
 
-linked = tables.linked
+link = tables.link
 _APART = dt.timedelta(microseconds=1)
 _NEARBY = dt.timedelta(seconds=1)
 """How far the slices of one run, a microsecond apart, may have gone from the time it was given."""
@@ -36,20 +36,20 @@ class SlicesToRun:
 
 def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
     """Decide about an entity as about any table, but for what builds it: its slices."""
-    return tables.decide(question, earlier, model, _built)
+    return tables.decide(question, earlier, model, _slice_steps_of)
 
 
-def _built(question: Question, model: Model, step: Step) -> Decided:
+def _slice_steps_of(question: Question, model: Model, step: Step) -> Decided:
     """Plan a step per slice that waits, or of all where the table is made anew."""
     slices = question.now.slices.get(model.name)
     first = first_moment(question, model, initial=step.initial)
     if slices is None:  # a source that is read whole
-        return tables.built(question, model, replace(step, work=SliceWork(first)))
+        return tables.build_step(question, model, replace(step, work=SliceWork(first)))
     found = slices_to_run(model, slices, question.options, step)
     steps = tuple(slice_steps(step, first, found.slices))
     if steps or found.error:
         return Decided(steps, found.notes, found.error, todo=WHOLE if steps else ())
-    left = left_current(question, model, step.upstream)  # code that changed has no rows to make
+    left = current_decision(question, model, step.upstream)  # code that changed has no rows to make
     failed = last_failure(question.records.get(model.name))
     return replace(left, notes=(*left.notes, *failed, *found.notes, *step.notes))
 
@@ -61,14 +61,14 @@ def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) ->
     rows would be lost without a word. `--full-refresh` asks for just that.
     """
     found = DividedSlices.of(now)
-    if step.initial and found.gone and not options.full_refresh:
+    if step.initial and found.removed and not options.full_refresh:
         is_gone = step.reason.state is State.MISSING
-        return SlicesToRun(error=_missing(model, found.gone, is_gone=is_gone))
+        return SlicesToRun(error=_missing(model, found.removed, is_gone=is_gone))
     if options.slice:
-        return _by_name(model, now.there, options.slice)
+        return _slice_by_name(model, now.there, options.slice)
     if step.initial:
         skipped = tuple(each for each in now.recorded if each.status is Status.SKIPPED)
-        found = replace(DividedSlices.of(SlicesNow(now.there, skipped)), gone=found.gone)
+        found = replace(DividedSlices.of(SlicesNow(now.there, skipped)), removed=found.removed)
     if options.strict and (error := error_of_warnings(found.warnings, model.where)):
         return SlicesToRun(error=error)
     return SlicesToRun(found.waiting, tuple(f"{model.name}: {note}" for note in found.notes))
@@ -112,8 +112,8 @@ def last_failure(record: ModelRecord | None) -> tuple[str, ...]:
     return (f"{record.model}: its last step failed ({record.failure.code}), and no slice waits",)
 
 
-def _missing(model: Model, gone: Sequence[SliceRecord], *, is_gone: bool) -> TableError:
-    named = some([each.id.name for each in gone], NEAR)
+def _missing(model: Model, missing: Sequence[SliceRecord], *, is_gone: bool) -> TableError:
+    named = some([each.id.name for each in missing], NEAR)
     what = "is gone, and so is" if is_gone else "would be made anew, and gone is"
     return TableError(
         "missing-slices",
@@ -124,10 +124,10 @@ def _missing(model: Model, gone: Sequence[SliceRecord], *, is_gone: bool) -> Tab
     )
 
 
-def _by_name(model: Model, there: Sequence[ListedSlice], named: str) -> SlicesToRun:
+def _slice_by_name(model: Model, there: Sequence[ListedSlice], name: str) -> SlicesToRun:
     known = {each.id.name: each for each in there}
     try:
-        wanted = slice_called(model.name, known, named)
+        wanted = full_slice_name(model.name, known, name)
     except UsageError as error:
         return SlicesToRun(error=error)
     if known[wanted].is_incomplete:

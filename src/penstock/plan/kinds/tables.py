@@ -11,12 +11,12 @@ from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import is_decided_alone
-from penstock.plan.changes import differences, sources_below, table_input_differences
-from penstock.plan.evolution import is_described_otherwise, moved_layout
-from penstock.plan.history import must_look
-from penstock.plan.obstacles import in_time, table_obstacle
-from penstock.plan.rerun import never_built
-from penstock.plan.slices import owes_nothing, slice_differences
+from penstock.plan.changes import code_drift, sources_below, table_input_differences
+from penstock.plan.evolution import has_other_description, layout_changes
+from penstock.plan.history import refresh_reason
+from penstock.plan.obstacles import in_time_order, table_obstacle
+from penstock.plan.rerun import unbuilt_error
+from penstock.plan.slices import no_slice_note, slice_differences
 from penstock.plan.steps import LEFT, Agenda, Decided, Earlier, Question, waits_for, way_out
 from penstock.plan.values import (
     Estimate,
@@ -33,28 +33,28 @@ from penstock.plan.verdict import (
     Difference,
     Piece,
     Verdict,
-    first_of,
+    first_reason,
     foreign_detail,
     gap_line,
     is_replaced,
     target_differences,
-    without_success,
+    unbuilt_reasons,
 )
 
 
-def built(question: Question, model: Model, step: Step) -> Decided:
+def build_step(question: Question, model: Model, step: Step) -> Decided:
     """Plan the one step that builds a table."""
     del question, model
     return Decided(steps=(step,), todo=WHOLE)
 
 
 def decide(
-    question: Question, earlier: Earlier, model: Model, built: Callable[..., Decided] = built
+    question: Question, earlier: Earlier, model: Model, built: Callable[..., Decided] = build_step
 ) -> Decided:
     """Bring a table or view up to date with its code, its inputs and the steps before it.
 
     A sync only repairs it, where that is asked for or follows from what is repaired; histories
-    never. `built` plans the step that builds it, or what stands for that.
+    never. `build_step` plans the step that builds it, or what stands for that.
     """
     scope, is_selected = question.scope, model.name in question.selected
     found = detect_table_drift(question.project, model, question.records, question.now).reason
@@ -62,21 +62,21 @@ def decide(
         is_tampered = is_selected and State.TAMPERED in found.states
         return Decided(notes=(f"{model.name}: {found.detail}; {way_out(model)}",) * is_tampered)
     if found.state is State.NOT_EFFECTIVE:
-        return postponed(question, model, found)
+        return postponed_decision(question, model, found)
     waits = waits_for(earlier, model)
-    due, trigger = (_to_repair if scope.syncs else _to_run)(question, model, found, waits)
+    due, trigger = (_repair_reason if scope.syncs else _run_reason)(question, model, found, waits)
     if due is not None or not scope.syncs:
         error = table_obstacle(question, earlier, model, found)
         if error is not None:
             return Decided(error=error)
     if due is not None:
-        step = _building(question, model, due, waits, trigger)
+        step = _build_step(question, model, due, waits, trigger)
         if step.initial and question.options.rerun is not None:
-            return Decided(error=never_built(model))  # the range would be all that it holds
-        return in_time(question, model, built(question, model, step))
+            return Decided(error=unbuilt_error(model))  # the range would be all that it holds
+        return in_time_order(question, model, built(question, model, step))
     if scope.syncs and not (is_selected and not found.is_drift):
         return Decided(hands_on=waits if model.is_view else ())
-    left = left_current(question, model, waits)
+    left = current_decision(question, model, waits)
     if not found.passed:
         return left
     why = f"{found.detail} changed rows that it had read"
@@ -86,7 +86,7 @@ def decide(
     return replace(left, notes=(*left.notes, f"{model.name}: {why}"))
 
 
-def _building(
+def _build_step(
     question: Question, model: Model, due: Reason, waits: tuple[str, ...], trigger: str
 ) -> Step:
     """Return the step that builds a table."""
@@ -97,47 +97,47 @@ def _building(
     return replace(step, trigger=trigger, notes=notes)
 
 
-def _to_run(
-    question: Question, model: Model, found: Reason, waits: tuple[str, ...]
+def _run_reason(
+    question: Question, model: Model, drift: Reason, waits: tuple[str, ...]
 ) -> tuple[Reason | None, str]:
     """Say why a run builds a model, though nothing may differ; None if it does not."""
     if question.options.rerun is not None:
         low, high = question.options.rerun
         why = f"rerun [{low.text}, {high.text}]"
         return Reason(State.CURRENT, why, drift=False), question.scope.trigger
-    due = None if found.state is State.CURRENT or found.passed else found
+    due = None if drift.state is State.CURRENT or drift.passed else drift
     if due is None and question.options.slice:
         due = Reason(State.CURRENT, f"slice {question.options.slice} asked for", drift=False)
     if due is None and question.options.full_refresh:
         due = Reason(State.CURRENT, "full refresh asked for")
     if due is None and model.keeps_history:
-        why = must_look(question.project, model, question.now, question.options)
+        why = refresh_reason(question.project, model, question.now, question.options)
         due = Reason(State.CURRENT, why, drift=False) if why else None
-    if due is None and waits and _matters(question, model):
+    if due is None and waits and _is_due(question, model):
         due = Reason.after(waits)
     return due, question.scope.trigger
 
 
-def _to_repair(
-    question: Question, model: Model, found: Reason, waits: tuple[str, ...]
+def _repair_reason(
+    question: Question, model: Model, drift: Reason, waits: tuple[str, ...]
 ) -> tuple[Reason | None, str]:
     """Say why a sync builds a model, and in whose name; None if it does not."""
     scope, is_selected = question.scope, model.name in question.selected
     forced = scope.force or question.options.full_refresh
-    fits = not scope.states or bool(scope.states.intersection(found.states))
-    if is_selected and (forced or (found.is_drift and fits)):
+    fits = not scope.states or bool(scope.states.intersection(drift.states))
+    if is_selected and (forced or (drift.is_drift and fits)):
         asked = Reason(State.CURRENT, "asked for", drift=False)
-        return asked if found.state is State.CURRENT else found, scope.trigger
+        return asked if drift.state is State.CURRENT else drift, scope.trigger
     # a cascade that stopped would have made it
     undone = not is_selected and model.name in scope.followed
-    follows = undone and found.is_drift and found.state in LEFT
-    matters = found.is_drift or _matters(question, model)
+    follows = undone and drift.is_drift and drift.state in LEFT
+    matters = drift.is_drift or _is_due(question, model)
     if not follows and not (scope.cascade and waits and matters):
         return None, ""
-    return found if found.is_drift else Reason.after(waits), "cascade"
+    return drift if drift.is_drift else Reason.after(waits), "cascade"
 
 
-def _matters(question: Question, model: Model) -> bool:
+def _is_due(question: Question, model: Model) -> bool:
     """Whether a model is built because of what it reads.
 
     A view has no rows to make anew, but what reads it needs it to be there, and as the code is.
@@ -161,16 +161,16 @@ def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
     return bool(others or reason.stale or question.now.below.get(model.name))
 
 
-def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> Decided:
+def current_decision(question: Question, model: Model, waits: tuple[str, ...]) -> Decided:
     """Plan no build of a model; its properties and comments may still need a step."""
     record = question.records.get(model.name)  # none of an entity that no slice has reached yet
     facts = question.now.targets.get(model.name, Observed()).facts
-    moved = moved_layout(model, facts) if facts else ""
+    moved = layout_changes(model, facts) if facts else ""
     notes: tuple[str, ...] = ()
     if moved:
         drops = " and drops its versions" if model.keeps_history else ""
         notes = (f"{model.name}: {moved}; --full-refresh writes the table anew{drops}",)
-    if facts and is_described_otherwise(model, facts):
+    if facts and has_other_description(model, facts):
         reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
         seq = record.last_step_seq if record else 0
         step = Step(model.name, reason, initial=False, planned_on=seq, only_alters=True)
@@ -180,7 +180,7 @@ def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> De
     return Decided(notes=notes, hands_on=waits, is_current=True, is_cosmetic=is_cosmetic)
 
 
-def postponed(question: Question, model: Model, reason: Reason) -> Decided:
+def postponed_decision(question: Question, model: Model, reason: Reason) -> Decided:
     """Leave out a model whose first version is still to come; what reads it cannot be built."""
     notes = (f"{model.name}: {reason}",) if model.name in question.selected else ()
     return Decided(notes=notes, is_unborn=True)
@@ -201,7 +201,7 @@ def table_step(
         or State.MISSING in reason.states
         or not (built or adopted)
     )
-    notes, owner = _notes(model, reason, initial=initial), seen.owner
+    notes, owner = _kept_notes(model, reason, initial=initial), seen.owner
     if owner is not None:
         notes = (*notes, f"takes the table from {owner}, whose next run will be refused")
     executed, estimate = "", None
@@ -219,21 +219,21 @@ def table_step(
         executed=executed,
         estimate=estimate,
         notes=notes,
-        kind=_kind(model, options, seen, initial=initial),
+        kind=_initial_kind(model, options, seen, initial=initial),
     )
 
 
-def _kind(model: Model, options: Options, seen: Observed, *, initial: bool) -> str:
+def _initial_kind(model: Model, options: Options, target: Observed, *, initial: bool) -> str:
     """Say why a step of a whole table reads what it reads; "" leaves it to its windows."""
     if options.rerun is not None:
         return "rerun"
-    anew = initial and options.full_refresh and seen.there
+    anew = initial and options.full_refresh and target.there
     if anew or not (initial or model.is_view or model.writing is not Writing.WHOLE):
         return "full"
     return "initial" if initial and not model.is_view else ""
 
 
-def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
+def _kept_notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     """Say what an ordinary run of an incremental model leaves as it is."""
     states = reason.states
     if State.MISSING in states:
@@ -255,7 +255,7 @@ _KEPT = {
 """What is said of rows by earlier code, of tables (False) and of histories (True)."""
 
 
-def linked(agenda: Agenda, step: Step) -> Step:
+def link(agenda: Agenda, step: Step) -> Step:
     """Wait for all steps of the models that a step waits for, and those that only checks read."""
     keys = [key for key in step.upstream if key not in agenda.by_model]
     named = {key.partition(" ")[0] for key in step.upstream} - {step.model}
@@ -285,7 +285,7 @@ def detect_table_drift(
     cosmetic = made is not None and made.sql != code.sql and made.canonical == code.canonical
     lines = [gap_line(model, seen.gap)] if seen.gap is not None else []
     if record is None and reason.state is State.CURRENT:
-        lines.append(owes_nothing(now.slices.get(model.name)))
+        lines.append(no_slice_note(now.slices.get(model.name)))
     return Verdict(
         model.name,
         WHOLE,
@@ -309,20 +309,20 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
     record = records.get(model.name)
     # a failure is seen before the table is, and hides nothing that forbids a step
     found = sorted(_differences(project, model, records, now), key=lambda each: _ORDER[each.state])
-    is_windowed, beside = model.strategy.window is not None, list(_beside(model, record))
+    is_windowed, beside = model.strategy.window is not None, list(_foreign(model, record))
     if not is_windowed and not model.query.deltas and not beside:
-        return first_of(found)
+        return first_reason(found)
     passed, lasting = record.passed_by if record is not None else (), list(beside)
     if stale := {*now.below.get(model.name, ()), *passed} - {model.name}:
         lasting.append(Difference(State.UPSTREAM_CHANGED, ", ".join(sorted(stale))))
     only_new = bool(found) and found[0].state in _INPUTS  # the next window takes what is new
     if lasting and (only_new or not found):
-        return replace(first_of([*lasting, *found]), stale=True, passed=not found)
-    reason = first_of([*found, *beside])
+        return replace(first_reason([*lasting, *found]), stale=True, passed=not found)
+    reason = first_reason([*found, *beside])
     return replace(reason, stale=bool(lasting), drift=not (only_new and is_windowed))
 
 
-def _beside(model: Model, record: ModelRecord | None) -> Iterator[Difference]:
+def _foreign(model: Model, record: ModelRecord | None) -> Iterator[Difference]:
     """Yield the drift of rows that others changed and that later steps kept."""
     if record is None or _is_scratch(model):
         return
@@ -349,8 +349,8 @@ def _differences(
         yield Difference(State.UNREADABLE, error_line(now.unreadable[model.name]))
         return
     if record is None or not record.succeeded_once:
-        silent = State.NEVER_RUN if owes_nothing(now.slices.get(model.name)) else None
-        states = without_success(model, record, seen)
+        silent = State.NEVER_RUN if no_slice_note(now.slices.get(model.name)) else None
+        states = unbuilt_reasons(model, record, seen)
         yield from (each for each in states if each.state is not silent)
         return
     if record.status is Status.FAILED:
@@ -363,16 +363,16 @@ def _differences(
         is_scratch = _is_scratch(model)
         yield from (e for e in of_table if not (is_scratch and e.state is State.TAMPERED))
     if record.fingerprint is not None:
-        found = differences(record.fingerprint, model.fingerprint, now.meaning, now.explain)
+        found = code_drift(record.fingerprint, model.fingerprint, now.meaning, now.explain)
         yield from (Difference(*each) for each in found if each[0] is not State.CURRENT)
     by_manifest = project.package_of(model.name) is not None  # that tells what is new to it
     if not by_manifest and (not model.is_view or is_decided_alone(project, model)):
         # a view has no rows that could be stale, but checks that somebody must look at
         yield from table_input_differences(project, model, record, records, now)
-    yield from _of_sources(project, model, now)
+    yield from _source_differences(project, model, now)
 
 
-def _of_sources(project: Project, model: Model, now: Now) -> Iterator[Difference]:
+def _source_differences(project: Project, model: Model, now: Now) -> Iterator[Difference]:
     """Tell of slices that nobody has read yet, and of sources that nobody can read."""
     for detail in slice_differences(now.slices.get(model.name, SlicesNow())):
         yield Difference(State.SOURCE_CHANGED, detail)

@@ -138,19 +138,19 @@ class Transaction:
         query = select(steps.c.id).where(steps.c.run == run).limit(1)
         return self._connection.scalar(query) is not None
 
-    def keep_texts(self, texts: Mapping[str, str], made: Fingerprint) -> None:
+    def keep_texts(self, texts: Mapping[str, str], fingerprint: Fingerprint) -> None:
         """Store texts by the checksums of what they truly are, unless they are there.
 
         Code is for people and is stored without secrets; a schema is read again. Of code with a
         secret the canonical form, which may cut that to pieces, is not stored at all.
         """
-        known, code = select(contents.c.hash), texts.get(made.sql, "")
-        hidden = {made.canonical} - {made.sql} if mask(code) != code else ()
+        known, code = select(contents.c.hash), texts.get(fingerprint.sql, "")
+        hidden = {fingerprint.canonical} - {fingerprint.sql} if mask(code) != code else ()
         for checksum, text in texts.items():
             if checksum in hidden:
                 continue
             if self._connection.scalar(known.where(contents.c.hash == checksum)) is None:
-                shown = text if checksum == made.schema else mask(text)
+                shown = text if checksum == fingerprint.schema else mask(text)
                 self._connection.execute(insert(contents).values(hash=checksum, text=shown))
 
     @property

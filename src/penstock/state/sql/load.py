@@ -57,7 +57,7 @@ from penstock.state.transitions.model_state import (
     TargetState,
     ords_of,
 )
-from penstock.state.transitions.runs import Runs, joined
+from penstock.state.transitions.runs import Runs, join_runs
 
 STATE = partition_state.c
 HISTORY = execution_history.c
@@ -125,7 +125,7 @@ class _ModelRows:
             for row in self._connection.execute(islands(partition_state, of_model & which, *same)):
                 state = PartitionState(**state_of(row), fingerprint=known.get(row.fingerprint_id))
                 found.append((row.low, row.high, state))
-        return joined(found)
+        return join_runs(found)
 
     def history(
         self, which: ColumnElement[bool], *counts: ColumnElement[Any]

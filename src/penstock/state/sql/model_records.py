@@ -280,13 +280,13 @@ def _pinned(connection: Connection) -> tuple[dict[int, dict[str, LeastPin]], dic
     return least, counted
 
 
-def _least_pin(found: Iterable[Found]) -> LeastPin:
+def _least_pin(pins: Iterable[Found]) -> LeastPin:
     """Return the oldest pin of an input; its kind is that of the newest step."""
     return LeastPin(
-        kind=max(found, key=lambda each: each.newest).kind,
-        version=min(each.version for each in found),
-        table_ids=frozenset(each.table_id for each in found),
-        steps=sum(each.steps for each in found),
+        kind=max(pins, key=lambda each: each.newest).kind,
+        version=min(each.version for each in pins),
+        table_ids=frozenset(each.table_id for each in pins),
+        steps=sum(each.steps for each in pins),
     )
 
 

@@ -48,7 +48,7 @@ from penstock.state.sql.rows import (
     step_cells,
 )
 from penstock.state.transitions.model_state import RECOVER, ModelState, PartitionState
-from penstock.state.transitions.runs import compared
+from penstock.state.transitions.runs import compare_runs
 
 PARTITION = partition_state.c
 _AT_ONCE = 10_000  # rows that are made in memory at a time
@@ -139,7 +139,7 @@ class RowChanges:
             before = ()
         gone, changed, counted = list[Cells](), list[Cells](), list[Cells]()
         new: list[tuple[Range, Cells]] = []
-        for low, high, was, state in compared(before, self._after.partitions):
+        for low, high, was, state in compare_runs(before, self._after.partitions):
             bounds: Cells = {"from_ord": low, "to_ord": high}
             if state is None:
                 gone.append(bounds)

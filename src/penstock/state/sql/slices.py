@@ -62,10 +62,10 @@ class SqlSlices:
             connection.execute(insert(slice_skips).values(cells))
 
 
-def _may_skip(known: SliceRecord, last_step_seq: int) -> bool:
+def _may_skip(record: SliceRecord, last_step_seq: int) -> bool:
     """Whether a skip counts: what is in the table stays so, and a later attempt takes it back."""
-    is_open = known.status not in (Status.SUCCESS, Status.RUNNING)
-    return is_open and known.step_seq <= last_step_seq
+    is_open = record.status not in (Status.SUCCESS, Status.RUNNING)
+    return is_open and record.step_seq <= last_step_seq
 
 
 def _nothing(name: str) -> SliceId:

@@ -52,11 +52,11 @@ def flag_change(records: ModelState, step: StoredStep, *, replaces: bool) -> Fla
     left = {step.seq: ords_of(intent)} if is_left else {}
     known = {key: flag for key, flag in records.flags.items() if key[0] < step.seq}
     if intent.kind is StepKind.ROLLBACK:
-        return replace(_taken_back(records, step, known), pending=left)
+        return replace(_undone_flags(records, step, known), pending=left)
     opens = () if step.undone_by or step.blocks else step.failing
     if intent.kind not in BUILDS or not replaces:
         return FlagChange(pending=left, opens=opens)
-    anew = _made_anew(step)
+    anew = _rewritten_ranges(step)
 
     def stays(other: StoredStep, ords: Ranges) -> Ranges:
         if anew is None or other.intent.grid != intent.grid:
@@ -78,18 +78,18 @@ def flag_change(records: ModelState, step: StoredStep, *, replaces: bool) -> Fla
 
 def with_flags(records: ModelState, step: StoredStep, change: FlagChange) -> ModelState:
     """Return the records after the flags and pending checks changed with the end of a step."""
-    records = closed(records, change.closes, step.end, (step.intent.step, step.executed_by))
+    records = close(records, change.closes, step.end, (step.intent.step, step.executed_by))
     again = {
         key: replace(records.flags[key], closed=None, why="", who="") for key in change.reopens
     }
     steps = {seq: replace(records.steps[seq], pending=left) for seq, left in change.pending.items()}
-    opened = opened_flags(step, change.opens, step.end)
+    opened = new_flags(step, change.opens, step.end)
     return replace(
         records, flags={**records.flags, **again, **opened}, steps={**records.steps, **steps}
     )
 
 
-def closed(
+def close(
     records: ModelState, keys: Iterable[Key], at: dt.datetime, by: tuple[str, str]
 ) -> ModelState:
     """Return the records with flags closed, `by` what and whom; those that are closed stay so."""
@@ -102,7 +102,7 @@ def closed(
     return replace(records, flags={**records.flags, **changed})
 
 
-def opened_flags(step: StoredStep, failed: Ranges, at: dt.datetime) -> dict[Key, FlagState]:
+def new_flags(step: StoredStep, failed: Ranges, at: dt.datetime) -> dict[Key, FlagState]:
     """Return a flag for each partition that failed."""
     verdict = step.verdict
     if verdict is None:
@@ -117,7 +117,7 @@ def opened_flags(step: StoredStep, failed: Ranges, at: dt.datetime) -> dict[Key,
     }
 
 
-def _made_anew(step: StoredStep) -> Ranges | None:
+def _rewritten_ranges(step: StoredStep) -> Ranges | None:
     """Return the partitions whose rows a step made anew; None for all of its model."""
     intent, blocked = step.intent, step.failing if step.blocks else ()
     if not intent.grid.is_whole:
@@ -126,16 +126,16 @@ def _made_anew(step: StoredStep) -> Ranges | None:
     return None if not blocked and (overwrites or intent.lowers_watermarks) else ()
 
 
-def _taken_back(
-    records: ModelState, step: StoredStep, known: Mapping[Key, FlagState]
+def _undone_flags(
+    records: ModelState, step: StoredStep, flags: Mapping[Key, FlagState]
 ) -> FlagChange:
     first = step.intent.restores
     number_of = {other.intent.step: other.seq for other in records.steps.values()}
     return FlagChange(
-        closes=tuple(key for key, f in known.items() if f.closed is None and key[0] >= first),
+        closes=tuple(key for key, f in flags.items() if f.closed is None and key[0] >= first),
         reopens=tuple(
             key
-            for key, f in known.items()
+            for key, f in flags.items()
             if f.closed is not None and key[0] < first <= number_of.get(f.why, 0) < step.seq
         ),
     )
@@ -194,17 +194,17 @@ def records_of(
 def _rows(result: CheckResult, asked: Asked) -> Iterator[tuple[CheckResult, tuple[str, ...]]]:
     failing = [value for value in result.values if value.status is CheckStatus.FAILED]
     if not result.values or (result.failed and not failing):
-        about = _compact(result.partitions, asked) if result.failed else asked.partitions
+        about = _short_keys(result.partitions, asked) if result.failed else asked.partitions
         yield replace(result, partitions=about if result.failed else ()), about
         return
     for place, value in enumerate(failing):
         is_group = value.group != WHOLE_GROUP
-        about = (value.group,) if is_group else _compact(result.partitions, asked)
+        about = (value.group,) if is_group else _short_keys(result.partitions, asked)
         yield _failing_row(result, value, about, first=place == 0), about
     for status in (CheckStatus.PASSED, CheckStatus.SKIPPED):
         same = tuple(value for value in result.values if value.status is status)
         if same:
-            about = _compact([value.group for value in same], asked)
+            about = _short_keys([value.group for value in same], asked)
             yield _shared_row(result, status, same), about
 
 
@@ -236,8 +236,8 @@ def _shared_row(
     return replace(
         result,
         status=status,
-        message=_agreed(value.message for value in values) or "",
-        details=_agreed(value.details for value in values),
+        message=_shared_text(value.message for value in values) or "",
+        details=_shared_text(value.details for value in values),
         partitions=(),
         values=tuple(values),
         failures=sum(counted) if counted else None,
@@ -246,12 +246,12 @@ def _shared_row(
     )
 
 
-def _agreed(texts: Iterable[str | None]) -> str | None:
+def _shared_text(texts: Iterable[str | None]) -> str | None:
     found = set(texts)
     return found.pop() if len(found) == 1 else None
 
 
-def _compact(keys: Sequence[str], asked: Asked) -> tuple[str, ...]:
+def _short_keys(keys: Sequence[str], asked: Asked) -> tuple[str, ...]:
     """Write keys as ranges; `*`, and no keys at all, stand for all that was asked."""
     if not keys or WHOLE_GROUP in keys:
         return asked.partitions

@@ -33,10 +33,10 @@ from penstock.state.transitions.precedence import (
 )
 from penstock.state.transitions.runs import (
     Runs,
-    changed,
-    compared,
+    alter,
+    compare_runs,
     cut,
-    overlaid,
+    overlay,
     ranges_of,
     spread,
 )
@@ -60,34 +60,34 @@ class StepEnd:
         """What the step intended."""
         return self.step.intent
 
-    def put(self, before: PartitionState | None, after: PartitionState) -> PartitionState:
+    def pick(self, before: PartitionState | None, after: PartitionState) -> PartitionState:
         """Return the record that the step leaves of a partition, unless it is newer."""
         if before is None:
             return replace(after, last_step_seq=self.step.seq)
         last = max(before.last_step_seq, self.step.seq)
-        if self.opens(before):
+        if self.is_newer(before):
             return replace(after, last_step_seq=last)
         # The next plan of a whole table is held against the number of its last step.
         return replace(before, last_step_seq=last) if self.intent.grid.is_whole else before
 
-    def opens(self, before: PartitionState) -> bool:
+    def is_newer(self, before: PartitionState) -> bool:
         """Whether the step is not older than a record."""
         if self.of_log:
             return is_newer(self.outcome, before)
         # What is newer, in spite of `settles`, made the table ready inside of this step.
         return self.settles or before.last_step_seq <= self.step.seq
 
-    def committed(self, before: PartitionState | None) -> int | None:
+    def commit_version(self, before: PartitionState | None) -> int | None:
         """Return the version of the last commit: a step that changed nothing leaves it."""
         if self.outcome.version is not None:
             return self.outcome.version
         return before.commit_version if before else None
 
-    def failing(self, partitions: Runs[PartitionState], ords: Ranges) -> Runs[PartitionState]:
+    def set_failed(self, partitions: Runs[PartitionState], ords: Ranges) -> Runs[PartitionState]:
         """Say of partitions that their last execution failed."""
         new = PartitionState(Status.FAILED, self.step.seq)
-        return changed(
-            partitions, ords, lambda was: self.put(was, replace(was or new, status=Status.FAILED))
+        return alter(
+            partitions, ords, lambda was: self.pick(was, replace(was or new, status=Status.FAILED))
         )
 
     def executed(
@@ -100,7 +100,7 @@ class StepEnd:
             for low, high, (rows, size) in runs
         )
 
-    def written(self, ords: Ranges) -> Runs[Written]:
+    def written_runs(self, ords: Ranges) -> Runs[Written]:
         """Return what the step wrote to each of some partitions."""
         outcome = self.outcome
         one: Written = (outcome.rows.written, outcome.bytes_written)
@@ -116,7 +116,7 @@ class StepEnd:
         return tuple(sorted((*known, *rest), key=lambda run: run[0]))
 
 
-def finished(records: ModelState, event: Finished) -> ModelState:
+def after_success(records: ModelState, event: Finished) -> ModelState:
     """Return the records after a success, or after a commit whose rows failed their checks.
 
     A change of metadata alone (`alter`) leaves rows, inputs and status as the last build left them.
@@ -127,16 +127,16 @@ def finished(records: ModelState, event: Finished) -> ModelState:
     records = with_target(records.with_step(step), step, event.outcome, settles=settles)
     records, is_ours = taking_grid(records, step, succeeded=True, settles=settles)
     if step.intent.kind is StepKind.ROLLBACK:
-        records = rollback.undone(records, step)
+        records = rollback.set_undone(records, step)
     if step.intent.kind is StepKind.ACCEPT:
         records = _without_foreign(records)
     change = flag_change(records, step, replaces=is_ours and (settles or not event.of_log))
     records = with_flags(records, step, change)
     end = StepEnd(step, event.outcome, settles=settles, of_log=event.of_log)
     if step.intent.kind is StepKind.ROLLBACK:
-        records = _rolled_back(records, end, change.closes, is_ours=is_ours)
+        records = _roll_back(records, end, change.closes, is_ours=is_ours)
     else:
-        leave = _accepted if step.intent.kind is StepKind.ACCEPT else _partitions_after
+        leave = _accept if step.intent.kind is StepKind.ACCEPT else _partitions_after
         after = leave(records, end) if is_ours else records.partitions
         records = replace(records, partitions=after, history=records.history + _history_of(end))
     if not settles or step.blocks:
@@ -154,7 +154,7 @@ def _without_foreign(records: ModelState) -> ModelState:
     return records
 
 
-def failed(records: ModelState, event: Failed) -> ModelState:
+def after_failure(records: ModelState, event: Failed) -> ModelState:
     """Return the records after a failure: of a partition only that its last execution failed."""
     settles, before = is_newest(records, event), records.steps[event.step_seq]
     step = replace(
@@ -169,7 +169,7 @@ def failed(records: ModelState, event: Failed) -> ModelState:
     end, ords = StepEnd(step, Outcome(None), settles=settles), ords_of(step.intent)
     leaves_history = _leaves_history(step.intent, succeeded=False)
     if is_ours and (leaves_history or step.intent.grid.is_whole):
-        records = replace(records, partitions=end.failing(records.partitions, ords))
+        records = replace(records, partitions=end.set_failed(records.partitions, ords))
     rows: Written = (None, None) if event.skipped else (0, 0)
     executed = end.executed(spread(ords, rows), event.failure) if leaves_history else ()
     return replace(records, history=records.history + executed)
@@ -212,7 +212,7 @@ def _history_of(end: StepEnd) -> tuple[Executed, ...]:
     step, ords, failing = end.step, ords_of(end.intent), end.step.failing
     if not _leaves_history(step.intent, succeeded=True):
         return ()
-    rows = end.written(difference(ords, failing) if step.blocks else ords)
+    rows = end.written_runs(difference(ords, failing) if step.blocks else ords)
     bad = spread(failing, (0, 0)) if step.blocks else cut(rows, failing)
     good = cut(rows, difference(ords, failing))
     why = step.verdict.failure if step.verdict else None
@@ -237,22 +237,22 @@ def _partitions_after(records: ModelState, end: StepEnd) -> Runs[PartitionState]
         if was.settled_version is None:
             return None
         settled = beside_others(was, outcome.stands_at)
-        return replace(was, commit_version=end.committed(was), settled_version=settled)
+        return replace(was, commit_version=end.commit_version(was), settled_version=settled)
 
     match end.intent.kind:
         case StepKind.BUILD | StepKind.SEED:
-            return _built(records, end)
+            return _build(records, end)
         case StepKind.ALTER:
-            return _each(records, end, altered) if whole else records.partitions
+            return _change_each(records, end, altered) if whole else records.partitions
         case StepKind.CREATE:
-            return _each(records, end, emptied)
+            return _change_each(records, end, emptied)
         case StepKind.REWRITE:
-            return _each(records, end, rewritten)
+            return _change_each(records, end, rewritten)
         case kind:
             raise ValueError(f"a {kind} makes no rows")
 
 
-def _accepted(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
+def _accept(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
     """Keep the rows as they are; models that read them see a change."""
     outcome, ords = end.outcome, ords_of(end.intent)
 
@@ -263,11 +263,11 @@ def _accepted(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
         return replace(was, commit_version=at, settled_version=outcome.settled_version)
 
     if end.intent.grid.is_whole:
-        return _each(records, end, stands)
-    return changed(records.partitions, ords, lambda was: was and end.put(was, stands(was)))
+        return _change_each(records, end, stands)
+    return alter(records.partitions, ords, lambda was: was and end.pick(was, stands(was)))
 
 
-def _built(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
+def _build(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
     step, outcome = end.step, end.outcome
     new = PartitionState(
         status=Status.SUCCESS,
@@ -283,40 +283,40 @@ def _built(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
 
     def built(status: Status) -> Callable[[PartitionState | None], PartitionState]:
         done = replace(new, status=status)
-        return lambda was: end.put(was, replace(done, commit_version=end.committed(was)))
+        return lambda was: end.pick(was, replace(done, commit_version=end.commit_version(was)))
 
     good = difference(ords_of(step.intent), step.failing)
-    after = changed(records.partitions, good, built(Status.SUCCESS))
+    after = alter(records.partitions, good, built(Status.SUCCESS))
     if step.blocks:
-        return end.failing(after, step.failing)
-    return changed(after, step.failing, built(Status.FAILED))
+        return end.set_failed(after, step.failing)
+    return alter(after, step.failing, built(Status.FAILED))
 
 
-def _each(records: ModelState, end: StepEnd, change: Change) -> Runs[PartitionState]:
+def _change_each(records: ModelState, end: StepEnd, change: Change) -> Runs[PartitionState]:
     """Change every record; a whole table has one from its first step on, whatever that made."""
     partitions = records.partitions
     if end.intent.grid.is_whole:
         new = PartitionState(Status.SUCCESS, end.step.seq)
-        partitions = changed(partitions, ((0, 0),), lambda was: end.put(was, was or new))
+        partitions = alter(partitions, ((0, 0),), lambda was: end.pick(was, was or new))
 
     def after(was: PartitionState | None) -> PartitionState | None:
-        return end.put(was, new) if was is not None and (new := change(was)) else was
+        return end.pick(was, new) if was is not None and (new := change(was)) else was
 
-    return changed(partitions, ranges_of(partitions), after)
+    return alter(partitions, ranges_of(partitions), after)
 
 
-def _rolled_back(
+def _roll_back(
     records: ModelState, end: StepEnd, closes: tuple[Key, ...], *, is_ours: bool
 ) -> ModelState:
     """Return the records that were there before, and a history that says so."""
     intent = end.intent
-    back = rollback.restored(records, intent)
+    back = rollback.last_written(records, intent)
     ords = rollback.written_since(records, end.step, ranges_of(back), is_ours=is_ours)
-    runs = end.written(ords)
+    runs = end.written_runs(ords)
     rows = tuple(
         replace(each, fingerprint=was.fingerprint if was else each.fingerprint)
-        for failure, part in rollback.parts(intent, closes, ords)
-        for low, high, got, was in compared(cut(runs, part), cut(back, part))
+        for failure, part in rollback.failures_of(intent, closes, ords)
+        for low, high, got, was in compare_runs(cut(runs, part), cut(back, part))
         if got is not None
         for each in end.executed(((low, high, got),), failure)
     )
@@ -329,16 +329,16 @@ def _rolled_back(
         left = PartitionState(Status.FAILED if fails else Status.SUCCESS, end.step.seq)
 
     def dropped(was: PartitionState | None) -> PartitionState | None:
-        if was is not None and not end.opens(was):
-            return end.put(was, was)
-        return None if left is None else end.put(was, left)
+        if was is not None and not end.is_newer(was):
+            return end.pick(was, was)
+        return None if left is None else end.pick(was, left)
 
     def restored(was: PartitionState | None, again: PartitionState) -> PartitionState:
-        return end.put(was, replace(again, commit_version=end.committed(was)))
+        return end.pick(was, replace(again, commit_version=end.commit_version(was)))
 
-    partitions = changed(records.partitions, difference(ords, ranges_of(back)), dropped)
-    again = rollback.again(records, end.step, cut(back, ords), end.outcome)
-    return replace(records, partitions=overlaid(partitions, again, restored))
+    partitions = alter(records.partitions, difference(ords, ranges_of(back)), dropped)
+    again = rollback.runs_after_undo(records, end.step, cut(back, ords), end.outcome)
+    return replace(records, partitions=overlay(partitions, again, restored))
 
 
 def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[WatermarkChange, ...]:
@@ -358,7 +358,7 @@ def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[Waterma
     else:
         wanted = {(each.input, each.column): each.value for each in intent.watermarks}
         is_reset, gone = intent.lowers_watermarks, sorted(current.keys() - wanted.keys())
-        moved = (k for k, v in wanted.items() if _moves(v, current.get(k), lowers=is_reset))
+        moved = (k for k, v in wanted.items() if _may_move(v, current.get(k), lowers=is_reset))
         new = {k: str(wanted[k]) for k in moved} | dict.fromkeys(gone if is_reset else ())
     return tuple(
         WatermarkChange(intent.model, *key, value, at, step=intent.step)
@@ -366,7 +366,7 @@ def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[Waterma
     )
 
 
-def _moves(value: TypedValue, now: TypedValue | None, *, lowers: bool) -> bool:
+def _may_move(value: TypedValue, now: TypedValue | None, *, lowers: bool) -> bool:
     if now is None or lowers:
         return str(now) != str(value)
     try:

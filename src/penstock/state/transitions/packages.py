@@ -133,11 +133,11 @@ def apply_to_package(records: PackageState, event: PackageEvent) -> PackageState
     """Return the records after an event; whether it may happen is the store's to ask."""
     match event:
         case PassBegan():
-            return _began(records, event)
+            return _begin(records, event)
         case EventsBuilt() | PassEnded():
-            return _gone_on(records, event)
+            return _update_pass(records, event)
         case PromiseKept():
-            return _kept(records, event)
+            return _keep_promise(records, event)
         case ReleasesAsked():
             asked = {
                 each: Release(records.package, each, event.at, event.who)
@@ -161,7 +161,7 @@ def apply_to_package(records: PackageState, event: PackageEvent) -> PackageState
             assert_never(never)
 
 
-def _began(records: PackageState, event: PassBegan) -> PackageState:
+def _begin(records: PackageState, event: PassBegan) -> PackageState:
     """Write a pass; whoever left another one open is gone, for the package is leased."""
     begun = event.begun
     number = records.number_of(begun.run)
@@ -172,7 +172,7 @@ def _began(records: PackageState, event: PassBegan) -> PackageState:
     return records.with_pass(running)
 
 
-def _gone_on(records: PackageState, event: EventsBuilt | PassEnded) -> PackageState:
+def _update_pass(records: PackageState, event: EventsBuilt | PassEnded) -> PackageState:
     """Write what became of a pass; one that another run has taken the package from has ended."""
     found = records.passes.get(event.key)
     if found is None or found.status is not Status.RUNNING:
@@ -190,7 +190,7 @@ def _gone_on(records: PackageState, event: EventsBuilt | PassEnded) -> PackageSt
     return records.with_pass(ended)
 
 
-def _kept(records: PackageState, event: PromiseKept) -> PackageState:
+def _keep_promise(records: PackageState, event: PromiseKept) -> PackageState:
     promise, table = event.promise, records.table(event.model)
     manifest, releases = records.manifest, records.releases
     if promise.row is not None:

@@ -16,7 +16,7 @@ from penstock.state.transitions.model_state import (
     StoredStep,
     TargetState,
 )
-from penstock.state.transitions.runs import changed
+from penstock.state.transitions.runs import alter
 
 
 def is_newest(records: ModelState, event: Finished | Failed) -> bool:
@@ -93,4 +93,4 @@ def taking_grid(
         status = Status.FAILED if settles and not succeeded else was.status
         return replace(was, status=status, last_step_seq=max(was.last_step_seq, step.seq))
 
-    return replace(records, partitions=changed(records.partitions, ((0, 0),), learnt)), False
+    return replace(records, partitions=alter(records.partitions, ((0, 0),), learnt)), False

@@ -25,7 +25,7 @@ from penstock.state.transitions.model_state import (
     StoredStep,
     ords_of,
 )
-from penstock.state.transitions.runs import Runs, joined, newest, ranges_of, spread
+from penstock.state.transitions.runs import Runs, join_runs, newest, ranges_of, spread
 
 Values = dict[tuple[str, str], str | None]  # of watermarks by input and column; None: reset
 
@@ -45,7 +45,7 @@ def undoes_failure(intent: Intent) -> bool:
     return intent.kind is StepKind.ROLLBACK and intent.on_failure == OnFailure.ROLLBACK
 
 
-def undone(records: ModelState, step: StoredStep) -> ModelState:
+def set_undone(records: ModelState, step: StoredStep) -> ModelState:
     """Mark the steps from `restores` on as undone; what those of them had undone counts again."""
     first = step.intent.restores
     steps = dict(records.steps)
@@ -57,7 +57,7 @@ def undone(records: ModelState, step: StoredStep) -> ModelState:
     return replace(records, steps=steps)
 
 
-def restored(records: ModelState, intent: Intent) -> Runs[Restored]:
+def last_written(records: ModelState, intent: Intent) -> Runs[Restored]:
     """Return what was written last to each partition before `restores`, flagged rows included."""
     flagged: dict[int, list[int]] = {}
     for seq, number in records.flags:
@@ -105,7 +105,7 @@ def written_since(records: ModelState, step: StoredStep, back: Ranges, *, is_our
     return union(found, ords_of(intent))
 
 
-def parts(
+def failures_of(
     intent: Intent, closes: tuple[Key, ...], ords: Ranges
 ) -> tuple[tuple[StepFailure | None, Ranges], ...]:
     """Return what the history says of a rollback, with the partitions of which it does.
@@ -119,7 +119,7 @@ def parts(
     return ((None, difference(ords, others)), (ROLLED_BACK, others))
 
 
-def again(
+def runs_after_undo(
     records: ModelState, step: StoredStep, back: Runs[Restored], outcome: Outcome
 ) -> Runs[PartitionState]:
     """Return what comes back: FAILED where its rows are flagged, or undone with rows that failed.
@@ -155,7 +155,7 @@ def again(
         bad = intersection(((low, high),), union(records.open_flags_of(was.step_seq), undone))
         result += spread(difference(((low, high),), bad), state)
         result += spread(bad, replace(state, status=Status.FAILED))
-    return joined(result)
+    return join_runs(result)
 
 
 def watermarks_before(records: ModelState, intent: Intent) -> Values:

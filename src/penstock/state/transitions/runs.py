@@ -42,14 +42,14 @@ def cut(runs: Runs[V], ranges: Ranges) -> Runs[V]:
     return tuple(result)
 
 
-def filled(runs: Runs[V], ranges: Ranges) -> tuple[tuple[int, int, V | None], ...]:
+def fill(runs: Runs[V], ranges: Ranges) -> tuple[tuple[int, int, V | None], ...]:
     """Return what is known of some numbers, None where nothing is."""
     known = cut(runs, ranges)
     gaps = [(low, high, None) for low, high in difference(ranges, ranges_of(known))]
     return tuple(sorted((*known, *gaps), key=_low))
 
 
-def joined(runs: Iterable[tuple[int, int, V]]) -> Runs[V]:
+def join_runs(runs: Iterable[tuple[int, int, V]]) -> Runs[V]:
     """Put neighbours of which the same is known together; no number may be there twice."""
     result: list[tuple[int, int, V]] = []
     for low, high, value in sorted(runs, key=_low):
@@ -60,29 +60,29 @@ def joined(runs: Iterable[tuple[int, int, V]]) -> Runs[V]:
     return tuple(result)
 
 
-def changed(runs: Runs[V], ranges: Ranges, change: Callable[[V | None], V | None]) -> Runs[V]:
+def alter(runs: Runs[V], ranges: Ranges, change: Callable[[V | None], V | None]) -> Runs[V]:
     """Change what is known of some numbers; None stands for nothing, before and after.
 
-    >>> changed(((1, 2, 7),), ((2, 3),), lambda known: (known or 0) + 1)
+    >>> alter(((1, 2, 7),), ((2, 3),), lambda known: (known or 0) + 1)
     ((1, 1, 7), (2, 2, 8), (3, 3, 1))
     """
-    inside = ((low, high, change(value)) for low, high, value in filled(runs, ranges))
+    inside = ((low, high, change(value)) for low, high, value in fill(runs, ranges))
     reach: Ranges = ((runs[0][0], runs[-1][1]),) if runs else ()
     outside = cut(runs, difference(reach, ranges))
-    return joined(
+    return join_runs(
         (*outside, *((low, high, each) for low, high, each in inside if each is not None))
     )
 
 
-def overlaid(runs: Runs[V], over: Runs[T], change: Callable[[V | None, T], V]) -> Runs[V]:
+def overlay(runs: Runs[V], over: Runs[T], change: Callable[[V | None, T], V]) -> Runs[V]:
     """Change what is known where there is something over it."""
     result: list[tuple[int, int, V]] = []
-    for low, high, known, new in compared(runs, over):
+    for low, high, known, new in compare_runs(runs, over):
         if new is not None:
             result.append((low, high, change(known, new)))
         elif known is not None:
             result.append((low, high, known))
-    return joined(result)
+    return join_runs(result)
 
 
 def newest(pieces: Iterable[tuple[int, Range, V]]) -> Runs[V]:
@@ -108,13 +108,13 @@ def newest(pieces: Iterable[tuple[int, Range, V]]) -> Runs[V]:
             heapq.heappop(live)
         if live:
             result.append((start, stop - 1, live[0][2]))
-    return joined(result)
+    return join_runs(result)
 
 
-def compared(old: Runs[V], new: Runs[T]) -> Iterator[tuple[int, int, V | None, T | None]]:
+def compare_runs(old: Runs[V], new: Runs[T]) -> Iterator[tuple[int, int, V | None, T | None]]:
     """Return what was and what is known, run by run.
 
-    >>> list(compared(((1, 2, "a"),), ((2, 3, "b"),)))
+    >>> list(compare_runs(((1, 2, "a"),), ((2, 3, "b"),)))
     [(1, 1, 'a', None), (2, 2, 'a', 'b'), (3, 3, None, 'b')]
     """
     ends = sorted({end for low, high, _ in (*old, *new) for end in (low, high + 1)})

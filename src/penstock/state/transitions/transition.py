@@ -10,8 +10,8 @@ from typing import assert_never
 from penstock.core.checks import OnFailure
 from penstock.core.partitions.ranges import intersection, of_numbers
 from penstock.core.records import Status
-from penstock.state.transitions.checks import Asked, closed, opened_flags, records_of
-from penstock.state.transitions.ending import failed, finished
+from penstock.state.transitions.checks import Asked, close, new_flags, records_of
+from penstock.state.transitions.ending import after_failure, after_success
 from penstock.state.transitions.model_state import (
     Began,
     ChecksNoted,
@@ -29,7 +29,7 @@ from penstock.state.transitions.model_state import (
     RecordedChecks,
     StoredStep,
 )
-from penstock.state.transitions.runs import changed
+from penstock.state.transitions.runs import alter
 
 
 def apply(records: ModelState, event: Event) -> ModelState:
@@ -42,30 +42,30 @@ def apply(records: ModelState, event: Event) -> ModelState:
             step = StoredStep(event.intent, event.started, event.executed_by, event.lease_token)
             return records.with_step(step)
         case Finished():
-            return finished(records, event)
+            return after_success(records, event)
         case Failed():
-            return failed(records, event)
+            return after_failure(records, event)
         case GivenUp():
             step = records.steps[event.step_seq]
             renamed = replace(step.intent, step=f"{step.intent.step}/given-up")
             return records.with_step(replace(step, intent=renamed))
         case ChecksRecorded():
-            return _recorded(records, event)
+            return _record_checks(records, event)
         case ChecksSettled():
-            return _settled(records, event)
+            return _settle_checks(records, event)
         case ChecksNoted():
             asked = Asked(records.model, event.run, event.partitions, records.grid)
             batch = records_of(asked, event.report, event.version, event.at)
             return replace(records, results=(*records.results, batch))
         case FlagsClosed():
-            return _forgiven(records, event)
+            return _forgive(records, event)
         case QuarantineDropped():
-            return _dropped(records, event)
+            return _drop_quarantine(records, event)
         case _ as never:
             assert_never(never)
 
 
-def _recorded(records: ModelState, event: ChecksRecorded | ChecksSettled) -> ModelState:
+def _record_checks(records: ModelState, event: ChecksRecorded | ChecksSettled) -> ModelState:
     """Write what checks of a step said; what was recorded first stays."""
     step = records.steps[event.step_seq]
     if step.verdict is not None:
@@ -82,7 +82,7 @@ def _recorded(records: ModelState, event: ChecksRecorded | ChecksSettled) -> Mod
     )
 
 
-def _settled(records: ModelState, event: ChecksSettled) -> ModelState:
+def _settle_checks(records: ModelState, event: ChecksSettled) -> ModelState:
     """Write what pending checks said; or that rows of which a rollback was due stay, flagged."""
     step = records.steps[event.step_seq]
     if step.verdict is not None:
@@ -94,16 +94,16 @@ def _settled(records: ModelState, event: ChecksSettled) -> ModelState:
     if not step.pending or step.undone_by:
         return records
     left = intersection(event.checked.failed, step.pending)
-    records = _recorded(records, replace(event, checked=replace(event.checked, failed=left)))
+    records = _record_checks(records, replace(event, checked=replace(event.checked, failed=left)))
     step = replace(records.steps[step.seq], pending=())
     verdict = step.verdict
     if verdict is None or verdict.failure is None:
         return records.with_step(step)
     step = replace(step, status=Status.FAILED, failure=verdict.failure)
-    return _failed_late(records.with_step(step), step, verdict, event.at)
+    return _fail_late(records.with_step(step), step, verdict, event.at)
 
 
-def _failed_late(
+def _fail_late(
     records: ModelState, step: StoredStep, verdict: RecordedChecks, at: dt.datetime
 ) -> ModelState:
     """Make partitions FAILED whose rows are still the step's own, and flag them."""
@@ -120,35 +120,35 @@ def _failed_late(
     )
     return replace(
         records,
-        partitions=changed(records.partitions, step.failing, after),
+        partitions=alter(records.partitions, step.failing, after),
         history=records.history + late,
-        flags={**records.flags, **opened_flags(step, verdict.failed, at)},
+        flags={**records.flags, **new_flags(step, verdict.failed, at)},
     )
 
 
-def _forgiven(records: ModelState, event: FlagsClosed) -> ModelState:
+def _forgive(records: ModelState, event: FlagsClosed) -> ModelState:
     """Close flags; a partition that failed by nothing else is SUCCESS again.
 
     That holds where the step of the flag was the last one to touch it.
     """
     keys = [key for key in event.keys if key in records.flags and not records.flags[key].closed]
-    records = closed(records, keys, event.at, (event.why, event.who))
+    records = close(records, keys, event.at, (event.why, event.who))
     still = {number for (_, number), flag in records.flags.items() if not flag.closed}
     partitions = records.partitions
     for seq in sorted({seq for seq, _ in keys}):
         only = of_numbers(number for of, number in keys if of == seq and number not in still)
-        partitions = changed(partitions, only, partial(_forgiving, seq))
+        partitions = alter(partitions, only, partial(_forgive_one, seq))
     return replace(records, partitions=partitions)
 
 
-def _forgiving(seq: int, was: PartitionState | None) -> PartitionState | None:
+def _forgive_one(seq: int, was: PartitionState | None) -> PartitionState | None:
     is_last = was is not None and was.step_seq == was.last_step_seq == seq
     if was is None or not is_last or was.status is not Status.FAILED:
         return was
     return replace(was, status=Status.SUCCESS)
 
 
-def _dropped(records: ModelState, event: QuarantineDropped) -> ModelState:
+def _drop_quarantine(records: ModelState, event: QuarantineDropped) -> ModelState:
     known = records.quarantines.get(event.step_seq)
     if known is None or known.dropped is not None:
         return records

@@ -36,13 +36,13 @@ def fit(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
             notes.append(f"column-added: {column.final!r} is new in {entity.model}")
             columns.append(column)
             continue
-        fitted = _fitted(column, known, entity)
+        fitted = _fit_column(column, known, entity)
         if isinstance(fitted, Finding):
             findings.append(fitted)
             continue
         columns.append(fitted)
         words = f"{known.type.upper()} to {fitted.type.upper()}"
-        if fitted.type != known.type and not _holds(known.type, column.want):
+        if fitted.type != known.type and not _can_hold(known.type, column.want):
             notes.append(f"type-changed: {column.final!r} goes from {words}")
         elif fitted.type != known.type:
             notes.append(f"type-widened: {column.final!r} is widened from {words}")
@@ -50,10 +50,10 @@ def fit(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
         elif fitted.type != column.want:
             kinds = f"{column.want.upper()} in the slice and {known.type.upper()} in the table"
             notes.append(f"type-differs: {column.final!r} is {kinds}")
-    gone = _gone(rows, table)
+    gone = _missing_columns(rows, table)
     notes += [f"column-removed: {each.name!r} is not in the slice" for each in gone]
-    fixed = replace(rows, columns=tuple(columns), new=tuple(new), widened=tuple(widened), gone=gone)
-    findings += _refused_change(fixed, entity)
+    fixed = replace(rows, columns=tuple(columns), new=tuple(new), widened=tuple(widened), lost=gone)
+    findings += _change_findings(fixed, entity)
     return replace(fixed, notes=tuple(notes), findings=tuple(findings))
 
 
@@ -91,26 +91,26 @@ def _is_typed(column: StagedColumn) -> bool:
     return column.declared is not None and bool(column.declared.type)
 
 
-def _fitted(column: StagedColumn, known: Column, entity: Entity) -> StagedColumn | Finding:
+def _fit_column(column: StagedColumn, stored: Column, entity: Entity) -> StagedColumn | Finding:
     """Return the column with the type that the table holds or gets."""
     is_key = column.declared is not None and FieldRole.BUSINESS_KEY in column.declared.roles
-    both = merged(parse_type(known.type), parse_type(column.want))
-    if is_key and column.want != known.type and not _is_same_number(column.want, known.type):
-        return _refused(column, known, entity, "key-type-changed")
+    both = merged(parse_type(stored.type), parse_type(column.want))
+    if is_key and column.want != stored.type and not _is_same_number(column.want, stored.type):
+        return _refusal(column, stored, entity, "key-type-changed")
     if both is not None:
         return replace(column, type=str(both))
     if _changes_type(entity):
         return column
-    return _refused(column, known, entity, "incompatible-type")
+    return _refusal(column, stored, entity, "incompatible-type")
 
 
-def _holds(have: str, want: str) -> bool:
+def _can_hold(have: str, want: str) -> bool:
     return merged(parse_type(have), parse_type(want)) is not None
 
 
 def _is_same_number(one: str, other: str) -> bool:
     stems = {one.partition("(")[0], other.partition("(")[0]}
-    return stems <= set(_NUMBERS) and _holds(one, other)
+    return stems <= set(_NUMBERS) and _can_hold(one, other)
 
 
 def _changes_type(entity: Entity) -> bool:
@@ -118,8 +118,8 @@ def _changes_type(entity: Entity) -> bool:
     return entity.process is ProcessType.FULL and not entity.partition_columns
 
 
-def _refused(column: StagedColumn, known: Column, entity: Entity, code: str) -> Finding:
-    kinds = f"{column.want.upper()} in the slice and {known.type.upper()} in the table"
+def _refusal(column: StagedColumn, stored: Column, entity: Entity, code: str) -> Finding:
+    kinds = f"{column.want.upper()} in the slice and {stored.type.upper()} in the table"
     where = column.declared.where if column.declared else entity.where
     if code == "key-type-changed":
         sentence = f"business key {column.final!r} of {entity.model} is {kinds}"
@@ -130,18 +130,18 @@ def _refused(column: StagedColumn, known: Column, entity: Entity, code: str) -> 
     return Finding(where, "incompatible-type", sentence, hint)
 
 
-def _gone(rows: SliceRows, table: Schema) -> tuple[Column, ...]:
+def _missing_columns(rows: SliceRows, table: Schema) -> tuple[Column, ...]:
     system = {name.lower() for name in rows.system}
     mine = {column.final.lower() for column in rows.columns}
     return tuple(c for c in table.columns if c.name.lower() not in system | mine)
 
 
-def _refused_change(rows: SliceRows, entity: Entity) -> list[Finding]:
+def _change_findings(rows: SliceRows, entity: Entity) -> list[Finding]:
     """Hold `on_schema_change: fail`."""
-    changes = rows.new or rows.widened or rows.gone
+    changes = rows.new or rows.widened or rows.lost
     if entity.settings.on_schema_change is not OnSchemaChange.FAIL or not changes:
         return []
-    gone = ", ".join(each.name for each in rows.gone)
+    gone = ", ".join(each.name for each in rows.lost)
     added, wider = ", ".join(rows.new), ", ".join(rows.widened)
     sentence = f"{entity.model}: added=[{added}], removed=[{gone}], widened=[{wider}]"
     return [Finding(entity.where, "schema-changed", sentence, "allow it: on_schema_change: append")]

@@ -17,13 +17,13 @@ from penstock.core.entities.transformations import (
 from penstock.core.errors import QueryError, SchemaError
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import literal, quoted
-from penstock.strategies.entities.moments import at_moment, made_by, pieces_of
+from penstock.strategies.entities.moments import at_time, split_alias, split_projection
 from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead, SliceRows
 
 _RANK, _COPY = quoted(f"{ENGINE_PREFIX}rank"), quoted(f"{ENGINE_PREFIX}copy")
 
 
-def selected(entity: Entity, read: SliceRead) -> SliceRows:
+def select_slice(entity: Entity, read: SliceRead) -> SliceRows:
     """Read the slice; of a whole source perhaps the rows of one slice alone."""
     sql = f"SELECT * FROM {quoted(SLICE_VIEW)}"
     schema, name = read.describe(sql), entity.system.filename
@@ -44,15 +44,15 @@ def inject_transformations(rows: SliceRows, entity: Entity, read: SliceRead) -> 
     for each in entity.transformations:
         match each:
             case Projection(items):
-                rows = _projected(rows, items, read)
+                rows = _project(rows, items, read)
             case ColumnTransformation(column, expression):
                 rows = _with_column(rows, column, expression, read)
             case Filter(condition):
-                made = f"SELECT * FROM ({rows.made})\nWHERE ({at_moment(condition, read.moment)})"
+                made = f"SELECT * FROM ({rows.made})\nWHERE ({at_time(condition, read.moment)})"
                 rows = replace(rows, made=made)
             case Deduplicate():
                 rows = _deduplicated(rows, entity, each, read)
-    return _described(rows, read) if entity.transformations else rows
+    return _describe(rows, read) if entity.transformations else rows
 
 
 def _deduplicated(rows: SliceRows, entity: Entity, how: Deduplicate, read: SliceRead) -> SliceRows:
@@ -63,12 +63,12 @@ def _deduplicated(rows: SliceRows, entity: Entity, how: Deduplicate, read: Slice
     keys = []
     for each in entity.columns:
         if FieldRole.BUSINESS_KEY in each.roles:
-            value = at_moment(each.expression, read.moment) or quoted(each.made_name)
+            value = at_time(each.expression, read.moment) or quoted(each.made_name)
             keys.append(f"try_cast({value} AS {each.type})" if each.type else f"({value})")
-    names = [quoted(each.name) for each in _of(rows)]
+    names = [quoted(each.name) for each in _columns(rows)]
     by, chosen = ", ".join(keys), ", ".join(names)
     direction = "DESC" if how.keep is Keep.LAST else "ASC"
-    order = ", ".join(f"({at_moment(e, read.moment)}) {direction}" for e in how.order_by) or by
+    order = ", ".join(f"({at_time(e, read.moment)}) {direction}" for e in how.order_by) or by
     made = (
         f"SELECT {chosen} FROM (SELECT *, rank() OVER (PARTITION BY {by} ORDER BY {order}) "
         f"AS {_RANK}, row_number() OVER (PARTITION BY {by}, to_json(struct({chosen})) "
@@ -76,7 +76,7 @@ def _deduplicated(rows: SliceRows, entity: Entity, how: Deduplicate, read: Slice
         f"WHERE ({_RANK} = 1 AND {_COPY} = 1) OR {' OR '.join(f'{key} IS NULL' for key in keys)}"
     )
     # rows are kept once they are counted: to write them they would be sorted again
-    return replace(rows, made=made, computed=frozenset(each.name.lower() for each in _of(rows)))
+    return replace(rows, made=made, computed=frozenset(c.name.lower() for c in _columns(rows)))
 
 
 def calculate(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
@@ -90,7 +90,7 @@ def calculate(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     if not calculated:
         return rows
     try:
-        return _described(rows, read)
+        return _describe(rows, read)
     except QueryError as error:
         for each, sql in layers:
             _check_calculated(each, sql, read, error)
@@ -110,26 +110,26 @@ def _check_calculated(each: EntityColumn, sql: str, read: SliceRead, error: Quer
         ) from error
 
 
-def _projected(rows: SliceRows, items: Sequence[str], read: SliceRead) -> SliceRows:
+def _project(rows: SliceRows, items: Sequence[str], read: SliceRead) -> SliceRows:
     computed = set()
-    for name, expression in (made_by(p) for item in items for p in pieces_of(item)):
+    for name, expression in (split_alias(p) for item in items for p in split_projection(item)):
         if name and expression.strip().strip("`").lower() not in {name.lower(), "*"}:
             computed.add(name.lower())
-    chosen = "\n, ".join(at_moment(item, read.moment) for item in items)  # a comment ends there
+    chosen = "\n, ".join(at_time(item, read.moment) for item in items)  # a comment ends there
     made = f"SELECT {chosen}\nFROM ({rows.made})"
-    return _described(replace(rows, made=made, computed=rows.computed | computed), read)
+    return _describe(replace(rows, made=made, computed=rows.computed | computed), read)
 
 
 def _with_column(
     rows: SliceRows, name: str, expression: str, read: SliceRead, *, plain: bool = False
 ) -> SliceRows:
     """Add a column, or replace one in its place."""
-    value = f"({at_moment(expression, read.moment)}\n) AS {quoted(name)}"
+    value = f"({at_time(expression, read.moment)}\n) AS {quoted(name)}"
     known, folded = rows.schema.find(name), name.lower()
-    names = [value if each.name.lower() == folded else quoted(each.name) for each in _of(rows)]
+    names = [value if each.name.lower() == folded else quoted(each.name) for each in _columns(rows)]
     chosen = ", ".join(names if known else (*names, value))
     kind = Column(name, "string")  # the type is asked for when all of them are there
-    columns = _of(rows) if known else (*_of(rows), kind)
+    columns = _columns(rows) if known else (*_columns(rows), kind)
     computed = set() if plain else {folded}
     return replace(
         rows,
@@ -139,9 +139,9 @@ def _with_column(
     )
 
 
-def _of(rows: SliceRows) -> tuple[Column, ...]:
+def _columns(rows: SliceRows) -> tuple[Column, ...]:
     return rows.schema.columns
 
 
-def _described(rows: SliceRows, read: SliceRead) -> SliceRows:
+def _describe(rows: SliceRows, read: SliceRead) -> SliceRows:
     return replace(rows, schema=read.describe(rows.made))

@@ -19,7 +19,7 @@ from penstock.core.statement import (
     Work,
 )
 from penstock.strategies.build import HASH_JOIN, create, listed
-from penstock.strategies.entities.moments import instant
+from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.entities.target import EntityStep
 
 FED_VIEW = "penstock_fed"
@@ -44,37 +44,37 @@ def merge(step: EntityStep, properties: Mapping[str, str]) -> Work:
         return Work.just(None)
     if not _writes_changes_alone(step) and counts.flagged < counts.rows:
         observed = {OBSERVED_ROWS: "count(*)", INFERRED: f"count_if({_OP} = 'infer')"}
-        feed = Feed(FED_VIEW, _fed(step), observed, HASH_JOIN) if step.windows else None
+        feed = Feed(FED_VIEW, _merge_source(step), observed, HASH_JOIN) if step.windows else None
         few = not feed and counts.rows <= _FEW_ROWS
-        source = quoted(FED_VIEW) if feed else f"({_fed(step)})"
-        return Work.just(_commit(step, source, feed, few=few))
-    stage = Stage(STAGE_VIEW, _changing(step), _look(), confs=HASH_JOIN)
-    return Work((stage,), lambda seen: _decided(step, seen), _staged_counts)
+        source = quoted(FED_VIEW) if feed else f"({_merge_source(step)})"
+        return Work.just(_merge_commit(step, source, feed, few=few))
+    stage = Stage(STAGE_VIEW, _changing_rows(step), _count_changes(), confs=HASH_JOIN)
+    return Work((stage,), lambda seen: _commit_for(step, seen), _staged_counts)
 
 
 def _writes_changes_alone(step: EntityStep) -> bool:
     return step.entity.settings.last_seen is LastSeen.ON_CHANGE
 
 
-def _fed(step: EntityStep) -> str:
+def _merge_source(step: EntityStep) -> str:
     """Return the rows of the slice, and with windows the keys that are gone, in one shape."""
-    rows = f"SELECT {listed(_sent(step))}, 'slice' AS {_OP} FROM {quoted(QUERY_VIEW)}"
-    return rows if step.windows is None else f"{rows} UNION ALL {_gone(step)}"
+    rows = f"SELECT {listed(_columns(step))}, 'slice' AS {_OP} FROM {quoted(QUERY_VIEW)}"
+    return rows if step.windows is None else f"{rows} UNION ALL {_missing_keys(step)}"
 
 
-def _gone(step: EntityStep, more: str = "") -> str:
+def _missing_keys(step: EntityStep, more: str = "") -> str:
     """Return the keys that are gone as rows of the slice, and `more` columns beside."""
-    columns = [each for each in step.build.query.columns if each.name in _sent(step)]
+    columns = [each for each in step.build.query.columns if each.name in _columns(step)]
     keys = {name.lower() for name in (*step.entity.business_keys, *step.entity.partition_columns)}
-    gone = ", ".join(_of_target(each, is_known=each.name.lower() in keys) for each in columns)
+    gone = ", ".join(_target_value(each, is_known=each.name.lower() in keys) for each in columns)
     return (
         f"SELECT {gone}, 'infer' AS {_OP}{more} FROM {quoted(TARGET_VIEW)} t "
-        f"WHERE {step.inside('t.')}{_in_a_partition(step)} "
+        f"WHERE {step.in_scope('t.')}{_in_partition(step)} "
         f"AND NOT EXISTS (SELECT 1 FROM {quoted(QUERY_VIEW)} s WHERE {_same_key(step)})"
     )
 
 
-def _sent(step: EntityStep) -> tuple[str, ...]:
+def _columns(step: EntityStep) -> tuple[str, ...]:
     """Return the columns that rows are sent with: when they are seen the statement says.
 
     So the code that Spark makes for their hashes is the same from slice to slice.
@@ -83,12 +83,12 @@ def _sent(step: EntityStep) -> tuple[str, ...]:
     return tuple(name for name in step.build.query.names if name.lower() != seen)
 
 
-def _of_target(column: Column, *, is_known: bool) -> str:
+def _target_value(column: Column, *, is_known: bool) -> str:
     name = quoted(column.name)
     return f"CAST({f't.{name}' if is_known else 'NULL'} AS {column.type}) AS {name}"
 
 
-def _in_a_partition(step: EntityStep) -> str:
+def _in_partition(step: EntityStep) -> str:
     """Return the condition of a partition being one of very many that the slice holds."""
     if step.counts.tuples is not None or not step.counts.rows:
         return ""
@@ -102,22 +102,22 @@ def _same_key(step: EntityStep) -> str:
     return " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in keys)
 
 
-def _on(step: EntityStep) -> str:
-    terms = [_same_key(step), *step.own("t."), *step.pruned("t.")]
+def _match_condition(step: EntityStep) -> str:
+    terms = [_same_key(step), *step.is_own("t."), *step.pruning("t.")]
     if step.partition_is_known:
         names = step.entity.partition_columns
         terms += [f"t.{quoted(name)} <=> s.{quoted(name)}" for name in names]
     return " AND ".join(terms)
 
 
-def _commit(
+def _merge_commit(
     step: EntityStep, source: str, feed: Feed | None = None, *, few: bool = False
 ) -> Commit:
     evolution = "WITH SCHEMA EVOLUTION " if step.build.evolves else ""
     if few:
         source = f"(SELECT /*+ BROADCAST(fed) */ * FROM {source} fed)"
     return Commit(
-        f"MERGE {evolution}INTO {step.build.target} t USING {source} s ON {_on(step)} "
+        f"MERGE {evolution}INTO {step.build.target} t USING {source} s ON {_match_condition(step)} "
         + " ".join(_clauses(step)),
         {**HASH_JOIN, **_UNDERIVED},
         feed=feed,
@@ -125,15 +125,15 @@ def _commit(
 
 
 def _clauses(step: EntityStep) -> Iterator[str]:
-    system, moment = step.entity.system, instant(step.moment)
+    system, moment = step.entity.system, instant_literal(step.moment)
     deleted, seen = quoted(system.deleted), quoted(system.last_seen)
     latest = f"t.{seen} = greatest(t.{seen}, {moment})"
     # Unqualified: Delta does not find a new column in the target that it is added to.
-    sets = [f"{quoted(name)} = s.{quoted(name)}" for name in _sent(step)]
-    sets += [f"{quoted(each.name)} = NULL" for each in step.rows.gone]
+    sets = [f"{quoted(name)} = s.{quoted(name)}" for name in _columns(step)]
+    sets += [f"{quoted(each.name)} = NULL" for each in step.rows.lost]
     changed = f"({_differs(step, 's', 't')} OR coalesce(t.{deleted}, false))"
-    values = ", ".join((listed(_sent(step), "s."), moment))
-    insert = f"THEN INSERT ({listed((*_sent(step), system.last_seen))}) VALUES ({values})"
+    values = ", ".join((listed(_columns(step), "s."), moment))
+    insert = f"THEN INSERT ({listed((*_columns(step), system.last_seen))}) VALUES ({values})"
     changes_alone = _writes_changes_alone(step)
     marked = f"THEN UPDATE SET t.{deleted} = true, {latest}"
     only = "" if step.windows is None else f" AND s.{_OP} = 'slice'"
@@ -141,7 +141,7 @@ def _clauses(step: EntityStep) -> Iterator[str]:
         yield f"WHEN MATCHED AND s.{_OP} = 'infer' {marked}"
     if not step.counts.flagged:
         # Without conditions Delta reads no more of stored rows than the clauses do.
-        sets = sets if changes_alone else [*_unless_same(step, changed)]
+        sets = sets if changes_alone else [*_set_columns(step, changed)]
         yield f"WHEN MATCHED THEN UPDATE SET {', '.join(sets)}, {latest}"
         yield f"WHEN NOT MATCHED{only} {insert}"
         return
@@ -154,20 +154,20 @@ def _clauses(step: EntityStep) -> Iterator[str]:
     yield f"WHEN NOT MATCHED{only} AND NOT s.{deleted} {insert}"
 
 
-def _unless_same(step: EntityStep, changed: str) -> Iterator[str]:
+def _set_columns(step: EntityStep, changed: str) -> Iterator[str]:
     """Return the columns as they are set: a row with the same hash has the same values.
 
     What is in no hash is kept there.
     """
     table, system = step.build.table or Schema(), step.entity.system
     unhashed = {system.filename.lower(), system.metadata.lower(), *step.entity.volatile}
-    for name in _sent(step):
+    for name in _columns(step):
         value = f"s.{quoted(name)}"
         if name.lower() in unhashed:
             kept = f" ELSE t.{quoted(name)}" if table.find(name) else ""
             value = f"CASE WHEN {changed} THEN {value}{kept} END"
         yield f"{quoted(name)} = {value}"
-    for each in step.rows.gone:
+    for each in step.rows.lost:
         yield f"{quoted(each.name)} = CASE WHEN NOT {changed} THEN t.{quoted(each.name)} END"
 
 
@@ -176,8 +176,8 @@ def _differs(step: EntityStep, left: str, right: str) -> str:
     return f"NOT ({right}.{hashed} <=> {left}.{hashed})"
 
 
-def _changing(step: EntityStep) -> str:
-    """Return only those rows of `_fed` that will change the table.
+def _changing_rows(step: EntityStep) -> str:
+    """Return only those rows of `_merge_source` that will change the table.
 
     Stored rows meet the keys of the slice in an inner join first: Spark can broadcast those then,
     and need not move the table's (docs/decisions/0006-merge-in-two-looks.md).
@@ -185,7 +185,7 @@ def _changing(step: EntityStep) -> str:
     entity, system = step.entity, step.entity.system
     deleted, keys = quoted(system.deleted), _same_key(step)
     narrow = (*entity.business_keys, system.source_hash, system.deleted)
-    where = " AND ".join((*step.own("t."), *step.pruned("t."))) or "true"
+    where = " AND ".join((*step.is_own("t."), *step.pruning("t."))) or "true"
     stored = (
         f"SELECT {listed(narrow, 't.')}, true AS {_NEW} FROM {quoted(TARGET_VIEW)} t JOIN "
         f"(SELECT {listed(entity.business_keys)} FROM {quoted(QUERY_VIEW)}) s ON {keys} "
@@ -199,28 +199,28 @@ def _changing(step: EntityStep) -> str:
     of_rows = f"(NOT {matched} OR {reverted})" if changes_alone else "true"
     hint = "/*+ BROADCAST(t) */ " if step.counts.rows <= _FEW_ROWS else ""
     rows = (
-        f"SELECT {hint}{listed(_sent(step), 's.')}, 'slice' AS {_OP}, NOT {matched} AS {_NEW} "
+        f"SELECT {hint}{listed(_columns(step), 's.')}, 'slice' AS {_OP}, NOT {matched} AS {_NEW} "
         f"FROM {quoted(QUERY_VIEW)} s LEFT JOIN ({stored}) t ON {keys} "
         f"WHERE CASE WHEN {flagged} THEN {of_live} ELSE {of_rows} END"
     )
-    return rows if step.windows is None else f"{rows} UNION ALL {_gone(step, ', false')}"
+    return rows if step.windows is None else f"{rows} UNION ALL {_missing_keys(step, ', false')}"
 
 
-def _look() -> str:
+def _count_changes() -> str:
     return (
         f"SELECT count(*) AS `fed`, count_if({_NEW}) AS `new`, "
         f"count_if({_OP} = 'infer') AS `{INFERRED}` FROM {quoted(STAGE_VIEW)}"
     )
 
 
-def _decided(step: EntityStep, seen: Row) -> Commit | None:
-    if not seen["fed"]:
-        return _columns_alone(step)
+def _commit_for(step: EntityStep, row: Row) -> Commit | None:
+    if not row["fed"]:
+        return _columns_commit(step)
     rows = f"(SELECT * EXCEPT ({_NEW}) FROM {quoted(STAGE_VIEW)})"
-    return _commit(step, rows, few=int(seen["fed"] or 0) <= _FEW_ROWS)
+    return _merge_commit(step, rows, few=int(row["fed"] or 0) <= _FEW_ROWS)
 
 
-def _columns_alone(step: EntityStep) -> Commit | None:
+def _columns_commit(step: EntityStep) -> Commit | None:
     """Add what a slice brings although none of its rows says anything new."""
     new = {name.lower() for name in step.rows.new}
     columns = [each for each in step.build.query.columns if each.name.lower() in new]
@@ -230,5 +230,5 @@ def _columns_alone(step: EntityStep) -> Commit | None:
     return Commit(f"ALTER TABLE {step.build.target} ADD COLUMNS ({declared})", once=False)
 
 
-def _staged_counts(seen: Row) -> Mapping[str, int]:
-    return {INFERRED: int(seen[INFERRED] or 0)} if seen else {}
+def _staged_counts(row: Row) -> Mapping[str, int]:
+    return {INFERRED: int(row[INFERRED] or 0)} if row else {}

@@ -14,46 +14,46 @@ NAMES = (RECORDS, "inserted", "updated", "deleted", "unchanged", "touched", INFE
 """The counts of a summary; `touched` is for the form that others read, and 0."""
 
 
-def known_before(step: EntityStep) -> dict[str, int]:
+def counts_before(step: EntityStep) -> dict[str, int]:
     """Return the counts that are known before the commit, which carries them in its token."""
     return {RECORDS: step.counts.rows, FLAGGED: step.counts.flagged}
 
 
-def metrics_in(process: ProcessType, found: Mapping[str, int]) -> dict[str, int]:
+def step_metrics(process: ProcessType, metrics: Mapping[str, int]) -> dict[str, int]:
     """Return the counts of a step, of those that its token carries and of Delta's.
 
     A token that had to be cut carries none: then nothing is told. Of nothing all are 0.
 
-    >>> metrics_in(ProcessType.FULL, {"recordsInSlice": 3})["inserted"]
+    >>> step_metrics(ProcessType.FULL, {"recordsInSlice": 3})["inserted"]
     3
     """
-    if found and RECORDS not in found:
+    if metrics and RECORDS not in metrics:
         return {}
-    rows, flagged = found.get(RECORDS, 0), found.get(FLAGGED, 0)
+    rows, flagged = metrics.get(RECORDS, 0), metrics.get(FLAGGED, 0)
     match process:
         case ProcessType.FULL:
             counts = (rows, 0, 0, 0, 0, 0)
-        case ProcessType.MERGE if "numTargetRowsInserted" in found:
-            new = found["numTargetRowsInserted"]
-            gone = found.get(INFERRED, max(0, found.get("numSourceRows", rows) - rows))
+        case ProcessType.MERGE if "numTargetRowsInserted" in metrics:
+            new = metrics["numTargetRowsInserted"]
+            gone = metrics.get(INFERRED, max(0, metrics.get("numSourceRows", rows) - rows))
             counts = (new, rows - flagged - new, flagged, 0, 0, gone)
         case ProcessType.MERGE:
-            new = rows - flagged if found.get("numOutputRows") else 0
+            new = rows - flagged if metrics.get("numOutputRows") else 0
             counts = (new, rows - flagged - new, flagged, 0, 0, 0)
-        case ProcessType.HISTORIC if "source_rows" in found:
+        case ProcessType.HISTORIC if "source_rows" in metrics:
             given = ("opened_new", "opened_changed", "deleted", "unchanged")
-            new, changed, closed, same = (found.get(name, 0) for name in given)
+            new, changed, closed, same = (metrics.get(name, 0) for name in given)
             counts = (new, changed, closed, same, 0, closed)
         case ProcessType.HISTORIC:
-            counts = (found.get("numOutputRows", 0), 0, 0, 0, 0, 0)
+            counts = (metrics.get("numOutputRows", 0), 0, 0, 0, 0, 0)
     return dict(zip(NAMES, (rows, *counts), strict=True))
 
 
-def breaches(step: EntityStep, commit: Mapping[str, int]) -> Iterator[str]:
+def mismatches(step: EntityStep, commit: Mapping[str, int]) -> Iterator[str]:
     """Say which counts of a merge do not agree with Delta's: a bug of ours, the commit stands."""
     if step.process is not ProcessType.MERGE or "numTargetRowsInserted" not in commit:
         return
-    found = metrics_in(step.process, {**known_before(step), **commit})
+    found = step_metrics(step.process, {**counts_before(step), **commit})
     source, inserted, matched = (
         commit.get(name, 0)
         for name in ("numSourceRows", "numTargetRowsInserted", "numTargetRowsMatchedUpdated")

@@ -17,30 +17,30 @@ _BARE = frozenset({"current_timestamp", "current_date", "localtimestamp"})
 """What SQL takes for a function without its parentheses, too."""
 
 
-def at_moment(expression: str, moment: dt.datetime) -> str:
+def at_time(expression: str, moment: dt.datetime) -> str:
     """Put the processing time where an expression asks for the time of day.
 
-    >>> at_moment("year(current_date())", dt.datetime(2024, 2, 29, 23, 30, tzinfo=dt.UTC))
+    >>> at_time("year(current_date())", dt.datetime(2024, 2, 29, 23, 30, tzinfo=dt.UTC))
     "year(DATE '2024-02-29')"
     """
     utc = moment.astimezone(dt.UTC)
     at = utc.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
     values = {
-        **dict.fromkeys(("current_timestamp", "now"), instant(moment)),
+        **dict.fromkeys(("current_timestamp", "now"), instant_literal(moment)),
         **dict.fromkeys(("current_date", "curdate"), f"DATE '{utc.date().isoformat()}'"),
         "localtimestamp": f"TIMESTAMP_NTZ '{at}'",
     }
 
-    def replaced(found: re.Match[str]) -> str:
-        word = _function(found)
-        if word not in values or (found["call"] and not found["empty"]):
-            return found[0]
+    def replaced(match: re.Match[str]) -> str:
+        word = _called_function(match)
+        if word not in values or (match["call"] and not match["empty"]):
+            return match[0]
         return values[word]
 
     return _WORDS.sub(replaced, expression)
 
 
-def instant(moment: dt.datetime) -> str:
+def instant_literal(moment: dt.datetime) -> str:
     """Return a moment as a literal that means the same in every session zone."""
     return f"TIMESTAMP '{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
 
@@ -67,16 +67,16 @@ def read_moment(text: str, zone: str) -> dt.datetime | None:
         return None
 
 
-def _function(found: re.Match[str]) -> str:
+def _called_function(match: re.Match[str]) -> str:
     """Return the function that a word calls, "" where it calls none."""
-    word = (found["word"] or "").lower()
-    return word if word and not found["dot"] and (found["call"] or word in _BARE) else ""
+    word = (match["word"] or "").lower()
+    return word if word and not match["dot"] and (match["call"] or word in _BARE) else ""
 
 
-def made_by(item: str) -> tuple[str, str]:
+def split_alias(item: str) -> tuple[str, str]:
     """Return the name of an item of a projection, and its expression; "" where only Spark knows.
 
-    >>> made_by("upper(name) AS `Name`"), made_by("t.id"), made_by("*")
+    >>> split_alias("upper(name) AS `Name`"), made_by("t.id"), made_by("*")
     (('Name', 'upper(name) '), ('id', 't.id'), ('', '*'))
     """
     last, start = "", 0
@@ -89,10 +89,10 @@ def made_by(item: str) -> tuple[str, str]:
     return last, item[: alias.start() + 1] if alias and last else item
 
 
-def pieces_of(projection: str) -> Iterator[str]:
+def split_projection(projection: str) -> Iterator[str]:
     """Cut a projection at the commas between its items.
 
-    >>> [*pieces_of("id, concat(a, ',') as b")]
+    >>> [*split_projection("id, concat(a, ',') as b")]
     ['id', " concat(a, ',') as b"]
     """
     depth, start = 0, 0

@@ -24,7 +24,7 @@ from penstock.core.errors import SchemaError
 from penstock.core.findings import Finding
 from penstock.core.names import quoted
 from penstock.strategies.build import is_lost
-from penstock.strategies.values import converted
+from penstock.strategies.values import convert
 
 SLICE_VIEW = "penstock_slice"
 MADE_VIEW = "penstock_made"
@@ -43,18 +43,18 @@ def clean_type(kind: str) -> str:
     >>> clean_type("array<struct<a b:int,c-d:int>>")
     'array<struct<ab:int,c-d:int>>'
     """
-    return str(_cleaned(parse_type(kind)))
+    return str(_clean(parse_type(kind)))
 
 
-def _cleaned(kind: ColumnType) -> ColumnType:
+def _clean(kind: ColumnType) -> ColumnType:
     match kind:
         case ArrayType(element):
-            return ArrayType(_cleaned(element))
+            return ArrayType(_clean(element))
         case MapType(key, value):
-            return MapType(_cleaned(key), _cleaned(value))
+            return MapType(_clean(key), _clean(value))
         case StructType(fields):
             names = [_REFUSED.sub("", each.name) for each in fields]
-            types = [_cleaned(each.type) for each in fields]
+            types = [_clean(each.type) for each in fields]
             return StructType(tuple(map(Field, names, types)))
         case _:
             return kind
@@ -150,7 +150,7 @@ class StagedColumn:
             sql = f"CASE WHEN NOT {is_lost(sql)} THEN {sql} END"  # Delta stores it so
         if self.is_flag:
             sql = f"coalesce({sql}, false)"
-        return sql if self.type in ("", self.want) else converted(sql, self.want, self.type)
+        return sql if self.type in ("", self.want) else convert(sql, self.want, self.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class SliceRows:
     `made` is the SQL of steps 1 and 2 and `schema` its columns, of which `computed` are made by
     SQL. `added` are the columns that penstock adds, as SQL over the others; `system` are
     their names and those of columns that stand among them. `where` is what is read of a whole
-    source, a condition on final columns. `gone` are columns of the table that the slice lacks,
+    source, a condition on final columns. `lost` are columns of the table that the slice lacks,
     `new` and `widened` the names of those that it brings or widens. `notes` warn, `findings`
     refuse.
     """
@@ -172,7 +172,7 @@ class SliceRows:
     columns: tuple[StagedColumn, ...] = ()
     added: tuple[tuple[Column, str], ...] = ()
     where: str = ""
-    gone: tuple[Column, ...] = ()
+    lost: tuple[Column, ...] = ()
     new: tuple[str, ...] = ()
     widened: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

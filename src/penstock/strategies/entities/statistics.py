@@ -50,46 +50,46 @@ class SliceCounts:
         )
 
 
-def counted(entity: Entity, rows: SliceRows, slice_name: str, size: int | None = None) -> Stage:
+def count_stage(entity: Entity, rows: SliceRows, slice_name: str, size: int | None = None) -> Stage:
     """Return the one action before `begin`: rows of steps 1 and 2, counted, and the rules on them.
 
     They are kept only where counting must compute them, so that they are not computed twice. Of a
     slice of few bytes they are counted by one task, which has nothing to shuffle.
     """
-    rules = (*_about_keys(entity, rows, slice_name), *_about_casts(entity, rows))
-    look = _look(entity, rows, at_once=size is not None and size <= _FEW_BYTES)
+    rules = (*_key_rules(entity, rows, slice_name), *_cast_rules(entity, rows))
+    look = _aggregates_sql(entity, rows, at_once=size is not None and size <= _FEW_BYTES)
     kept = needs_keeping(rows, entity)
     return Stage(MADE_VIEW, rows.made, look, rules, confs=ANSI, kept=kept)
 
 
-def _keys(entity: Entity, rows: SliceRows) -> list[StagedColumn]:
+def _key_columns(entity: Entity, rows: SliceRows) -> list[StagedColumn]:
     return [each for name in entity.business_keys if (each := rows.find(name)) is not None]
 
 
-def _partitions(entity: Entity, rows: SliceRows) -> list[StagedColumn]:
+def _partition_columns(entity: Entity, rows: SliceRows) -> list[StagedColumn]:
     return [each for name in entity.partition_columns if (each := rows.find(name)) is not None]
 
 
-def _watermarks(entity: Entity, rows: SliceRows) -> list[StagedColumn]:
+def _watermark_columns(entity: Entity, rows: SliceRows) -> list[StagedColumn]:
     names = dict.fromkeys(each.column.lower() for each in entity.watermark)
     return [each for name in names if (each := rows.find(name)) is not None]
 
 
-def _fallible(rows: SliceRows) -> list[StagedColumn]:
+def _fallible_casts(rows: SliceRows) -> list[StagedColumn]:
     return [each for each in rows.columns if each.is_fallible]
 
 
-def _failed(column: StagedColumn) -> str:
+def _cast_fails(column: StagedColumn) -> str:
     return f"({quoted(column.name)} IS NOT NULL AND {column.as_wanted} IS NULL)"
 
 
-def _look(entity: Entity, rows: SliceRows, *, at_once: bool) -> str:
+def _aggregates_sql(entity: Entity, rows: SliceRows, *, at_once: bool) -> str:
     """Two aggregates deep: per key, then over keys; without keys over rows."""
-    keys, by_key = _keys(entity, rows), []
+    keys, by_key = _key_columns(entity, rows), []
     over = {"rows": f"coalesce(sum({_COPIES}), 0)", "flagged": "coalesce(sum(`flagged`), 0)"}
     inner = {
         _COPIES: "count(*)" if keys else "1",
-        "`flagged`": _count(quoted(entity.system.deleted), many=bool(keys)),
+        "`flagged`": _count_sql(quoted(entity.system.deleted), many=bool(keys)),
     }
     if keys:
         no_null = " AND ".join(f"{quoted(each.final)} IS NOT NULL" for each in keys)
@@ -101,18 +101,18 @@ def _look(entity: Entity, rows: SliceRows, *, at_once: bool) -> str:
         if is_watermark_type(each.type):
             over[f"low_{number}"] = f"CAST(min({name}) AS STRING)"
             over[f"high_{number}"] = f"CAST(max({name}) AS STRING)"
-    for number, each in enumerate(_watermarks(entity, rows)):
+    for number, each in enumerate(_watermark_columns(entity, rows)):
         name = quoted(each.final)
         inner[f"`w_{number}`"] = f"max({name})" if keys else name
-        inner[f"`v_{number}`"] = _count(f"{name} IS NULL", many=bool(keys))
+        inner[f"`v_{number}`"] = _count_sql(f"{name} IS NULL", many=bool(keys))
         over[f"top_{number}"] = f"CAST(max(`w_{number}`) AS STRING)"
         over[f"empty_{number}"] = f"coalesce(sum(`v_{number}`), 0)"
     more = []
-    for number, each in enumerate(_fallible(rows)):
-        more.append(f"{_failed(each)} AS `f_{number}`")
-        inner[f"`f_{number}`"] = _count(f"`f_{number}`", many=bool(keys))
+    for number, each in enumerate(_fallible_casts(rows)):
+        more.append(f"{_cast_fails(each)} AS `f_{number}`")
+        inner[f"`f_{number}`"] = _count_sql(f"`f_{number}`", many=bool(keys))
         over[f"failed_{number}"] = f"coalesce(sum(`f_{number}`), 0)"
-    over |= _of_partitions(entity, rows, inner)
+    over |= _partition_counts(entity, rows, inner)
     where = f" WHERE {rows.where}" if rows.where else ""
     chosen = ", ".join((*by_key, *(f"{sql} AS {name}" for name, sql in inner.items())))
     grouped = f" GROUP BY {', '.join(by_key)}" if by_key else ""
@@ -122,13 +122,14 @@ def _look(entity: Entity, rows: SliceRows, *, at_once: bool) -> str:
     return f"SELECT {asked} FROM (SELECT {chosen} FROM {source}{where}{grouped})"
 
 
-def _count(condition: str, *, many: bool) -> str:
+def _count_sql(condition: str, *, many: bool) -> str:
     return f"count_if({condition})" if many else f"CAST({condition} AS INT)"
 
 
-def _of_partitions(entity: Entity, rows: SliceRows, inner: dict[str, str]) -> dict[str, str]:
+def _partition_counts(entity: Entity, rows: SliceRows, inner: dict[str, str]) -> dict[str, str]:
     """Ask for the partitions; of a key that is there once, any of its rows tells them."""
-    partitions, keys = _partitions(entity, rows), {k.final.lower() for k in _keys(entity, rows)}
+    partitions = _partition_columns(entity, rows)
+    keys = {k.final.lower() for k in _key_columns(entity, rows)}
     if not partitions:
         return {}
     names = []
@@ -147,8 +148,8 @@ def _of_partitions(entity: Entity, rows: SliceRows, inner: dict[str, str]) -> di
     return asked
 
 
-def _about_keys(entity: Entity, rows: SliceRows, slice_name: str) -> Iterator[Rule]:
-    keys = _keys(entity, rows)
+def _key_rules(entity: Entity, rows: SliceRows, slice_name: str) -> Iterator[Rule]:
+    keys = _key_columns(entity, rows)
     if not keys:
         return
     names = tuple(each.final for each in keys)
@@ -173,74 +174,74 @@ def _about_keys(entity: Entity, rows: SliceRows, slice_name: str) -> Iterator[Ru
         )
 
 
-def _about_casts(entity: Entity, rows: SliceRows) -> Iterator[Rule]:
+def _cast_rules(entity: Entity, rows: SliceRows) -> Iterator[Rule]:
     del entity
-    for number, each in enumerate(_fallible(rows)):
+    for number, each in enumerate(_fallible_casts(rows)):
         shown = f"concat('\\'', CAST({quoted(each.name)} AS STRING), '\\'')"
         yield Rule(
             f"failed_{number}",
             "cast-failed",
             f'{{count}} values of "{each.name}" are no {each.want.upper()} (e.g. {{samples}})',
             "convert them with an expression",
-            f"SELECT {shown} FROM {quoted(MADE_VIEW)} WHERE {_failed(each)} ORDER BY 1 LIMIT 5",
+            f"SELECT {shown} FROM {quoted(MADE_VIEW)} WHERE {_cast_fails(each)} ORDER BY 1 LIMIT 5",
         )
 
 
-def read_counts(entity: Entity, rows: SliceRows, seen: Row) -> SliceCounts:
+def read_counts(entity: Entity, rows: SliceRows, row: Row) -> SliceCounts:
     """Read what the look has seen; raises `watermark-type`."""
     highs, nulls, bounds = {}, {}, {}
     spelled = {each.column.lower(): each.column for each in reversed(entity.watermark)}
-    for number, each in enumerate(_watermarks(entity, rows)):
+    for number, each in enumerate(_watermark_columns(entity, rows)):
         name = spelled[each.final.lower()]
-        nulls[name] = int(seen[f"empty_{number}"] or 0)
-        if (top := seen[f"top_{number}"]) is not None:
+        nulls[name] = int(row[f"empty_{number}"] or 0)
+        if (top := row[f"top_{number}"]) is not None:
             highs[name] = TypedValue.parse(each.type, str(top))
-    for number, each in enumerate(_keys(entity, rows)):
-        ends = [_bound(each.type, seen.get(f"{end}_{number}")) for end in ("low", "high")]
+    for number, each in enumerate(_key_columns(entity, rows)):
+        ends = [_typed_bound(each.type, row.get(f"{end}_{number}")) for end in ("low", "high")]
         if ends[0] is not None and ends[1] is not None:
             bounds[each.final] = (ends[0], ends[1])
-    found = SliceCounts(int(seen["rows"] or 0), int(seen["flagged"] or 0), highs, nulls, bounds)
-    return _with_partitions(entity, rows, seen, found)
+    found = SliceCounts(int(row["rows"] or 0), int(row["flagged"] or 0), highs, nulls, bounds)
+    return _with_partitions(entity, rows, row, found)
 
 
-def _bound(kind: str, text: object) -> TypedValue | None:
+def _typed_bound(kind: str, text: object) -> TypedValue | None:
     try:
         return None if text is None else TypedValue.parse(kind, str(text))
     except UsageError:  # a year that Python does not know
         return None
 
 
-def _with_partitions(entity: Entity, rows: SliceRows, seen: Row, found: SliceCounts) -> SliceCounts:
-    partitions = _partitions(entity, rows)
-    if not partitions or not found.rows:
-        return found
+def _with_partitions(entity: Entity, rows: SliceRows, row: Row, counts: SliceCounts) -> SliceCounts:
+    partitions = _partition_columns(entity, rows)
+    if not partitions or not counts.rows:
+        return counts
     ranges = tuple(
-        (_literal(each, seen[f"from_{n}"]), _literal(each, seen[f"to_{n}"]))
+        (_partition_literal(each, row[f"from_{n}"]), _partition_literal(each, row[f"to_{n}"]))
         for n, each in enumerate(partitions)
     )
-    held = seen["tuples"]
+    held = row["tuples"]
     if held is None:
-        return replace(found, tuples=None, ranges=ranges)
+        return replace(counts, tuples=None, ranges=ranges)
     values = sorted(json.loads(str(held)), key=lambda each: [(t is None, t or "") for t in each])
     tuples = (
-        tuple(_literal(each, text) for each, text in zip(partitions, texts, strict=True))
+        tuple(_partition_literal(each, text) for each, text in zip(partitions, texts, strict=True))
         for texts in values
     )
-    return replace(found, tuples=tuple(tuples), ranges=ranges)
+    return replace(counts, tuples=tuple(tuples), ranges=ranges)
 
 
-def _literal(column: StagedColumn, text: object) -> str:
+def _partition_literal(column: StagedColumn, text: object) -> str:
     """Return a value of a partition column as typed SQL."""
     if text is None:
         return f"CAST(NULL AS {sql_type(parse_type(column.type))})"
-    if is_watermark_type(column.type) and (value := _bound(column.type, text)) is not None:
+    if is_watermark_type(column.type) and (value := _typed_bound(column.type, text)) is not None:
         return value.sql
     return f"CAST({literal(str(text))} AS {sql_type(parse_type(column.type))})"
 
 
 def check_watermarks(entity: Entity, rows: SliceRows) -> None:
     """Raise `watermark-type` for a column whose values cannot be remembered."""
-    for each in _watermarks(entity, rows):
+    for each in _watermark_columns(entity, rows):
         if not is_watermark_type(each.type):
             raise IncrementalConfigError(
                 "watermark-type",
@@ -252,5 +253,5 @@ def check_watermarks(entity: Entity, rows: SliceRows) -> None:
 
 def columns_of(entity: Entity, rows: SliceRows) -> tuple[Column, ...]:
     """Return the key and partition columns, each once."""
-    both = [*_keys(entity, rows), *_partitions(entity, rows)]
+    both = [*_key_columns(entity, rows), *_partition_columns(entity, rows)]
     return tuple({each.final.lower(): Column(each.final, each.type) for each in both}.values())

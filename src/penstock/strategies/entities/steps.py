@@ -24,8 +24,8 @@ from penstock.core.findings import Finding
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import literal, quoted
 from penstock.strategies.entities.fit import fit
-from penstock.strategies.entities.layers import calculate, inject_transformations, selected
-from penstock.strategies.entities.moments import instant
+from penstock.strategies.entities.layers import calculate, inject_transformations, select_slice
+from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.entities.rows import (
     SliceRead,
     SliceRows,
@@ -45,10 +45,10 @@ def cast_columns(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     findings, notes, columns = [*rows.findings], [*rows.notes], []
     for column in rows.schema.columns:
         each = declared.pop(column.name.lower(), None)
-        findings += _about_fields(entity, column)
+        findings += _field_findings(entity, column)
         want = each.type if each and each.type else clean_type(column.type)
         if not castable(parse_type(column.type), parse_type(want)):
-            findings.append(_no_cast(entity, column, want))
+            findings.append(_cast_refusal(entity, column, want))
         columns.append(
             StagedColumn(
                 name=column.name,
@@ -63,7 +63,7 @@ def cast_columns(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
         )
     for each in declared.values():
         if each.roles & {FieldRole.BUSINESS_KEY, FieldRole.PARTITION}:
-            findings.append(_missing(entity, each.name, each))
+            findings.append(_missing_column(entity, each.name, each))
             continue
         left = f"NULL of type {each.type.upper()} stands for it" if each.type else "it is left out"
         notes.append(f"column-removed: {each.name!r} is not in the slice; {left}")
@@ -72,7 +72,7 @@ def cast_columns(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     return replace(rows, columns=tuple(columns), findings=tuple(findings), notes=tuple(notes))
 
 
-def _about_fields(entity: Entity, column: Column) -> Iterator[Finding]:
+def _field_findings(entity: Entity, column: Column) -> Iterator[Finding]:
     """Report fields of structs whose names Delta would not take, with their paths."""
     for code, path, other in wrong_fields(parse_type(column.type), column.name):
         sentence = f"of the name of field {path!r} of {entity.model} nothing is left"
@@ -82,7 +82,7 @@ def _about_fields(entity: Entity, column: Column) -> Iterator[Finding]:
         yield Finding(entity.where, code, sentence, hint)
 
 
-def _no_cast(entity: Entity, column: Column, want: str) -> Finding:
+def _cast_refusal(entity: Entity, column: Column, want: str) -> Finding:
     return Finding(
         entity.where,
         "incompatible-type",
@@ -92,7 +92,7 @@ def _no_cast(entity: Entity, column: Column, want: str) -> Finding:
     )
 
 
-def _missing(entity: Entity, name: str, declared: EntityColumn | None = None) -> Finding:
+def _missing_column(entity: Entity, name: str, declared: EntityColumn | None = None) -> Finding:
     return Finding(
         declared.where if declared else entity.where,
         "missing-column",
@@ -121,16 +121,16 @@ def normalise_names(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRo
     columns = tuple(replace(each, final=normalised(each.final)) for each in kept)
     found = replace(rows, columns=columns)
     missing = [e.column for e in entity.watermark if found.find(e.column) is None]
-    wrong = [_missing(entity, name) for name in dict.fromkeys(missing)]
-    wrong += _about_names(entity, kept, columns)
+    wrong = [_missing_column(entity, name) for name in dict.fromkeys(missing)]
+    wrong += _name_findings(entity, kept, columns)
     return replace(found, findings=(*rows.findings, *wrong))
 
 
-def _about_names(
-    entity: Entity, kept: Sequence[StagedColumn], columns: Sequence[StagedColumn]
+def _name_findings(
+    entity: Entity, staying: Sequence[StagedColumn], columns: Sequence[StagedColumn]
 ) -> Iterator[Finding]:
     reserved, seen = {name.lower() for name in reserved_names(entity)}, dict[str, str]()
-    for before, column in zip(kept, columns, strict=True):
+    for before, column in zip(staying, columns, strict=True):
         original, folded = before.name or before.final, column.final.lower()
         where = column.declared.where if column.declared else entity.where
         if folded in reserved or folded.startswith(ENGINE_PREFIX):
@@ -199,7 +199,7 @@ def hash_source(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     if entity.settings.hash is HashKind.XXHASH64:
         made = f"lpad(lower(hex(xxhash64({row_text(values)}))), 16, '0')"
     rows = replace(rows, findings=(*rows.findings, *wrong))
-    return _adding(rows, system.source_hash, "string", made)
+    return _add_column(rows, system.source_hash, "string", made)
 
 
 def _is_comparable(pair: tuple[Column, str]) -> bool:
@@ -220,7 +220,7 @@ def _uncomparable(entity: Entity, column: StagedColumn) -> Finding:
     )
 
 
-def _adding(rows: SliceRows, name: str, kind: str, sql: str) -> SliceRows:
+def _add_column(rows: SliceRows, name: str, kind: str, sql: str) -> SliceRows:
     return replace(rows, added=(*rows.added, (Column(name, kind), sql)))
 
 
@@ -229,15 +229,15 @@ def add_interval(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     if entity.process is not ProcessType.HISTORIC:
         return rows
     system = entity.system
-    rows = _adding(rows, system.valid_from, "timestamp", instant(read.moment))
-    rows = _adding(rows, system.valid_to, "timestamp", "CAST(NULL AS TIMESTAMP)")
-    return _adding(rows, system.is_current, "boolean", "true")
+    rows = _add_column(rows, system.valid_from, "timestamp", instant_literal(read.moment))
+    rows = _add_column(rows, system.valid_to, "timestamp", "CAST(NULL AS TIMESTAMP)")
+    return _add_column(rows, system.is_current, "boolean", "true")
 
 
 def add_filename(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     """Step 5: where a row came from, unless it says so itself."""
     name = entity.system.filename
-    return rows if rows.find(name) else _adding(rows, name, "string", literal(read.name))
+    return rows if rows.find(name) else _add_column(rows, name, "string", literal(read.name))
 
 
 def add_key(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
@@ -250,7 +250,7 @@ def add_key(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     if wrong or len(keys) < len(entity.business_keys):
         return replace(rows, findings=(*rows.findings, *wrong))
     made = hash_of_values([(Column(each.final, each.type), quoted(each.final)) for each in keys])
-    return _adding(rows, entity.key_column, "string", made)
+    return _add_column(rows, entity.key_column, "string", made)
 
 
 def _is_key_type(kind: str) -> bool:
@@ -269,7 +269,7 @@ def _key_type(entity: Entity, column: StagedColumn) -> Finding:
 
 def note_seen(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     """Step 10: when penstock saw the row."""
-    return _adding(rows, entity.system.last_seen, "timestamp", instant(read.moment))
+    return _add_column(rows, entity.system.last_seen, "timestamp", instant_literal(read.moment))
 
 
 BEFORE_TYPES: tuple[StepOf, ...] = (
@@ -283,12 +283,12 @@ BEFORE_TYPES: tuple[StepOf, ...] = (
 AFTER_TYPES: tuple[StepOf, ...] = (hash_source, add_interval, add_filename, add_key, note_seen)
 
 
-def take(entity: Entity, read: SliceRead, table: Schema | None) -> SliceRows:
+def prepare_rows(entity: Entity, read: SliceRead, table: Schema | None) -> SliceRows:
     """Take a slice through its steps; what its table holds says which types it may have.
 
     Raises what is wrong with its columns, all in one error, before any row is read.
     """
-    rows = replace(selected(entity, read), system=system_names(entity), where=read.where)
+    rows = replace(select_slice(entity, read), system=system_names(entity), where=read.where)
     for step in BEFORE_TYPES:
         rows = step(rows, entity, read)
     rows.refuse()

@@ -27,9 +27,9 @@ class EntityStrategy(port.Strategy):
     writing = port.Writing.MERGED
 
     @classmethod
-    def read(cls, given: port.GivenSettings) -> Self:
+    def read(cls, settings: port.GivenSettings) -> Self:
         """Refuse: documents of entities have a reader of their own."""
-        del given
+        del settings
         raise TypeError(f"{cls.__name__} is read from documents")
 
     def work(self, build: port.Build) -> NoReturn:
@@ -56,9 +56,9 @@ class EntityStrategy(port.Strategy):
     @classmethod
     def counts(cls, metrics: Mapping[str, int]) -> Mapping[str, int]:
         """Return the counts of the summary, of those in the token and of Delta's."""
-        from penstock.strategies.entities.metrics import metrics_in
+        from penstock.strategies.entities.metrics import step_metrics
 
-        return metrics_in(cls.process(), metrics)
+        return step_metrics(cls.process(), metrics)
 
     @classmethod
     def process(cls) -> ProcessType:

@@ -50,12 +50,12 @@ class EntityStep:
         """Whether the slice adds columns to the table, or widens some."""
         return bool(self.rows.new or self.rows.widened)
 
-    def own(self, alias: str = "") -> list[str]:
+    def is_own(self, alias: str = "") -> list[str]:
         """Return the conditions of a stored row being the entity's; none where the table is."""
         scope = self.entity.scope
         return [f"{alias}{quoted(scope.column)} <=> {scope.literal}"] if scope else []
 
-    def pruned(self, alias: str) -> list[str]:
+    def pruning(self, alias: str) -> list[str]:
         """Return conditions that skip stored rows which cannot match (docs/entities.md)."""
         bounds = [
             f"{alias}{quoted(name)} BETWEEN {low.sql} AND {high.sql}"
@@ -79,9 +79,9 @@ class EntityStep:
             if FieldRole.BUSINESS_KEY in each.roles and self._is_stored_as_read(each)
         }
         for each in columns:
-            if each.is_calculated and not each.volatile and {*_folded(each.reads)} <= known:
+            if each.is_calculated and not each.volatile and {*_lower(each.reads)} <= known:
                 known.add(each.made_name.lower())
-        keys = {*_folded(self.entity.business_keys)}
+        keys = {*_lower(self.entity.business_keys)}
         return bool(self.entity.partition_columns) and all(
             each.final_name.lower() in keys or (each.made_name.lower() in known)
             for each in columns
@@ -105,17 +105,17 @@ class EntityStep:
         tuples = self.counts.tuples
         if tuples is None:
             return [
-                _between(name, ends) for name, ends in zip(names, self.counts.ranges, strict=True)
+                _in_bounds(name, ends) for name, ends in zip(names, self.counts.ranges, strict=True)
             ]
         if len(names) == 1:
-            return [_one_of(names[0], [texts[0] for texts in tuples])]
+            return [_in_list(names[0], [texts[0] for texts in tuples])]
         each = (
             " AND ".join(f"{name} <=> {text}" for name, text in zip(names, texts, strict=True))
             for texts in tuples
         )
         return ["(" + " OR ".join(f"({text})" for text in each) + ")"]
 
-    def inside(self, alias: str = "") -> str:
+    def in_scope(self, alias: str = "") -> str:
         """Return the condition of a stored row being gone if the slice lacks its key.
 
         Of very many partitions it is only their range: which they are is then for the caller.
@@ -123,18 +123,18 @@ class EntityStep:
         flag = f"{alias}{quoted(self.entity.system.deleted)}"
         conditions = [each.condition(alias) for each in self.windows or ()]
         live = f"NOT coalesce({flag}, false)"
-        return " AND ".join((*conditions, live, *self.own(alias), *self.in_partitions(alias)))
+        return " AND ".join((*conditions, live, *self.is_own(alias), *self.in_partitions(alias)))
 
 
-def _folded(names: Sequence[str]) -> tuple[str, ...]:
+def _lower(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name.lower() for name in names)
 
 
-def _between(name: str, ends: tuple[str, str]) -> str:
+def _in_bounds(name: str, ends: tuple[str, str]) -> str:
     return f"({name} BETWEEN {ends[0]} AND {ends[1]} OR {name} IS NULL)"
 
 
-def _one_of(name: str, values: Sequence[str]) -> str:
+def _in_list(name: str, values: Sequence[str]) -> str:
     some = [text for text in values if not text.startswith("CAST(NULL ")]
     found = f"{name} IN ({', '.join(some)})" if some else ""
     if len(some) == len(values):

@@ -38,7 +38,7 @@ class EntityWindow:
         return self.high is not None and self.high < self.low
 
 
-def moved_on(
+def new_watermark(
     entity: Entity, column: str, stored: TypedValue | None, high: TypedValue | None
 ) -> TypedValue | None:
     """Return what a step leaves of a watermark: the greater value; None for nothing new.
@@ -49,7 +49,7 @@ def moved_on(
         return None
     if stored is None:
         return high
-    if _series(stored.type) != _series(high.type):
+    if _type_series(stored.type) != _type_series(high.type):
         raise IncrementalConfigError(
             "watermark-type-changed",
             f"watermark {column!r} of {entity.model} is {high.type} now and was {stored.type}",
@@ -59,7 +59,7 @@ def moved_on(
     return high if high > stored else None
 
 
-def _series(kind: str) -> str:
+def _type_series(kind: str) -> str:
     if kind in _INTEGERS:
         return "integer"
     return kind.partition("(")[0]
@@ -101,7 +101,7 @@ def read_filter(entries: tuple[WatermarkEntry, ...], lows: Mapping[int, TypedVal
     """
     groups: dict[int, list[tuple[WatermarkEntry, str]]] = {}
     for place, each in enumerate(entries):
-        reached = _reached(each, lows.get(place))
+        reached = _above_bound(each, lows.get(place))
         groups.setdefault(each.group, []).append((each, reached))
     whole = ""
     for place, number in enumerate(sorted(groups)):
@@ -113,5 +113,5 @@ def read_filter(entries: tuple[WatermarkEntry, ...], lows: Mapping[int, TypedVal
     return whole
 
 
-def _reached(entry: WatermarkEntry, low: TypedValue | None) -> str:
+def _above_bound(entry: WatermarkEntry, low: TypedValue | None) -> str:
     return "TRUE" if low is None else f"{quoted(entry.column)} >= {low.sql}"

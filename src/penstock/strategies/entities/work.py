@@ -18,10 +18,10 @@ from penstock.core.history import (
 )
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
-from penstock.strategies.build import create, listed, written
+from penstock.strategies.build import create, listed, properties_sql
 from penstock.strategies.entities.merging import merge
-from penstock.strategies.entities.metrics import breaches, known_before, metrics_in
-from penstock.strategies.entities.moments import instant
+from penstock.strategies.entities.metrics import counts_before, mismatches, step_metrics
+from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.entities.rows import SliceRows
 from penstock.strategies.entities.target import PROPERTY, EntityStep, property_of
 from penstock.strategies.history.snapshot import history
@@ -34,10 +34,10 @@ _DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 
 def query_of(entity: Entity, rows: SliceRows) -> str:
     """Return the query that is `penstock_query` in the step; an engine adds its interval."""
-    return rows.sql(but=_interval(entity))
+    return rows.sql(but=_interval_columns(entity))
 
 
-def _interval(entity: Entity) -> tuple[str, ...]:
+def _interval_columns(entity: Entity) -> tuple[str, ...]:
     if entity.process is not ProcessType.HISTORIC:
         return ()
     return (entity.system.valid_from, entity.system.valid_to, entity.system.is_current)
@@ -49,58 +49,58 @@ def work_of(step: EntityStep) -> Work:
     properties = {PROPERTY: property_of(step.entity), **(history.properties if history else {})}
     match step.process:
         case _ if step.anew:
-            work = own_again(step)
+            work = replace_own(step)
         case ProcessType.FULL:
             work = full(step, properties)
         case ProcessType.MERGE:
             work = merge(step, properties)
         case ProcessType.HISTORIC:
-            return _counting(step, _hashing(_committing(step, historic(step, properties))))
+            return _count(step, _compile(_commit(step, historic(step, properties))))
     names = listed(step.build.query.names)
     rows = f"SELECT {names} FROM {quoted(QUERY_VIEW)}"
     if step.process is ProcessType.MERGE and step.build.table is None:
         rows += f" WHERE NOT {quoted(step.entity.system.deleted)}"  # these are never inserted
-    work = _counting(step, _hashing(_committing(step, work)))
+    work = _count(step, _compile(_commit(step, work)))
     return replace(work, rows=lambda _: rows, fed_by=QUERY_VIEW)
 
 
-def _committing(step: EntityStep, work: Work) -> Work:
+def _commit(step: EntityStep, work: Work) -> Work:
     """Make a commit that changes nothing, where a step without one would not be remembered."""
     if not step.commits:
         return work
-    said = written({PROPERTY: property_of(step.entity)})
+    said = properties_sql({PROPERTY: property_of(step.entity)})
     alone = Commit(f"ALTER TABLE {step.build.target} SET TBLPROPERTIES ({said})", once=False)
     return replace(work, decide=lambda seen: work.decide(seen) or alone)
 
 
-def _counting(step: EntityStep, work: Work) -> Work:
+def _count(step: EntityStep, work: Work) -> Work:
     """Let the token carry what was counted before, and a step without a commit tell everything."""
-    known = known_before(step)
+    known = counts_before(step)
 
-    def decide(seen: Row) -> Commit | None:
-        found = work.decide(seen)
-        metrics = {**known, **work.counts(seen), **(found.metrics if found else {})}
-        return found and replace(found, metrics=metrics, breaches=partial(breaches, step))
+    def decide(row: Row) -> Commit | None:
+        found = work.decide(row)
+        metrics = {**known, **work.counts(row), **(found.metrics if found else {})}
+        return found and replace(found, metrics=metrics, breaches=partial(mismatches, step))
 
-    def counts(seen: Row) -> Mapping[str, int]:
-        metrics = {**known, **work.counts(seen)}
-        if work.decide(seen) is None:
-            metrics |= metrics_in(step.process, metrics)
+    def counts(row: Row) -> Mapping[str, int]:
+        metrics = {**known, **work.counts(row)}
+        if work.decide(row) is None:
+            metrics |= step_metrics(step.process, metrics)
         return metrics
 
-    again = _counting(step, work.again) if work.again else None
+    again = _count(step, work.again) if work.again else None
     return replace(work, decide=decide, counts=counts, again=again)
 
 
-def _hashing(work: Work) -> Work:
+def _compile(work: Work) -> Work:
     """Let statements that make hashes be compiled as far as that is quick."""
 
-    def decide(seen: Row) -> Commit | None:
-        found = work.decide(seen)
+    def decide(row: Row) -> Commit | None:
+        found = work.decide(row)
         return found and replace(found, confs={**found.confs, **_INTERPRETED})
 
     stages = tuple(replace(each, confs={**each.confs, **_INTERPRETED}) for each in work.stages)
-    again = _hashing(work.again) if work.again else None
+    again = _compile(work.again) if work.again else None
     return replace(work, stages=stages, decide=decide, again=again)
 
 
@@ -119,35 +119,35 @@ def full(step: EntityStep, properties: Mapping[str, str]) -> Work:
     return Work.just(Commit(sql, _DYNAMIC))
 
 
-def own_again(step: EntityStep) -> Work:
+def replace_own(step: EntityStep) -> Work:
     """Replace the rows of an entity by those of its slice, in a table that others share."""
     system, live, made = step.entity.system, "", {}
     if step.process is ProcessType.MERGE:
         live = f" WHERE NOT {quoted(system.deleted)}"
     if step.process is ProcessType.HISTORIC:
-        ends = (instant(step.moment), "CAST(NULL AS TIMESTAMP)", "true")
-        made = dict(zip(_interval(step.entity), ends, strict=True))
+        ends = (instant_literal(step.moment), "CAST(NULL AS TIMESTAMP)", "true")
+        made = dict(zip(_interval_columns(step.entity), ends, strict=True))
     evolution = "WITH SCHEMA EVOLUTION " if step.build.evolves else ""
     return Work.just(
         Commit(
-            f"INSERT {evolution}INTO {step.build.target} BY NAME REPLACE WHERE {step.own()[0]} "
+            f"INSERT {evolution}INTO {step.build.target} BY NAME REPLACE WHERE {step.is_own()[0]} "
             f"SELECT {_all_columns(step, made)} FROM {quoted(QUERY_VIEW)}{live}"
         )
     )
 
 
-def _all_columns(step: EntityStep, made: Mapping[str, str] = MappingProxyType({})) -> str:
+def _all_columns(step: EntityStep, computed: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return the columns in the table's order, those that the slice lacks as NULL, new ones last.
 
     Of those that are `made` the SQL is given.
     """
-    gone, known = {column.name: column for column in step.rows.gone}, step.build.table or Schema()
+    gone, known = ({column.name: column for column in step.rows.lost}, step.build.table or Schema())
     new = (name for name in step.build.query.names if known.find(name) is None)
     return ", ".join(
         f"CAST(NULL AS {gone[name].type}) AS {quoted(name)}"
         if name in gone
-        else f"{made[name]} AS {quoted(name)}"
-        if name in made
+        else f"{computed[name]} AS {quoted(name)}"
+        if name in computed
         else quoted(name)
         for name in (*known.names, *new)
     )
@@ -182,20 +182,20 @@ def terms_of(step: EntityStep) -> Terms:
     entity, windows = step.entity, step.windows
     settings = settings_of(entity, infers=windows is not None)
     given = {each.name: getattr(settings, each.name) for each in fields(HistorySettings)}
-    sets = ((entity.system.deleted, "true"), (entity.system.last_seen, instant(step.moment)))
+    sets = (entity.system.deleted, "true"), (entity.system.last_seen, instant_literal(step.moment))
     return Terms(
         **given,
         moment=step.moment,
-        scope=_scope(step) if windows is not None else "",
+        scope=_scope_condition(step) if windows is not None else "",
         missing_sets=sets if windows is not None else (),
         order=step.rows.stored.names,
     )
 
 
-def _scope(step: EntityStep) -> str:
+def _scope_condition(step: EntityStep) -> str:
     """Return where keys may be gone; an engine reads it beside columns, so without EXISTS."""
     if step.counts.tuples is not None or not step.counts.rows:
-        return step.inside()
+        return step.in_scope()
     names = ", ".join(quoted(name) for name in step.entity.partition_columns)
     held = f"(SELECT collect_set(struct({names})) FROM {quoted(QUERY_VIEW)})"
-    return f"{step.inside()} AND array_contains({held}, struct({names}))"
+    return f"{step.in_scope()} AND array_contains({held}, struct({names}))"

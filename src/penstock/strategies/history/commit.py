@@ -10,11 +10,11 @@ from penstock.core.history import HardDeletes
 from penstock.core.names import literal, quoted
 from penstock.core.statement import ROW_CHANGE, Commit, Row
 from penstock.core.strategy import Build
-from penstock.strategies.build import OF_STAGED, create, lost_counts, merged, sent
+from penstock.strategies.build import OF_STAGED, create, lost_counts, merged_rows, sent_rows
 from penstock.strategies.history import terms as ps
-from penstock.strategies.history.source import marked, problem, rehashes
+from penstock.strategies.history.source import is_bad, rehashes, rows_of
 from penstock.strategies.history.terms import Sides
-from penstock.strategies.values import converted
+from penstock.strategies.values import convert
 
 LATE = "late_"
 _STAGED = ("tombstones", "closes", "moves", "pending", "rehashed")
@@ -59,10 +59,10 @@ class Counts:
     rehashed: int = 0
 
     @classmethod
-    def of(cls, seen: Row) -> Counts:
+    def of(cls, row: Row) -> Counts:
         """Read the looks of a run's stages; what late rows came to is added."""
         names = [field.name for field in fields(cls)]
-        return cls(*(int(seen.get(n) or 0) + int(seen.get(LATE + n) or 0) for n in names))
+        return cls(*(int(row.get(n) or 0) + int(row.get(LATE + n) or 0) for n in names))
 
     @property
     def opens(self) -> int:
@@ -101,14 +101,14 @@ class Counts:
             raise IdentityError(f"M2: closed is {self.closed}, opened and deleted are {parts}")
 
 
-def counted(sides: Sides) -> Mapping[str, str]:
+def counts(sides: Sides) -> Mapping[str, str]:
     """Return the aggregates over the rows that pass by in run-time mode."""
     gone = f"array_contains({ps.PRUNED}, {ps.AT})" if sides.terms.retention else "false"
     closed = f"{ps.CLASS} IN ('opened_changed', 'deleted')"
     pruned = f"coalesce(sum(size({ps.PRUNED})), 0)" if sides.terms.retention else "count_if(false)"
     stays = f"{ps.IN_TABLE} AND coalesce({ps.CLASS} = 'unchanged', true)"
     of_sides = _OF_SIDES if sides.counted else {}
-    return _of_source(sides) | {
+    return _source_counts(sides) | {
         **of_sides,
         "closed": f"count_if({closed})",
         "closes": f"count_if({closed} AND NOT coalesce({gone}, false))",
@@ -118,17 +118,17 @@ def counted(sides: Sides) -> Mapping[str, str]:
     }
 
 
-def counted_by_current(sides: Sides) -> Mapping[str, str]:
+def counts_by_current(sides: Sides) -> Mapping[str, str]:
     """Return the aggregates in event-time mode, where current versions decide what they can."""
     closed = f"count_if({ps.CLASS} IN ('opened_changed', 'deleted'))"
     pending = f"count_if({ps.CLASS} = 'pending')"
-    return _of_source(sides) | {"closed": closed, "closes": closed, "pending": pending}
+    return _source_counts(sides) | {"closed": closed, "closes": closed, "pending": pending}
 
 
-def counted_placed(sides: Sides) -> Mapping[str, str]:
+def counts_placed(sides: Sides) -> Mapping[str, str]:
     """Return the same where rows were placed among all versions."""
     closed = f"{ps.CLASS} IN ('closed', 'deleted')"
-    return _of_source(sides) | {
+    return _source_counts(sides) | {
         "closed": f"count_if({closed})",
         "closes": f"count_if({closed} AND NOT {ps.PRUNED})",
         "shortened": f"count_if({ps.CLASS} = 'shortened')",
@@ -138,13 +138,13 @@ def counted_placed(sides: Sides) -> Mapping[str, str]:
     }
 
 
-def counted_late(sides: Sides) -> Mapping[str, str]:
+def counts_late(sides: Sides) -> Mapping[str, str]:
     """Return the same for rows that were pending: they are counted as source rows already."""
-    found = counted_placed(sides)
+    found = counts_placed(sides)
     return {LATE + name: sql for name, sql in found.items() if name != "source_rows"}
 
 
-def _of_source(sides: Sides) -> dict[str, str]:
+def _source_counts(sides: Sides) -> dict[str, str]:
     empty = "count_if(false)"
     if sides.terms.closes_missing and sides.table.columns and not sides.terms.allow_empty:
         live = f"count_if({ps.IN_TABLE} AND NOT {ps.TOMB})"
@@ -171,9 +171,9 @@ _UNDERNEATH = (
 def from_query(build: Build, sides: Sides, properties: Mapping[str, str]) -> Commit:
     """Create the table from the query in one action; a row that may not be there fails it."""
     refused = literal("penstock:history-guard: the source has rows that may not be there")
-    guard = f"CASE WHEN {problem(sides)} THEN CAST(raise_error({refused}) AS BOOLEAN) ELSE true END"
-    rows = _versions(sides, sides.terms.at, ps.NO_INSTANT, "true")
-    made = create(build, f"SELECT {rows} FROM ({marked(sides)}) WHERE {guard}", properties)
+    guard = f"CASE WHEN {is_bad(sides)} THEN CAST(raise_error({refused}) AS BOOLEAN) ELSE true END"
+    rows = _new_versions(sides, sides.terms.at, ps.NO_INSTANT, "true")
+    made = create(build, f"SELECT {rows} FROM ({rows_of(sides)}) WHERE {guard}", properties)
     return Commit(made.sql, exclusive=True)
 
 
@@ -188,11 +188,11 @@ def from_staged(
 
 def first_rows(sides: Sides) -> str:
     """Return the rows of a first run that were classified, as they are stored."""
-    rows = _versions(sides, ps.FROM, ps.TO, f"{ps.TO} IS NULL")
+    rows = _new_versions(sides, ps.FROM, ps.TO, f"{ps.TO} IS NULL")
     return f"SELECT {rows} FROM {ps.STAGED} WHERE {ps.OP} = 'open'"
 
 
-def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> str:
+def _new_versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> str:
     terms, columns = sides.terms, sides.terms.columns
     rows = {name: quoted(name) for name in sides.query.names}
     ends = (valid_from, valid_to, is_current)
@@ -208,8 +208,8 @@ def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> 
 def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
     """Return the MERGE of what was staged; it fails where a classified version is gone."""
     return Commit(
-        f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING {_sent(sides, counts)} s "
-        f"ON {_meets(sides, counts)} " + " ".join(_clauses(sides, counts)),
+        f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING {_sent_rows(sides, counts)} s "
+        f"ON {_match(sides, counts)} " + " ".join(_clauses(sides, counts)),
         OF_STAGED,
         metrics=counts.metrics,
         expected={
@@ -222,7 +222,7 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
     )
 
 
-def _meets(sides: Sides, counts: Counts) -> str:
+def _match(sides: Sides, counts: Counts) -> str:
     """Return the condition that a staged row is about a stored version."""
     terms, columns = sides.terms, sides.terms.columns
     same = f"{terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{ps.AT}"
@@ -242,11 +242,11 @@ def _ends(sides: Sides) -> dict[str, str]:
     return ends
 
 
-def after(sides: Sides, counts: Counts) -> str:
+def table_after(sides: Sides, counts: Counts) -> str:
     """Return the table as the MERGE will leave it; no column gets another type."""
     made = sides.terms.made_hash
     opened = opened_rows(sides, counts)
-    columns = Schema(tuple(Column(name.strip("`"), "") for name in _opened(sides, counts)))
+    columns = Schema(tuple(Column(name.strip("`"), "") for name in _open_values(sides, counts)))
     closes = f"s.{ps.OP} IN ('close', 'move')"
     updates = {
         name: f"CASE WHEN {closes} THEN {value} ELSE t.{quoted(name)} END"
@@ -255,10 +255,10 @@ def after(sides: Sides, counts: Counts) -> str:
     if counts.rehashes and made:
         name = quoted(made.column)
         updates[made.column] = f"CASE WHEN {closes} THEN t.{name} ELSE s.{name} END"
-    return merged(
+    return merged_rows(
         sides.table,
-        _sent(sides, counts),
-        _meets(sides, counts),
+        _sent_rows(sides, counts),
+        _match(sides, counts),
         updates,
         (opened, columns),
         f"s.{ps.OP} = 'delete'",
@@ -277,7 +277,7 @@ def _clauses(sides: Sides, counts: Counts) -> Iterator[str]:
         name = quoted(terms.made_hash.column)
         yield f"WHEN MATCHED AND s.{ps.OP} = 'rehash' THEN UPDATE SET t.{name} = s.{name}"
     if counts.opens:
-        row = _opened(sides, counts)
+        row = _open_values(sides, counts)
         yield (
             f"WHEN NOT MATCHED AND s.{ps.OP} = 'open' THEN INSERT ({', '.join(row)}) "
             f"VALUES ({', '.join(row.values())})"
@@ -288,14 +288,14 @@ def _clauses(sides: Sides, counts: Counts) -> Iterator[str]:
 
 def opened_rows(sides: Sides, counts: Counts) -> str:
     """Return the versions that the MERGE opens, as they are stored."""
-    pairs = ", ".join(f"{value} AS {name}" for name, value in _opened(sides, counts).items())
-    return f"SELECT {pairs} FROM ({_fed(sides, counts)}) s WHERE s.{ps.OP} = 'open'"
+    pairs = ", ".join(f"{value} AS {name}" for name, value in _open_values(sides, counts).items())
+    return f"SELECT {pairs} FROM ({_merge_rows(sides, counts)}) s WHERE s.{ps.OP} = 'open'"
 
 
-def _opened(sides: Sides, counts: Counts) -> dict[str, str]:
+def _open_values(sides: Sides, counts: Counts) -> dict[str, str]:
     """Return the columns of a new version and their values."""
     terms, columns = sides.terms, sides.terms.columns
-    row = {name: f"s.{name}" for name in (quoted(c.name) for c in _business(sides, counts))}
+    row = {name: f"s.{name}" for name in (quoted(c.name) for c in _business_columns(sides, counts))}
     row[quoted(columns.valid_from)] = f"s.{ps.FROM}"
     row[quoted(columns.valid_to)] = f"s.{ps.TO}"
     row[quoted(columns.is_current)] = f"s.{ps.TO} IS NULL"
@@ -306,37 +306,37 @@ def _opened(sides: Sides, counts: Counts) -> dict[str, str]:
     return row
 
 
-def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
+def _business_columns(sides: Sides, counts: Counts) -> tuple[Column, ...]:
     """Return what a new version holds: the query's columns; a tombstone also those it lost."""
-    return (*sides.query.columns, *(sides.gone if counts.tombstones else ()))
+    return (*sides.query.columns, *(sides.lost_columns if counts.tombstones else ()))
 
 
-def _sent(sides: Sides, counts: Counts) -> str:
+def _sent_rows(sides: Sides, counts: Counts) -> str:
     number = counts.opens + counts.updates + counts.pruned + counts.rehashed
-    return sent(_fed(sides, counts), number)
+    return sent_rows(_merge_rows(sides, counts), number)
 
 
-def _fed(sides: Sides, counts: Counts) -> str:
+def _merge_rows(sides: Sides, counts: Counts) -> str:
     """Return the staged rows of every stage that ran, in one shape."""
     only = f" AND {ps.OP} <> 'rehash'" if counts.rehashed and not counts.rehashes else ""
-    columns = ", ".join(_shaped(sides, counts))
+    columns = ", ".join(_merge_columns(sides, counts))
     parts = [f"SELECT {columns} FROM {ps.STAGED} WHERE {ps.OP} <> 'pending'{only}"]
     if counts.pending:
         parts.append(f"SELECT {columns} FROM {ps.LATE_STAGED}")
     if counts.tombstones:
-        tombs = ", ".join(_shaped(sides, counts, are_tombstones=True))
+        tombs = ", ".join(_merge_columns(sides, counts, are_tombstones=True))
         parts.append(f"SELECT {tombs} FROM {ps.TOMBSTONES}")
     return " UNION ALL ".join(parts)
 
 
-def _shaped(sides: Sides, counts: Counts, *, are_tombstones: bool = False) -> Iterator[str]:
+def _merge_columns(sides: Sides, counts: Counts, *, are_tombstones: bool = False) -> Iterator[str]:
     """Return the columns of the MERGE's rows, of the query's rows or of those of the table."""
     if are_tombstones:
         yield f"'open' AS {ps.OP}, {ps.NO_INSTANT} AS {ps.AT}, {sides.terms.at} AS {ps.FROM}"
         yield f"{ps.NO_INSTANT} AS {ps.TO}, true AS {ps.GONE}"
     else:
         yield f"{ps.OP}, {ps.AT}, {ps.FROM}, {ps.TO}, {ps.GONE}"
-    for column in _business(sides, counts):
+    for column in _business_columns(sides, counts):
         name = quoted(column.name)
         wanted, known = sides.query.find(column.name), sides.table.find(column.name)
         given = known if are_tombstones else wanted
@@ -345,7 +345,7 @@ def _shaped(sides: Sides, counts: Counts, *, are_tombstones: bool = False) -> It
         elif wanted is None or known is None or (known.type == wanted.type and not are_tombstones):
             yield name
         else:
-            yield f"{converted(name, given.type, sides.held(wanted))} AS {name}"
+            yield f"{convert(name, given.type, sides.type_of(wanted))} AS {name}"
     if sides.terms.made_hash:
         yield quoted(sides.terms.made_hash.column)
     if are_tombstones or sides.has_deleted or counts.tombstones:

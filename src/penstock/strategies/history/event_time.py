@@ -1,6 +1,6 @@
 """Event-time mode: intervals start when the source says that a row changed (docs/history.md).
 
-What the current versions alone decide comes first (`by_current`); other rows are placed among all
+What the current versions alone decide comes first (`classify_by_current`); others go among all
 versions of their keys, in one pass over each key's rows: a new version ends where the next start
 is, or where the stored version that it falls into ends, whichever comes first; a stored version
 ends at the first start that falls into it.
@@ -15,21 +15,21 @@ from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
 from penstock.strategies.history import terms as ps
-from penstock.strategies.history.source import beside_versions, marked, problem
-from penstock.strategies.history.terms import Sides, goes, horizon, operation
+from penstock.strategies.history.source import is_bad, joined_columns, rows_of
+from penstock.strategies.history.terms import Sides, horizon, is_removed, operation
 
 _NOT_FOUND = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.IGNORED, ps.IN_SOURCE)
 _PLACED = f"({ps.IN_SOURCE} AND {ps.FROM} IS NOT NULL)"
 _MISSING = f"({ps.IN_TABLE} AND {ps.TO} IS NULL AND NOT {ps.TOMB} AND NOT `__penstock_present`)"
 
 
-def by_current(sides: Sides) -> str:
+def classify_by_current(sides: Sides) -> str:
     """Return every row of the source, and every missing key, with its class and its operations."""
     terms = sides.terms
     kind = "FULL OUTER" if terms.closes_missing else "LEFT"
     joined = (
-        f"SELECT {', '.join(_beside_current(sides))} FROM ({marked(sides)}) s "
-        f"{kind} JOIN ({_current(sides)}) c ON {terms.on('s', 'c', stored=False)}"
+        f"SELECT {', '.join(_current_columns(sides))} FROM ({rows_of(sides)}) s "
+        f"{kind} JOIN ({_current_versions(sides)}) c ON {terms.on('s', 'c', stored=False)}"
     )
     missing = f"CASE WHEN NOT {ps.TOMB} THEN 'deleted' END" if terms.closes_missing else "NULL"
     alone = f"{ps.ROWS} = 1 AND {ps.IN_TABLE} AND NOT {ps.TOMB} AND {ps.STORED_TIME} = {ps.AT}"
@@ -47,7 +47,7 @@ def by_current(sides: Sides) -> str:
         f"{closed} AS {ps.CLOSE_TO} FROM (SELECT *, {found} AS {ps.CLASS} FROM ({joined}))"
     )
     operations = (
-        f"CASE WHEN {problem(sides)} OR {ps.EARLY} OR {ps.TWICE} "
+        f"CASE WHEN {is_bad(sides)} OR {ps.EARLY} OR {ps.TWICE} "
         f"THEN array({operation('problem')}) "
         f"WHEN {ps.CLASS} = 'pending' THEN array({operation('pending')}) "
         f"WHEN {ps.CLASS} = 'opened_changed' "
@@ -57,28 +57,28 @@ def by_current(sides: Sides) -> str:
     return f"SELECT *, {operations} AS {ps.OPS} FROM ({placed})"
 
 
-def _current(sides: Sides) -> str:
-    keys, time = listed(sides.terms.keys), sides.time_of(sides.table) or ps.NO_INSTANT
+def _current_versions(sides: Sides) -> str:
+    keys, time = listed(sides.terms.keys), sides.time_sql(sides.table) or ps.NO_INSTANT
     return (
         f"SELECT {keys}, {quoted(sides.terms.columns.valid_from)} AS {ps.AT}, "
-        f"{sides.tomb} AS {ps.TOMB}, {time} AS {ps.STORED_TIME}, "
-        f"true AS {ps.IN_TABLE}, {sides.twice} AS {ps.TWICE} "
-        f"FROM {quoted(TARGET_VIEW)} WHERE {sides.current}"
+        f"{sides.is_tomb} AS {ps.TOMB}, {time} AS {ps.STORED_TIME}, "
+        f"true AS {ps.IN_TABLE}, {sides.is_repeated} AS {ps.TWICE} "
+        f"FROM {quoted(TARGET_VIEW)} WHERE {sides.is_current}"
     )
 
 
-def _beside_current(sides: Sides) -> Iterator[str]:
-    yield from beside_versions(sides)
+def _current_columns(sides: Sides) -> Iterator[str]:
+    yield from joined_columns(sides)
     yield f"s.{ps.ROWS}, c.{ps.AT}, c.{ps.STORED_TIME}"
     yield from (f"coalesce(c.{name}, false) AS {name}" for name in (ps.IN_TABLE, ps.TOMB, ps.TWICE))
 
 
-def placed(sides: Sides) -> str:
+def classify_all(sides: Sides) -> str:
     """Return every row of the source and every stored version with its class and its operations."""
-    return _place(sides, marked(sides), f"SELECT {_version(sides)} FROM {quoted(TARGET_VIEW)}")
+    return _place(sides, rows_of(sides), f"SELECT {_version(sides)} FROM {quoted(TARGET_VIEW)}")
 
 
-def placed_late(sides: Sides, hint: str = "") -> str:
+def classify_late(sides: Sides, hint: str = "") -> str:
     """Place the pending rows `p`, with all stored versions of their keys at hand."""
     pending = f"FROM {ps.STAGED} WHERE {ps.OP} = 'pending'"
     versions = (
@@ -90,22 +90,22 @@ def placed_late(sides: Sides, hint: str = "") -> str:
 
 def _version(sides: Sides, prefix: str = "") -> str:
     """Return the columns of a stored version: key, interval, time, tombstone."""
-    columns, time = sides.terms.columns, sides.time_of(sides.table) or ps.NO_INSTANT
+    columns, time = sides.terms.columns, sides.time_sql(sides.table) or ps.NO_INSTANT
     return (
         f"{listed(sides.terms.keys, prefix)}, {quoted(columns.valid_from)} AS {ps.AT}, "
-        f"{quoted(columns.valid_to)} AS {ps.TO}, {time} AS {ps.TIME}, {sides.tomb} AS {ps.TOMB}"
+        f"{quoted(columns.valid_to)} AS {ps.TO}, {time} AS {ps.TIME}, {sides.is_tomb} AS {ps.TOMB}"
     )
 
 
 def _place(sides: Sides, source: str, versions: str) -> str:
-    rows = f"SELECT {', '.join(_of_source(sides))} FROM ({source})"
+    rows = f"SELECT {', '.join(_source_columns(sides))} FROM ({source})"
     if sides.table.columns:
-        rows += f" UNION ALL SELECT {', '.join(_of_table(sides))} FROM ({versions})"
-    known = f"SELECT *, {', '.join(_about_key(sides))} FROM ({rows})"
+        rows += f" UNION ALL SELECT {', '.join(_table_columns(sides))} FROM ({versions})"
+    known = f"SELECT *, {', '.join(_key_columns(sides))} FROM ({rows})"
     started = f"SELECT *, {_start(sides)} AS {ps.FROM} FROM ({known})"
-    near = f"SELECT *, {', '.join(_near(sides))} FROM ({started})"
+    near = f"SELECT *, {', '.join(_neighbours(sides))} FROM ({started})"
     ended = f"SELECT *, {_end(sides)} AS {ps.OPEN_TO} FROM ({near})"
-    ranked = f"SELECT *, {_prune(sides)} AS {ps.PRUNED} FROM ({ended})"
+    ranked = f"SELECT *, {_is_pruned(sides)} AS {ps.PRUNED} FROM ({ended})"
     at = sides.terms.at
     early = f"({_MISSING} AND {ps.AT} >= {at})" if sides.terms.closes_missing else "false"
     named = f"SELECT *, {_class(sides)} AS {ps.CLASS}, {early} AS {ps.EARLY} FROM ({ranked})"
@@ -114,14 +114,14 @@ def _place(sides: Sides, source: str, versions: str) -> str:
     )
 
 
-def _of_source(sides: Sides) -> Iterator[str]:
+def _source_columns(sides: Sides) -> Iterator[str]:
     yield listed(sides.query.names)
     yield from _NOT_FOUND
     yield f"{ps.COPIES}, {ps.TIME}, {ps.NO_INSTANT} AS {ps.AT}, {ps.NO_INSTANT} AS {ps.TO}"
     yield f"false AS {ps.TOMB}, false AS {ps.IN_TABLE}"
 
 
-def _of_table(sides: Sides) -> Iterator[str]:
+def _table_columns(sides: Sides) -> Iterator[str]:
     for column in sides.query.columns:
         name = quoted(column.name)
         yield name if sides.terms.is_key(column) else f"CAST(NULL AS {column.type}) AS {name}"
@@ -129,7 +129,7 @@ def _of_table(sides: Sides) -> Iterator[str]:
     yield f"1 AS {ps.COPIES}, {ps.TIME}, {ps.AT}, {ps.TO}, {ps.TOMB}, true AS {ps.IN_TABLE}"
 
 
-def _about_key(sides: Sides) -> Iterator[str]:
+def _key_columns(sides: Sides) -> Iterator[str]:
     """Ask the rows of a key together."""
     key = f"OVER (PARTITION BY {listed(sides.terms.keys)})"
     same = f"OVER (PARTITION BY {listed(sides.terms.keys)}, {ps.TIME})"
@@ -152,12 +152,12 @@ def _start(sides: Sides) -> str:
         f"AND {ps.TIME} = `__penstock_last`"
     )
     return (
-        f"CASE WHEN {ps.IN_TABLE} THEN {ps.AT} WHEN {ps.IGNORED} OR {problem(sides)} THEN NULL "
+        f"CASE WHEN {ps.IN_TABLE} THEN {ps.AT} WHEN {ps.IGNORED} OR {is_bad(sides)} THEN NULL "
         f"WHEN {back} THEN {sides.terms.at} WHEN `__penstock_known` THEN NULL ELSE {ps.TIME} END"
     )
 
 
-def _near(sides: Sides) -> Iterator[str]:
+def _neighbours(sides: Sides) -> Iterator[str]:
     """Return the starts around a row, and the stored version that it falls into."""
     part = f"PARTITION BY {listed(sides.terms.keys)}"
     before = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
@@ -193,7 +193,7 @@ def _end(sides: Sides) -> str:
     )
 
 
-def _prune(sides: Sides) -> str:
+def _is_pruned(sides: Sides) -> str:
     """Whether retention removes a version, or never writes it."""
     if sides.terms.retention is None:
         return "false"
@@ -202,7 +202,7 @@ def _prune(sides: Sides) -> str:
     if sides.terms.hard_deletes is HardDeletes.NEW_RECORD:
         rank = f"({rank} + CAST(bool_or({_MISSING}) OVER ({part}) AS INT))"
     old = f"coalesce({ps.OPEN_TO} <= {horizon(sides.terms)}, false)"
-    return f"({ps.FROM} IS NOT NULL AND {goes(sides.terms.retention, rank, old)})"
+    return f"({ps.FROM} IS NOT NULL AND {is_removed(sides.terms.retention, rank, old)})"
 
 
 def _class(sides: Sides) -> str:
@@ -223,7 +223,7 @@ def _class(sides: Sides) -> str:
 
 def _operations(sides: Sides) -> str:
     return (
-        f"CASE WHEN {problem(sides)} OR {ps.TIED} OR {ps.EARLY} OR {ps.TWICE} "
+        f"CASE WHEN {is_bad(sides)} OR {ps.TIED} OR {ps.EARLY} OR {ps.TWICE} "
         f"THEN array({operation('problem')}) "
         f"WHEN {ps.IN_TABLE} AND {ps.PRUNED} THEN array({operation('delete', ps.AT)}) "
         f"WHEN {ps.CLASS} IN ('closed', 'deleted') THEN array({operation('close', ps.AT)}) "

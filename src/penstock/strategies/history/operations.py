@@ -7,16 +7,16 @@ from penstock.core.statement import FEW_ROWS, QUERY_VIEW, TARGET_VIEW, Stage
 from penstock.strategies.build import listed
 from penstock.strategies.history import terms as ps
 from penstock.strategies.history.source import rehashes, stored_hash
-from penstock.strategies.history.terms import Sides, carried
+from penstock.strategies.history.terms import Sides, carried_columns
 
 _FOUND_WRONG = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.COPIES, ps.EARLY, ps.TWICE)
 
 
-def staged(sides: Sides, seen: str = ps.SEEN) -> str:
+def operation_rows(sides: Sides, view: str = ps.SEEN) -> str:
     """Return one row per operation; business values only where they are needed."""
     terms = sides.terms
     columns = [f"op.op AS {ps.OP}, op.at AS {ps.AT}"]
-    for column in carried(sides):
+    for column in carried_columns(sides):
         name = quoted(column.name)
         needed = f"CASE WHEN op.op IN ('open', 'pending', 'problem') THEN {name} END AS {name}"
         columns.append(name if terms.is_key(column) else needed)
@@ -33,13 +33,13 @@ def staged(sides: Sides, seen: str = ps.SEEN) -> str:
         *((ps.TIED, ps.IN_SOURCE, ps.IGNORED) if terms.event_time else ()),
     ]
     return (
-        f"SELECT {', '.join(columns)} FROM (SELECT *, explode({ps.OPS}) AS op FROM {quoted(seen)})"
+        f"SELECT {', '.join(columns)} FROM (SELECT *, explode({ps.OPS}) AS op FROM {quoted(view)})"
     )
 
 
-def fetched(sides: Sides, number: int) -> str:
-    """Return what `staged` gives, the rest of each row that opens read from the query once more."""
-    made, known = sides.terms.made_hash, {column.name for column in carried(sides)}
+def full_rows(sides: Sides, number: int) -> str:
+    """Return `operation_rows`, the rest of each row that opens read from the query once more."""
+    made, known = sides.terms.made_hash, {column.name for column in carried_columns(sides)}
 
     def rows(other: str) -> str:
         names = ((c.name, quoted(c.name)) for c in sides.query.columns)
@@ -68,13 +68,13 @@ def tombstones(sides: Sides, hint: str = "") -> str:
     valid_from = f"t.{quoted(terms.columns.valid_from)}"
     return (
         f"SELECT {hint}{', '.join(columns)} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN ({keys}) g "
-        f"ON {terms.on('t', 'g')} AND {valid_from} = g.{ps.AT} WHERE t.{sides.current}"
+        f"ON {terms.on('t', 'g')} AND {valid_from} = g.{ps.AT} WHERE t.{sides.is_current}"
     )
 
 
-def doubles(sides: Sides, found: str) -> Stage:
+def count_doubles(sides: Sides, view: str) -> Stage:
     """Count keys that are on one side alone and were `found` twice."""
     keys = listed(sides.terms.keys)
-    rows = f"SELECT {keys} FROM {found} GROUP BY {ps.OP}, {keys} HAVING count(*) > 1"
-    look = f"SELECT count(*) AS `doubles` FROM {quoted(ps.ALONE)}"
+    rows = f"SELECT {keys} FROM {view} GROUP BY {ps.OP}, {keys} HAVING count(*) > 1"
+    look = f"SELECT count(*) AS `count_doubles` FROM {quoted(ps.ALONE)}"
     return Stage(ps.ALONE, rows, look, when="unmet", kept=False)

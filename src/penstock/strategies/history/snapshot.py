@@ -39,9 +39,9 @@ class Snapshot(HistorySettings, port.Strategy):
     dbt = ("snapshot", "")
 
     @classmethod
-    def read(cls, given: port.GivenSettings) -> Self:
+    def read(cls, settings: port.GivenSettings) -> Self:
         """Read how it keeps versions."""
-        found = given.history()
+        found = settings.history()
         return cls(*(getattr(found, each.name) for each in dataclasses.fields(found)))
 
     @property
@@ -54,8 +54,8 @@ class Snapshot(HistorySettings, port.Strategy):
         del layout
         retention = self.retention
         return {
-            "keys": _folded(self.keys),
-            "change": _change(self.change),
+            "keys": _lower_sorted(self.keys),
+            "change": _change_key(self.change),
             "event_time": self.event_time,
             "hard_deletes": str(self.hard_deletes),
             "match_null_keys": self.match_null_keys,
@@ -80,17 +80,17 @@ class Snapshot(HistorySettings, port.Strategy):
         return Counts(source_rows=rows, opened_new=rows).metrics
 
 
-def _change(change: ChangeTest) -> list[object]:
+def _change_key(change: ChangeTest) -> list[object]:
     match change:
         case NewerThan(column, compare_rows):
             return ["newer", column.lower(), compare_rows]
         case ColumnsDiffer(columns):
-            return ["columns", None if columns is None else _folded(columns)]
+            return ["columns", None if columns is None else _lower_sorted(columns)]
         case HashDiffers(column, hashed):
-            return ["hash", column, None if hashed is None else _folded(hashed)]
+            return ["hash", column, None if hashed is None else _lower_sorted(hashed)]
 
 
-def _folded(names: tuple[str, ...]) -> list[str]:
+def _lower_sorted(names: tuple[str, ...]) -> list[str]:
     """Return names without case and order: neither says anything."""
     return sorted(name.lower() for name in names)
 
@@ -107,97 +107,97 @@ def history(build: port.Build, terms: Terms, properties: Mapping[str, str]) -> W
     """Open what the source shows new, close what ended; `properties` come with a new table."""
     sides = Sides.of(build, terms)
     if build.table is None:
-        return _first(build, sides, properties)
+        return _create(build, sides, properties)
 
-    def decide(seen: Row) -> Commit | None:
-        found = _checked(sides, seen)
+    def decide(row: Row) -> Commit | None:
+        found = _checked_counts(sides, row)
         return commit.merge(build, sides, found) if found.writes else None
 
-    def rows(seen: Row) -> str:
-        return commit.opened_rows(sides, Counts.of(seen))
+    def rows(row: Row) -> str:
+        return commit.opened_rows(sides, Counts.of(row))
 
-    def after(seen: Row) -> str:
-        return commit.after(sides, Counts.of(seen))
+    def after(row: Row) -> str:
+        return commit.table_after(sides, Counts.of(row))
 
     says = keeps_types(sides.table, build.query)
     stages = tuple(_stages(build, sides))
     return Work(stages, decide, _metrics, rows=rows, after=after if says else None)
 
 
-def _first(build: port.Build, sides: Sides, properties: Mapping[str, str]) -> Work:
+def _create(build: port.Build, sides: Sides, properties: Mapping[str, str]) -> Work:
     """Create the table: in one action where the rows can be guarded as they are written."""
 
-    def decide(seen: Row) -> Commit:
-        return commit.from_staged(build, sides, properties, _checked(sides, seen))
+    def decide(row: Row) -> Commit:
+        return commit.from_staged(build, sides, properties, _checked_counts(sides, row))
 
-    look, terms = Work((_classify(build, sides),), decide, _metrics), sides.terms
+    look, terms = Work((_classify_stage(build, sides),), decide, _metrics), sides.terms
     if build.staged or terms.event_time or terms.ignore_null_time:  # counts that no guard can give
         return dataclasses.replace(look, rows=lambda _: commit.first_rows(sides))
     create = commit.from_query(build, sides, properties)
     return Work((), lambda _: create, again=look)
 
 
-def _metrics(seen: Row) -> Mapping[str, int]:
-    return Counts.of(seen).metrics if seen else {}
+def _metrics(row: Row) -> Mapping[str, int]:
+    return Counts.of(row).metrics if row else {}
 
 
-def _checked(sides: Sides, seen: Row) -> Counts:
-    found = Counts.of(seen)
+def _checked_counts(sides: Sides, row: Row) -> Counts:
+    found = Counts.of(row)
     found.check(event_time=sides.terms.event_time)
     return found
 
 
 def _stages(build: port.Build, sides: Sides) -> list[Stage]:
-    terms, stages = sides.terms, [_classify(build, sides)]
+    terms, stages = sides.terms, [_classify_stage(build, sides)]
     if not (terms.event_time or terms.retention or terms.ignore_null_time):
-        stages = _counted(build, sides)
+        stages = _unique_stages(build, sides)
     elif sides.replays and not (terms.event_time and _needs_history(sides)):
-        stages = [source.alone(sides), _or_alone(build, sides)]
+        stages = [source.count_repeats(sides), _join_free(build, sides)]
     if sides.terms.event_time and not _needs_history(sides):
         # What needs closed versions: they are read for the keys of those rows alone.
-        late, tallies = event_time.placed_late(sides), commit.counted_late(sides)
+        late, tallies = event_time.classify_late(sides), commit.counts_late(sides)
         passing = Passing(ps.LATE_SEEN, late, tallies)
-        placing = _placing(build, sides, ps.LATE_STAGED, passing, commit.LATE)
-        few = event_time.placed_late(sides, "/*+ BROADCAST(p) */ ")
-        stages.append(_or_few(placing, few))
+        placing = _place(build, sides, ps.LATE_STAGED, passing, commit.LATE)
+        few = event_time.classify_late(sides, "/*+ BROADCAST(p) */ ")
+        stages.append(_small_variant(placing, few))
     if sides.terms.hard_deletes is HardDeletes.NEW_RECORD:
         # Cut off like all that the MERGE is fed: Delta keeps it not.
         passing = Passing(ps.GONE_SEEN, operations.tombstones(sides), {"tombstones": "count(*)"})
         kept = f"SELECT * FROM {quoted(ps.GONE_SEEN)}"
         gone = Stage(ps.TOMBSTONES, kept, passing=passing, when="deleted", confs=HASH_JOIN)
-        stages.append(_or_few(gone, operations.tombstones(sides, "/*+ BROADCAST(g) */ ")))
+        stages.append(_small_variant(gone, operations.tombstones(sides, "/*+ BROADCAST(g) */ ")))
     return stages
 
 
-def _counted(build: port.Build, sides: Sides) -> list[Stage]:
+def _unique_stages(build: port.Build, sides: Sides) -> list[Stage]:
     """Return stages that take each key to be there once on either side, and see that it is.
 
     Where it is not, or any row may not be there, rows are asked for others of their key: all that
     is wrong is found then.
     """
     counted = dataclasses.replace(sides, twins=False, copies=False, counted=True)
-    if sides.replays and not sides.compared and not source.rehashes(sides):
+    if sides.replays and not sides.decisive and not source.rehashes(sides):
         counted = dataclasses.replace(counted, narrow=True)
-    stage, again = _classify(build, counted), _classify(build, sides)
+    stage, again = _classify_stage(build, counted), _classify_stage(build, sides)
 
-    def retry(seen: Row) -> Stage | None:
-        is_well = source.each_once(seen) and not any(seen[rule.count] for rule in stage.rules)
+    def retry(row: Row) -> Stage | None:
+        is_well = source.is_unique(row) and not any(row[rule.count] for rule in stage.rules)
         return None if is_well else again
 
-    twice = operations.doubles(counted, stage.view)
+    twice = operations.count_doubles(counted, stage.view)
     return [
         dataclasses.replace(stage, retry=retry),
         dataclasses.replace(twice, retry=lambda seen: again if seen["doubles"] else None),
-        *((_fetch(counted, again),) if counted.narrow else ()),
+        *((_fetch_stage(counted, again),) if counted.narrow else ()),
     ]
 
 
-def _fetch(sides: Sides, again: Stage) -> Stage:
+def _fetch_stage(sides: Sides, again: Stage) -> Stage:
     """Return the stage that completes rows that were found; each is there, or all are `again`."""
 
-    def chosen(seen: Row) -> Stage:
-        number = int(seen["found"] or 0)
-        passing = Passing(ps.FETCHED, operations.fetched(sides, number), {"fetched": "count(*)"})
+    def chosen(row: Row) -> Stage:
+        number = int(row["found"] or 0)
+        passing = Passing(ps.FETCHED, operations.full_rows(sides, number), {"fetched": "count(*)"})
         return Stage(
             ps.STAGED,
             f"SELECT * FROM {quoted(ps.FETCHED)}",
@@ -209,7 +209,7 @@ def _fetch(sides: Sides, again: Stage) -> Stage:
     return dataclasses.replace(chosen({"found": 0}), when="found", chosen=chosen)
 
 
-def _or_few(stage: Stage, sql: str) -> Stage:
+def _small_variant(stage: Stage, sql: str) -> Stage:
     """Return a stage that other SQL computes where few rows ask for it."""
     assert stage.passing is not None  # noqa: S101  both stages count what passes by
     few = dataclasses.replace(stage, passing=dataclasses.replace(stage.passing, sql=sql))
@@ -218,17 +218,17 @@ def _or_few(stage: Stage, sql: str) -> Stage:
     )
 
 
-def _or_alone(build: port.Build, sides: Sides) -> Stage:
+def _join_free(build: port.Build, sides: Sides) -> Stage:
     """Return the stage that classifies rows; it joins rows of the same key only if there are."""
 
-    def chosen(seen: Row) -> Stage:
-        twins, copies = bool(seen["twins"]), int(seen["copies"] or 0)
+    def chosen(row: Row) -> Stage:
+        twins, copies = bool(row["twins"]), int(row["copies"] or 0)
         named = sides.terms.event_time and not sides.terms.ignore_null_time
         apart = named and copies <= FEW_ROWS
         found = dataclasses.replace(sides, twins=twins, copies=bool(copies), apart=apart)
-        return _classify(build, found)
+        return _classify_stage(build, found)
 
-    return dataclasses.replace(_classify(build, sides), chosen=chosen)
+    return dataclasses.replace(_classify_stage(build, sides), chosen=chosen)
 
 
 def _needs_history(sides: Sides) -> bool:
@@ -236,23 +236,23 @@ def _needs_history(sides: Sides) -> bool:
     return sides.terms.retention is not None or not sides.table.columns
 
 
-def _classify(build: port.Build, sides: Sides) -> Stage:
+def _classify_stage(build: port.Build, sides: Sides) -> Stage:
     read: Mapping[str, str] = {}
     view = ps.FOUND if sides.narrow else ps.STAGED
     if not sides.terms.event_time:
-        rows, tallies = run_time.classified(sides), commit.counted(sides)
+        rows, tallies = run_time.classify(sides), commit.counts(sides)
         read = run_time.sides_of(sides)
     elif _needs_history(sides):
-        rows, tallies = event_time.placed(sides), commit.counted_placed(sides)
+        rows, tallies = event_time.classify_all(sides), commit.counts_placed(sides)
     else:
-        rows, tallies = event_time.by_current(sides), commit.counted_by_current(sides)
-    return _placing(build, sides, view, Passing(ps.SEEN, rows, tallies, read))
+        rows, tallies = event_time.classify_by_current(sides), commit.counts_by_current(sides)
+    return _place(build, sides, view, Passing(ps.SEEN, rows, tallies, read))
 
 
-def _placing(build: port.Build, sides: Sides, view: str, passing: Passing, late: str = "") -> Stage:
+def _place(build: port.Build, sides: Sides, view: str, passing: Passing, late: str = "") -> Stage:
     return Stage(
         view,
-        operations.staged(sides, passing.view),
+        operations.operation_rows(sides, passing.view),
         rules=rules(sides, build.model.name, view, late),
         passing=passing,
         when="pending" if late else "",

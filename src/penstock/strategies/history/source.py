@@ -12,35 +12,35 @@ from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Row, Rule, Stage
 from penstock.strategies.build import any_lost, listed, lost_rules, shown_key
 from penstock.strategies.history import terms as ps
-from penstock.strategies.history.terms import Sides, carried
-from penstock.strategies.values import converted, hash_of_values, hashes_alike, row_hash
+from penstock.strategies.history.terms import Sides, carried_columns
+from penstock.strategies.values import convert, hash_of_values, hashes_alike, row_hash
 
 _FOUND_WRONG = (ps.IN_SOURCE, ps.IGNORED, ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME)
 
 
 def stored_hash(sides: Sides) -> str:
     """Return the hash of a stored version, made anew of its values as the table will hold them."""
-    pairs = ((column, sides.table.find(column.name)) for column in _hashed(sides))
-    return hash_of_values([_held(sides, column, known) for column, known in pairs if known])
+    pairs = ((column, sides.table.find(column.name)) for column in _fields(sides))
+    return hash_of_values([_typed(sides, column, known) for column, known in pairs if known])
 
 
 def rehashes(sides: Sides) -> bool:
     """Whether stored hashes are no longer those of equal values: a column becomes another type."""
-    pairs = ((sides.table.find(column.name), sides.held(column)) for column in _hashed(sides))
+    pairs = ((sides.table.find(column.name), sides.type_of(column)) for column in _fields(sides))
     types = ((parse_type(known.type), parse_type(held)) for known, held in pairs if known)
     return any(not hashes_alike(stored, held) for stored, held in types)
 
 
-def _hashed(sides: Sides) -> tuple[Column, ...]:
+def _fields(sides: Sides) -> tuple[Column, ...]:
     made = sides.terms.made_hash
     names = {name.lower() for name in made.hashed or ()} if made else set()
     return tuple(column for column in sides.query.columns if column.name.lower() in names)
 
 
-def _held(sides: Sides, column: Column, have: Column) -> tuple[Column, str]:
+def _typed(sides: Sides, column: Column, have: Column) -> tuple[Column, str]:
     """Return a column with its type after the commit, and SQL for its value; parts can be named."""
-    value, want = quoted(have.name), sides.held(column)
-    held = value if have.type == want else f"({converted(value, have.type, want)})"
+    value, want = quoted(have.name), sides.type_of(column)
+    held = value if have.type == want else f"({convert(value, have.type, want)})"
     return replace(column, type=want), held
 
 
@@ -48,7 +48,7 @@ def with_hash(change: HashDiffers, table: Schema, view: str) -> str:
     """Return the versions of a view as they will be, with the new hash in every row."""
     others = tuple(name for name in table.names if name.lower() != change.column.lower())
     return (
-        f"SELECT {listed(others)}, {_hash(change, table)} AS {quoted(change.column)} "
+        f"SELECT {listed(others)}, {_hash_sql(change, table)} AS {quoted(change.column)} "
         f"FROM {quoted(view)}"
     )
 
@@ -60,33 +60,33 @@ def add_hash(change: HashDiffers, target: str) -> str:
 
 def rewrite_hash(change: HashDiffers, columns: SystemColumns, table: Schema, target: str) -> str:
     """Return the UPDATE of current versions, whose repetition changes nothing; closed ones stay."""
-    made, stored = _hash(change, table), quoted(change.column)
+    made, stored = _hash_sql(change, table), quoted(change.column)
     return (
         f"UPDATE {target} SET {stored} = {made} WHERE {quoted(columns.is_current)} = true "
         f"AND {quoted(columns.valid_to)} IS NULL AND NOT ({stored} <=> {made})"
     )
 
 
-def _hash(change: HashDiffers, table: Schema) -> str:
+def _hash_sql(change: HashDiffers, table: Schema) -> str:
     """Hash what the table has of the columns: a new one is NULL in it, and left out."""
     found = [table.find(name) for name in change.hashed or ()]
     return row_hash([column for column in found if column is not None])
 
 
-def problem(sides: Sides) -> str:
+def is_bad(sides: Sides) -> str:
     """Return the condition of a row of the source that may not be there."""
     lost = f" OR {any_lost(sides.texts)}" if sides.texts else ""
     return f"({ps.NULL_KEY} OR {ps.NULL_TIME} OR {ps.NO_TIME} OR {ps.COPIES} > 1{lost})"
 
 
-def alone(sides: Sides) -> Stage:
+def count_repeats(sides: Sides) -> Stage:
     """Count keys with more than one current version, and with more than one row of the query.
 
     It reads the keys of a query that replays once more, so that no row need be asked for the others
     of its key: that takes sorting all of them, half of the time of a run.
     """
     keys, asked = listed(sides.terms.keys), not sides.terms.ignore_null_time
-    rows = f"SELECT {keys}, 't' AS side FROM {quoted(TARGET_VIEW)} WHERE {sides.current}"
+    rows = f"SELECT {keys}, 't' AS side FROM {quoted(TARGET_VIEW)} WHERE {sides.is_current}"
     if asked:
         rows += f" UNION ALL SELECT {keys}, 's' AS side FROM {quoted(QUERY_VIEW)}"
     doubles = f"SELECT side, {keys} FROM ({rows}) GROUP BY side, {keys} HAVING count(*) > 1"
@@ -95,22 +95,22 @@ def alone(sides: Sides) -> Stage:
     return Stage(ps.ALONE, doubles, look, kept=sides.terms.event_time)
 
 
-def each_once(seen: Row) -> bool:
+def is_unique(row: Row) -> bool:
     """Whether every key that is on both sides has one row on each, by how many rows met.
 
     Rows of a key meet all of the other side's: as many met as are on either side only if each met
     one.
     """
-    source, table = int(seen[ps.SOURCE_SIDE] or 0), int(seen[ps.TABLE_SIDE] or 0)
+    source, table = int(row[ps.SOURCE_SIDE] or 0), int(row[ps.TABLE_SIDE] or 0)
     met, source_only, table_only = (
-        int(seen[name] or 0) for name in ("met", "source_only", "table_only")
+        int(row[name] or 0) for name in ("met", "source_only", "table_only")
     )
     return met == source - source_only == table - table_only
 
 
-def marked(sides: Sides) -> str:
+def rows_of(sides: Sides) -> str:
     """Return the query's rows with their hash, their time, and marks of what is wrong with them."""
-    rows = f"SELECT {', '.join(_columns(sides))} FROM {quoted(QUERY_VIEW)}"
+    rows = f"SELECT {', '.join(_flag_columns(sides))} FROM {quoted(QUERY_VIEW)}"
     if not sides.copies:
         return _marked_alone(rows)
     if not sides.apart:
@@ -144,16 +144,16 @@ def _marked_by_key(sides: Sides, rows: str) -> str:
     return f"SELECT *, {copies}, {place} AS {ps.PLACE}{rows_of_key} FROM ({rows})"
 
 
-def _columns(sides: Sides) -> Iterator[str]:
-    terms, time = sides.terms, sides.time_of(sides.query) or "NULL"
-    yield listed(tuple(column.name for column in carried(sides)))
+def _flag_columns(sides: Sides) -> Iterator[str]:
+    terms, time = sides.terms, sides.time_sql(sides.query) or "NULL"
+    yield listed(tuple(column.name for column in carried_columns(sides)))
     if terms.made_hash:  # of the values as the table will hold them
-        made = hash_of_values([_held(sides, column, column) for column in _hashed(sides)])
+        made = hash_of_values([_typed(sides, column, column) for column in _fields(sides)])
         yield f"{made} AS {quoted(terms.made_hash.column)}"
     yield f"{time} AS {ps.TIME}"
     null_keys = " OR ".join(f"{quoted(key)} IS NULL" for key in terms.keys)
     yield ("false" if terms.match_null_keys else f"({null_keys})") + f" AS {ps.NULL_KEY}"
-    yield f"{_without_time(sides)} AS {ps.NO_TIME}"
+    yield f"{_has_no_time(sides)} AS {ps.NO_TIME}"
     no_time = f"{quoted(terms.time_column)} IS NULL" if terms.time_column else "false"
     wrong, ignored = ("false", no_time) if terms.ignore_null_time else (no_time, "false")
     yield f"{wrong} AS {ps.NULL_TIME}"
@@ -161,7 +161,7 @@ def _columns(sides: Sides) -> Iterator[str]:
     yield f"true AS {ps.IN_SOURCE}"
 
 
-def _without_time(sides: Sides) -> str:
+def _has_no_time(sides: Sides) -> str:
     """Tell a text that is no time; it is not NULL, so nothing says to ignore it."""
     name = sides.terms.time_column
     column = sides.query.find(name) if name else None
@@ -171,9 +171,9 @@ def _without_time(sides: Sides) -> str:
     return f"({text} IS NOT NULL AND try_cast({text} AS TIMESTAMP) IS NULL)"
 
 
-def beside_versions(sides: Sides) -> Iterator[str]:
+def joined_columns(sides: Sides) -> Iterator[str]:
     """Return the columns of rows that were joined with stored versions: keys from either side."""
-    for column in carried(sides):
+    for column in carried_columns(sides):
         name = quoted(column.name)
         either = sides.table.columns and sides.terms.is_key(column)
         yield f"coalesce(s.{name}, c.{name}) AS {name}" if either else f"s.{name}"
@@ -191,14 +191,14 @@ def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, 
     kept = f"FROM {view} WHERE {ps.OP} = 'problem' AND "
     by_key, shown = listed(sides.terms.keys), shown_key(sides.terms.keys)
     found = (
-        *_about_keys(sides, model, kept),
-        *_about_rows(sides, model, kept),
+        *_key_rules(sides, model, kept),
+        *_row_rules(sides, model, kept),
         *lost_rules(sides.texts, model, f"{kept}true", shown, by_key),
     )
     return tuple(replace(rule, count=f"{prefix}{rule.count}") for rule in found)
 
 
-def _about_keys(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
+def _key_rules(sides: Sides, model: str, source: str) -> Iterator[Rule]:
     terms, timed = sides.terms, sides.terms.event_time
     by_key, shown = listed(terms.keys), shown_key(terms.keys)
     yield Rule(
@@ -208,8 +208,8 @@ def _about_keys(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
         "that start together (e.g. {samples})",
         f"penstock snapshot verify {model} shows them; remove the versions that somebody "
         "else wrote, or restore the table",
-        f"SELECT DISTINCT {shown} {kept}{ps.TWICE} ORDER BY 1 LIMIT 5",
-        f"SELECT count(DISTINCT struct({by_key})) AS n {kept}{ps.TWICE}",
+        f"SELECT DISTINCT {shown} {source}{ps.TWICE} ORDER BY 1 LIMIT 5",
+        f"SELECT count(DISTINCT struct({by_key})) AS n {source}{ps.TWICE}",
     )
     by, copy = (f"{by_key}, {ps.TIME}", f"{shown}, ' at ', {ps.TIME}") if timed else (by_key, shown)
     yield Rule(
@@ -220,19 +220,19 @@ def _about_keys(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
         if timed
         else f"{{count}} keys occur more than once in the source of {model!r} (e.g. {{samples}})",
         ("one row for each key and time: " if timed else "") + "aggregate or filter in the SELECT",
-        f"SELECT concat({copy}, ' ×', count(*)) {kept}{ps.COPIES} > 1 "
+        f"SELECT concat({copy}, ' ×', count(*)) {source}{ps.COPIES} > 1 "
         f"GROUP BY {by} ORDER BY {by} LIMIT 5",
-        f"SELECT count(DISTINCT struct({by})) AS n {kept}{ps.COPIES} > 1",
+        f"SELECT count(DISTINCT struct({by})) AS n {source}{ps.COPIES} > 1",
     )
 
 
-def _about_rows(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
+def _row_rules(sides: Sides, model: str, source: str) -> Iterator[Rule]:
     terms, column, shown = sides.terms, sides.terms.time_column, shown_key(sides.terms.keys)
     rows, keys = f"{{count}} rows in the source of {model!r} have", ", ".join(terms.keys)
     some = "(e.g. {samples})"
 
     def samples(condition: str, shows: str = shown) -> str:
-        return f"SELECT {shows} {kept}{condition} ORDER BY {listed(terms.keys)} LIMIT 5"
+        return f"SELECT {shows} {source}{condition} ORDER BY {listed(terms.keys)} LIMIT 5"
 
     if terms.event_time:
         said = (

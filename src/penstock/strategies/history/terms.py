@@ -12,7 +12,7 @@ from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.core.strategy import Build, OnSchemaChange
 from penstock.strategies.build import listed, same_key, texts_of
-from penstock.strategies.values import converted, merged_type, same
+from penstock.strategies.values import convert, equals, merged_type
 
 ALONE = "penstock_alone"
 SOURCE_SIDE = "penstock_source_side"
@@ -158,30 +158,30 @@ class Sides:
         return tuple(c for c in self.table.columns if c.name.lower() not in system)
 
     @property
-    def gone(self) -> tuple[Column, ...]:
+    def lost_columns(self) -> tuple[Column, ...]:
         """Business columns of the table that the query no longer gives."""
         return tuple(c for c in self.stored if self.query.find(c.name) is None)
 
     @property
-    def compared(self) -> tuple[Column, ...]:
+    def decisive(self) -> tuple[Column, ...]:
         """The query's columns whose values decide, none where a time or a hash alone does."""
         match self.terms.change:
             case history.ColumnsDiffer(None):
-                return self._but(self.terms.keys)
+                return self._columns_but(self.terms.keys)
             case history.ColumnsDiffer(tuple() as names):
                 found = (self.query.find(name) for name in names)
                 return tuple(c for c in found if c is not None and not self.terms.is_key(c))
             case history.NewerThan(column, compare_rows=True):
-                return self._but((*self.terms.keys, column))
+                return self._columns_but((*self.terms.keys, column))
             case _:
                 return ()
 
-    def _but(self, names: Iterable[str]) -> tuple[Column, ...]:
+    def _columns_but(self, names: Iterable[str]) -> tuple[Column, ...]:
         left_out = {name.lower() for name in names}
         return tuple(c for c in self.query.columns if c.name.lower() not in left_out)
 
     @property
-    def current(self) -> str:
+    def is_current(self) -> str:
         """The condition of a stored version being the current one of its key."""
         columns = self.terms.columns
         if self.partitioned:
@@ -189,40 +189,40 @@ class Sides:
         return f"{quoted(columns.valid_to)} IS NULL"
 
     @property
-    def twice(self) -> str:
+    def is_repeated(self) -> str:
         """Whether a current version is one of several of its key, as SQL over such versions."""
         return (
             f"count(*) OVER (PARTITION BY {listed(self.terms.keys)}) > 1" if self.twins else "false"
         )
 
     @property
-    def tomb(self) -> str:
+    def is_tomb(self) -> str:
         """Whether a stored version is a tombstone, as SQL over the table's columns."""
         if not self.has_deleted:
             return "false"
         return f"coalesce({quoted(self.terms.columns.is_deleted)}, false)"
 
     @property
-    def differs(self) -> str:
+    def is_changed(self) -> str:
         """Whether a compared value of `s` differs from that of `c` (stored under `__c<n>`)."""
-        terms = [self._same(column, number) for number, column in enumerate(self.compared)]
+        terms = [self._same_value(column, number) for number, column in enumerate(self.decisive)]
         return f"NOT ({' AND '.join(terms)})" if terms else "false"
 
-    def _same(self, column: Column, number: int) -> str:
+    def _same_value(self, column: Column, number: int) -> str:
         name, known = f"s.{quoted(column.name)}", self.table.find(column.name)
         if known is None:
-            return same(name, "NULL", column.type, None)
+            return equals(name, "NULL", column.type, None)
         if self.grows:
-            return same(name, f"c.{stored_name(number)}", column.type, known.type)
-        kept = converted(name, column.type, self.held(column))  # what is left out cannot differ
-        return same(kept, f"c.{stored_name(number)}", self.held(column), known.type)
+            return equals(name, f"c.{stored_name(number)}", column.type, known.type)
+        kept = convert(name, column.type, self.type_of(column))  # what is left out cannot differ
+        return equals(kept, f"c.{stored_name(number)}", self.type_of(column), known.type)
 
-    def held(self, column: Column) -> str:
+    def type_of(self, column: Column) -> str:
         """Return the type of a query's column after the commit: the wider of the two."""
         known = self.table.find(column.name)
         return merged_type(known.type, column.type, grow=self.grows) if known else column.type
 
-    def time_of(self, side: Schema) -> str | None:
+    def time_sql(self, side: Schema) -> str | None:
         """Return SQL for the time of a row, comparable; None where the side has no such column."""
         column = side.find(self.terms.time_column or "")
         if column is None:
@@ -238,7 +238,7 @@ class Sides:
         return change.column if isinstance(change, history.HashDiffers) else None
 
 
-def carried(sides: Sides) -> tuple[Column, ...]:
+def carried_columns(sides: Sides) -> tuple[Column, ...]:
     """Return the query's columns that meet the table."""
     if not sides.narrow:
         return sides.query.columns
@@ -258,7 +258,7 @@ def stored_name(number: int) -> str:
     return f"`__penstock_c{number}`"
 
 
-def goes(retention: history.Retention, rank: str, closed_long_ago: str = "true") -> str:
+def is_removed(retention: history.Retention, rank: str, closed_long_ago: str = "true") -> str:
     """Return the condition of a version being removed; `rank` 1, the newest of its key, stays."""
     conditions = [f"{rank} > 1"]
     if retention.keep_last is not None:

@@ -52,13 +52,13 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """One law as SQL over a version and its neighbours: `broken` marks it, `shown` shows it."""
+    """One law as SQL over a version and its neighbours: `broken` marks it, `sample` shows it."""
 
     law: str
     title: str
     of: str
     broken: str
-    shown: str
+    sample: str
 
     @property
     def condition(self) -> str:
@@ -68,7 +68,7 @@ class Law:
     def samples(self, claims: Claims) -> str:
         """Return the query of at most five texts, by key, of versions that break it."""
         return (
-            f"SELECT concat({shown_key(claims.keys)}, '  ', {self.shown}) FROM {BROKEN} "
+            f"SELECT concat({shown_key(claims.keys)}, '  ', {self.sample}) FROM {BROKEN} "
             f"WHERE {self.condition} ORDER BY {listed(claims.keys)}, {ps.FROM} LIMIT {SAMPLES}"
         )
 
@@ -87,12 +87,12 @@ def claims_of(
             return claims
 
 
-def misfits(claims: Claims, table: Schema) -> tuple[Violation, ...]:
+def column_violations(claims: Claims, table: Schema) -> tuple[Violation, ...]:
     """Name what a table's columns are not; its rows can be read only if this is empty."""
     found = (
         ("V1", "system columns", tuple(_wrong_columns(claims, table))),
-        ("V7", "null key", tuple(_absent(claims.keys, table))),
-        ("V8", "start", tuple(_absent((claims.time_column or "",), table))),
+        ("V7", "null key", tuple(_missing_columns(claims.keys, table))),
+        ("V8", "start", tuple(_missing_columns((claims.time_column or "",), table))),
     )
     return tuple(
         Violation(law, title, len(texts), "column", texts[:SAMPLES])
@@ -116,14 +116,14 @@ def _wrong_columns(claims: Claims, table: Schema) -> Iterator[str]:
             yield f"{name} is {column.type.upper()}, not {wanted.upper()}"
 
 
-def _absent(names: tuple[str, ...], table: Schema) -> Iterator[str]:
+def _missing_columns(names: tuple[str, ...], table: Schema) -> Iterator[str]:
     return (f"{name} is missing" for name in names if name and table.find(name) is None)
 
 
 def laws(claims: Claims) -> tuple[Law, ...]:
     """Return the laws V1 to V8 that rows can break, without those that do not concern the table."""
-    interval = _interval(ps.FROM, ps.TO)
-    before = _interval(f"{_BEFORE}.at", f"{_BEFORE}.until")
+    interval = _interval_text(ps.FROM, ps.TO)
+    before = _interval_text(f"{_BEFORE}.at", f"{_BEFORE}.until")
     pair = f"concat({before}, ' and ', {interval})"
     too_few = "" if claims.closes_keys else f" OR {_CURRENTS} = 0"
     many = f"concat({_CURRENTS}, ' current versions')"
@@ -143,12 +143,12 @@ def laws(claims: Claims) -> tuple[Law, ...]:
         found.append(Law("V7", "null key", "version", null, interval))
     if claims.time_column:
         early = f"NOT {ps.TOMB} AND ({ps.TIME} IS NULL OR {ps.FROM} < {ps.TIME})"
-        since = f"concat({interval}, ' {claims.time_column} ', {_instant(ps.TIME)})"
+        since = f"concat({interval}, ' {claims.time_column} ', {_instant_text(ps.TIME)})"
         found.append(Law("V8", "start", "version", early, since))
     return tuple(found)
 
 
-def verified(claims: Claims, table: Schema) -> Stage:
+def check_stage(claims: Claims, table: Schema) -> Stage:
     """Return the one pass over `penstock_target`: count all versions, keep broken ones."""
     held = laws(claims)
     key = f"OVER (PARTITION BY {listed(claims.keys)})"
@@ -176,9 +176,9 @@ def verified(claims: Claims, table: Schema) -> Stage:
     )
 
 
-def broken(claims: Claims, look: Row) -> tuple[tuple[Law, int], ...]:
+def broken_laws(claims: Claims, row: Row) -> tuple[tuple[Law, int], ...]:
     """Return the laws that the pass found broken, with how often."""
-    return tuple((law, int(look[law.law] or 0)) for law in laws(claims) if look[law.law])
+    return tuple((law, int(row[law.law] or 0)) for law in laws(claims) if row[law.law])
 
 
 def _versions(claims: Claims, table: Schema) -> str:
@@ -203,12 +203,12 @@ def _versions(claims: Claims, table: Schema) -> str:
     )
 
 
-def _interval(start: str, end: str) -> str:
-    open_end = f"CASE WHEN {end} IS NULL THEN '' ELSE {_instant(end)} END"
-    return f"concat('[', {_instant(start)}, ', ', {open_end}, ')')"
+def _interval_text(start: str, end: str) -> str:
+    open_end = f"CASE WHEN {end} IS NULL THEN '' ELSE {_instant_text(end)} END"
+    return f"concat('[', {_instant_text(start)}, ', ', {open_end}, ')')"
 
 
-def _instant(at: str) -> str:
+def _instant_text(at: str) -> str:
     """Show a time as people write it: a midnight is its day."""
     day = f"CAST(CAST({at} AS DATE) AS STRING)"
     shown = f"CASE WHEN {at} = CAST({at} AS DATE) THEN {day} ELSE CAST({at} AS STRING) END"

@@ -11,7 +11,7 @@ from penstock.core.columns.types import ScalarType, parse_type
 from penstock.core.names import literal, quoted
 from penstock.core.sessions.manifest import Limits
 from penstock.core.sessions.package import SessionPackage, SessionTable
-from penstock.strategies.entities.moments import instant
+from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.values import hash_of_values
 
 EVENTS = "penstock_events"
@@ -69,22 +69,22 @@ class SessionRun:
             "spark.sql.shuffle.partitions": str(1 + self.rows // ROWS_OF_A_PARTITION),
         }
 
-    def small(self, alias: str) -> str:
+    def hint(self, alias: str) -> str:
         """Return the hint that a side of a join is small; nothing in a pass that is not."""
         return f"/*+ BROADCAST({alias}) */ " if self.is_small else ""
 
     @property
     def low(self) -> str:
         """The lower limit as a literal."""
-        return instant(self.limits.lower_limit)
+        return instant_literal(self.limits.lower_limit)
 
     @property
     def high(self) -> str:
         """The upper limit as a literal."""
-        return instant(self.limits.upper_limit)
+        return instant_literal(self.limits.upper_limit)
 
     @property
-    def length(self) -> str:
+    def max_span(self) -> str:
         """How long a session may be."""
         return days(self.package.options.max_session_days)
 
@@ -128,7 +128,7 @@ def as_time(run: SessionRun, column: str) -> str:
     return f"CAST({quoted(column)} AS TIMESTAMP)" if is_plain else quoted(column)
 
 
-def between(run: SessionRun, low: str, high: str) -> str:
+def in_range(run: SessionRun, low: str, high: str) -> str:
     """Return the condition that an event is between two instants, by which files are skipped."""
     name = run.package.options.timestamp
     if as_time(run, name) != quoted(name):
@@ -154,7 +154,7 @@ def event_hash(columns: Iterable[Column]) -> str:
     return hash_of_values(values)
 
 
-def classified(run: SessionRun, low: str, high: str, *, with_released: bool = False) -> str:
+def classify(run: SessionRun, low: str, high: str, *, with_released: bool = False) -> str:
     """Return the events from `low` to `high` with their clocks, ids and classes.
 
     With `with_released` those of released sessions come from their start on. NULL in `ts` is in no
@@ -171,16 +171,16 @@ def classified(run: SessionRun, low: str, high: str, *, with_released: bool = Fa
         **{name: _clock(run, column, ts) for name, column in clocks.items()},
     }
     named = ", ".join(f"{sql} AS {name}" for name, sql in terms.items())
-    kept, first = between(run, low, high), low
+    kept, first = in_range(run, low, high), low
     if with_released and run.released:
-        starts = {each.session: instant(each.start) for each in run.released}
+        starts = {each.session: instant_literal(each.start) for each in run.released}
         again = [
-            f"{terms[SESSION]} = {literal(name)} AND {between(run, start, high)}"
+            f"{terms[SESSION]} = {literal(name)} AND {in_range(run, start, high)}"
             for name, start in starts.items()
         ]
         kept = f"({' OR '.join((kept, *again))})"
         first = f"least({', '.join((low, *starts.values()))})"
-    where = f"{kept}{_pruned(run, first, high)}"
+    where = f"{kept}{_pruning(run, first, high)}"
     rows = f"SELECT *, {named} FROM {EVENTS} WHERE {where}"
     return f"SELECT *, {_class(run)} AS {CLASS} FROM ({rows})"
 
@@ -193,7 +193,7 @@ def _clock(run: SessionRun, column: str | None, ts: str) -> str:
     return f"coalesce({time}, {ts})" if run.package.options.allow_null_device_timestamps else time
 
 
-def _pruned(run: SessionRun, low: str, high: str) -> str:
+def _pruning(run: SessionRun, low: str, high: str) -> str:
     """Name the partitions in which events of a range lie; arrival and partition may differ."""
     options = run.package.options
     if options.partition_column is None:
@@ -206,7 +206,7 @@ def _pruned(run: SessionRun, low: str, high: str) -> str:
 def _class(run: SessionRun) -> str:
     options = run.package.options
     cases = []
-    refused = [f"NOT coalesce({each}, false)" for each in _filters(run)]
+    refused = [f"NOT coalesce({each}, false)" for each in _filter_conditions(run)]
     if refused:
         cases.append((" OR ".join(refused), "filtered"))
     if options.tests_lateness:
@@ -218,7 +218,7 @@ def _class(run: SessionRun) -> str:
     )
 
 
-def _filters(run: SessionRun) -> list[str]:
+def _filter_conditions(run: SessionRun) -> list[str]:
     options, found = run.package.options, [f"({each})" for each in run.package.options.filters]
     if options.app_ids:
         column = quoted(options.app_id)

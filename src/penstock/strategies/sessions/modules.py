@@ -53,10 +53,10 @@ def module_events(run: SessionRun, carried: Sequence[CarriedColumn] = ()) -> str
         "_ps_view": first_text([options.page_view_id]),
         "_ps_event": event,
         "_ps_url": url,
-        "_ps_known": f"CAST({_known_user(options.user_stitching_id)} AS STRING)",
+        "_ps_known": f"CAST({_user_of(options.user_stitching_id)} AS STRING)",
         # two events of one id are never both there, so only those without one can tie
         "_ps_hash": f"CASE WHEN {event} IS NULL THEN {hashed} END",
-        "_ps_bot": _bot(run),
+        "_ps_bot": _is_bot(run),
         **{f"_ps_x{n}": f"({each.sql})" for n, each in enumerate(carried)},
     }
     named = ", ".join(f"{sql} AS {name}" for name, sql in terms.items())
@@ -69,7 +69,7 @@ def module_events(run: SessionRun, carried: Sequence[CarriedColumn] = ()) -> str
     return f"SELECT *, {kind} AS _ps_kind, {bucket} AS _ps_bucket FROM ({rows})"
 
 
-def _known_user(column: str | None) -> str:
+def _user_of(column: str | None) -> str:
     return "NULL" if column is None else quoted(column)
 
 
@@ -78,7 +78,7 @@ def _clock(run: SessionRun, column: str | None) -> str:
     return as_time(run, column) if column and is_there else "CAST(NULL AS TIMESTAMP)"
 
 
-def _bot(run: SessionRun) -> str:
+def _is_bot(run: SessionRun) -> str:
     options = run.package.options
     if options.bot_pattern is None:
         return "false"
@@ -86,11 +86,11 @@ def _bot(run: SessionRun) -> str:
     return f"coalesce({matches}, {str(options.is_snowplow).lower()})"
 
 
-def _seconds(low: str, high: str) -> str:
+def _seconds_between(low: str, high: str) -> str:
     return f"unix_seconds({high}) - unix_seconds({low})"
 
 
-def _stitched(run: SessionRun, part: SessionTable, user: str) -> tuple[str, str]:
+def _stitching(run: SessionRun, part: SessionTable, user: str) -> tuple[str, str]:
     """Return the column of the known user, and the join that it needs."""
     if part not in run.package.options.stitched:
         return user, ""
@@ -98,7 +98,7 @@ def _stitched(run: SessionRun, part: SessionTable, user: str) -> tuple[str, str]
     return f"coalesce(m.user_id, {user})", f" LEFT JOIN {mapping} m ON m.user_identifier = {user}"
 
 
-def with_usual(run: SessionRun, carried: Sequence[CarriedColumn]) -> tuple[CarriedColumn, ...]:
+def with_defaults(run: SessionRun, carried: Sequence[CarriedColumn]) -> tuple[CarriedColumn, ...]:
     """Return what is carried over, and `app_id` and `platform` where the events have them."""
     columns = carried_columns(run)
     usual = (CarriedColumn(name, quoted(name)) for name in _USUAL if columns.find(name))
@@ -111,25 +111,25 @@ def page_views(run: SessionRun) -> ModuleRows:
     Views and pings meet per session. With `compat: snowplow` a page view is known by its id alone,
     and of the sessions that share one the first keeps it, with its own pings.
     """
-    carried = with_usual(run, run.package.options.passthrough.page_views)
+    carried = with_defaults(run, run.package.options.passthrough.page_views)
     is_view = "FILTER (WHERE _ps_kind = 'view' AND NOT _ps_bot)"
     kept = [_ID, "user_identifier", "session_start_date", *map(quoted, _clocks(run))]
-    kept += ["_ps_event", "_ps_known", "_ps_url", "_ps_d", *(f"_ps_x{n}" for n in _places(carried))]
+    kept += ["_ps_event", "_ps_known", "_ps_url", "_ps_d", *(f"_ps_x{n}" for n in _range(carried))]
     pings = "FILTER (WHERE _ps_kind = 'ping')"
     pairs = (
         f"SELECT _ps_view, min_by(struct({', '.join(kept)}), {_ORDER_V}) {is_view} AS v, "
         f"min({_ORDER_V}) {is_view} AS place, max(_ps_d) {pings} AS last, "
-        f"size(collect_set(_ps_bucket) {pings}) AS buckets{_scrolled(run)} "
+        f"size(collect_set(_ps_bucket) {pings}) AS buckets{_scroll_depth(run)} "
         f"FROM ({module_events(run, carried)}) WHERE _ps_kind <> '' GROUP BY {_ID}, _ps_view"
     )
     first = "row_number() OVER (PARTITION BY _ps_view ORDER BY place) = 1"
     alone = f" QUALIFY {first}" if run.package.options.is_snowplow else ""
-    known, join = _stitched(run, SessionTable.PAGE_VIEWS, "p.v.user_identifier")
+    known, join = _stitching(run, SessionTable.PAGE_VIEWS, "p.v.user_identifier")
     source = f"(SELECT * FROM ({pairs}) WHERE v IS NOT NULL{alone}) p{join}"
     return ModuleRows(_page_view_columns(run, known, carried), source)
 
 
-def _places(carried: Sequence[CarriedColumn]) -> range:
+def _range(carried: Sequence[CarriedColumn]) -> range:
     return range(len(carried))
 
 
@@ -142,7 +142,7 @@ def _clocks(run: SessionRun) -> tuple[str, ...]:
 
 
 def _page_view_columns(
-    run: SessionRun, known: str, carried: Sequence[CarriedColumn]
+    run: SessionRun, user: str, carried: Sequence[CarriedColumn]
 ) -> dict[str, str]:
     options = run.package.options
     end = "coalesce(p.last, p.v._ps_d)" if options.is_snowplow else "greatest(p.v._ps_d, p.last)"
@@ -156,13 +156,13 @@ def _page_view_columns(
         "user_id": "p.v._ps_known",
         "page_url": "p.v._ps_url",
         **{name: f"p.v.{quoted(name)}" for name in _clocks(run)},
-        _STITCHED: known,
+        _STITCHED: user,
         "page_view_in_session_index": f"CAST(row_number() {in_session} ORDER BY p.place) AS INT)",
         "page_views_in_session": f"count(*) {in_session})",
         "start_tstamp": "p.v._ps_d",
         "end_tstamp": end,
         "engaged_time_in_s": f"CASE WHEN p.buckets = 0 THEN 0L ELSE {engaged} END",
-        "absolute_time_in_s": _seconds("p.v._ps_d", end),
+        "absolute_time_in_s": _seconds_between("p.v._ps_d", end),
         **({name: f"p.{name}" for name in _scroll_columns()} if has_scroll(run) else {}),
         **{each.name: f"p.v._ps_x{n}" for n, each in enumerate(carried)},
         "session_start_date": "p.v.session_start_date",
@@ -180,7 +180,7 @@ def _scroll_columns() -> list[str]:
     return [f"{way}_{what}_scrolled" for what in ("pixels", "percentage") for way in _SCROLL]
 
 
-def _scrolled(run: SessionRun) -> str:
+def _scroll_depth(run: SessionRun) -> str:
     """Return how far a page was scrolled, of the events that know how large it is."""
     if not has_scroll(run):
         return ""
@@ -199,23 +199,23 @@ def _scrolled(run: SessionRun) -> str:
 def sessions(run: SessionRun) -> ModuleRows:
     """Return one row per session of this run that has a view or a ping; bots have none."""
     carried = run.package.options.passthrough
-    first = with_usual(run, carried.sessions_first)
+    first = with_defaults(run, carried.sessions_first)
     chosen = (*first, *carried.sessions_last)
     events = f"SELECT * FROM ({module_events(run, chosen)}) WHERE NOT _ps_bot"
     kept = ["user_identifier", "session_start_date", "_ps_kind", "_ps_event", "_ps_known"]
-    row = f"struct({', '.join([*kept, '_ps_url', *(f'_ps_x{n}' for n in _places(chosen))])})"
+    row = f"struct({', '.join([*kept, '_ps_url', *(f'_ps_x{n}' for n in _range(chosen))])})"
     whole = (
         f"SELECT {_ID}, min_by({row}, {_ORDER_V}) FILTER (WHERE _ps_kind <> '') AS f, "
-        f"min_by({row}, {_BACKWARD}) FILTER (WHERE _ps_kind = 'view') AS l, {_totals(run)} "
+        f"min_by({row}, {_BACKWARD}) FILTER (WHERE _ps_kind = 'view') AS l, {_session_totals(run)} "
         f"FROM ({events}) GROUP BY {_ID}"
     )
-    known, join = _stitched(run, SessionTable.SESSIONS, "w.f.user_identifier")
+    known, join = _stitching(run, SessionTable.SESSIONS, "w.f.user_identifier")
     # a session without a view has its first ping as its last page, too
     rows = f"SELECT * EXCEPT (l), coalesce(l, f) AS l FROM ({whole}) WHERE f IS NOT NULL"
     return ModuleRows(_session_columns(run, known, first), f"({rows}) w{join}")
 
 
-def _totals(run: SessionRun) -> str:
+def _session_totals(run: SessionRun) -> str:
     """Return the aggregates over all events of a session."""
     options = run.package.options
     # sets, because each DISTINCT would make every row once more
@@ -237,7 +237,7 @@ def _totals(run: SessionRun) -> str:
     return ", ".join(f"{sql} AS {name}" for name, sql in terms.items())
 
 
-def _session_columns(run: SessionRun, known: str, first: Sequence[CarriedColumn]) -> dict[str, str]:
+def _session_columns(run: SessionRun, user: str, first: Sequence[CarriedColumn]) -> dict[str, str]:
     options = run.package.options
     visit, is_ping = options.min_visit_length, "w.f._ps_kind = 'ping'"
     last, agg = options.passthrough.sessions_last, options.passthrough.sessions_agg
@@ -254,14 +254,14 @@ def _session_columns(run: SessionRun, known: str, first: Sequence[CarriedColumn]
         "page_views": "w.pages",
         "total_events": "w.events",
         "engaged_time_in_s": "w.engaged",
-        "absolute_time_in_s": f"{_seconds('w.low', 'w.high')} + {extra}",
+        "absolute_time_in_s": f"{_seconds_between('w.low', 'w.high')} + {extra}",
         "is_engaged": engaged,
         "first_page_url": "w.f._ps_url",
         "last_page_url": "w.l._ps_url",
         **{each.name: f"w.f._ps_x{n}" for n, each in enumerate(first)},
         **{f"last_{each.name}": f"w.l._ps_x{n + len(first)}" for n, each in enumerate(last)},
         **{each.name: f"w.agg{n}" for n, each in enumerate(agg)},
-        _STITCHED: known,
+        _STITCHED: user,
         "session_start_date": "w.f.session_start_date",
         "run_id": run.run_id,
     }

@@ -11,7 +11,7 @@ from penstock.core import strategy as port
 from penstock.core.names import literal
 from penstock.core.sessions.manifest import ManifestRow
 from penstock.core.sessions.package import SessionModel, SessionPackage, SessionTableKind
-from penstock.strategies.entities.moments import instant
+from penstock.strategies.entities.moments import instant_literal
 
 _ID = "session_identifier"
 LIFECYCLE_COLUMNS: Mapping[str, str] = {
@@ -78,7 +78,7 @@ def manifest_export(target: str, package: str, rows: Sequence[ManifestRow], loca
 def _cell(value: dt.datetime | str | None) -> str:
     if value is None:
         return "NULL"
-    return literal(value) if isinstance(value, str) else instant(value)
+    return literal(value) if isinstance(value, str) else instant_literal(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ class Sessions(port.Strategy):
     dbt = ("incremental", "merge")
 
     @classmethod
-    def read(cls, given: port.GivenSettings) -> Self:
+    def read(cls, settings: port.GivenSettings) -> Self:
         """Take the table that the package says; that of limits is a view."""
-        package, model = given.session()
+        package, model = settings.session()
         made = LimitsView if model.kind is SessionTableKind.VIEW else cls
         return made(package, model)  # type: ignore[return-value]  # a view is a table of one, too
 

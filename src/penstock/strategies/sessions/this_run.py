@@ -8,7 +8,7 @@ from penstock.core.columns.schema import Schema
 from penstock.core.names import literal, quoted
 from penstock.core.sessions.manifest import Limits
 from penstock.core.sessions.package import SessionTable
-from penstock.strategies.entities.moments import instant
+from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.sessions.events import (
     CLASS,
     EVENT,
@@ -17,12 +17,12 @@ from penstock.strategies.sessions.events import (
     TS,
     SessionRun,
     ascending,
-    classified,
+    classify,
     event_hash,
     order_of,
 )
 from penstock.strategies.sessions.tables import QUARANTINE_COLUMNS
-from penstock.strategies.sessions.window import BEFORE, KNOWN, TOUCHED, quarantined
+from penstock.strategies.sessions.window import BEFORE, KNOWN, TOUCHED, old_quarantine
 
 _ID = "session_identifier"
 VERDICT, SCOPE = "_ps_verdict", "_ps_scope"
@@ -51,10 +51,10 @@ def quarantine_rows(run: SessionRun) -> str:
     one that was counted, are dropped; each counts once. Where all of the window lie there they are
     counted already; with `is_past` some do.
     """
-    at_cap = f"end_tstamp >= start_tstamp + {run.length}"
+    at_cap = f"end_tstamp >= start_tstamp + {run.max_span}"
     seen = f"UNION ALL SELECT {_ID}, start_tstamp, end_tstamp, false FROM {KNOWN} WHERE NOT is_held"
     if run.package.options.is_snowplow:
-        at_cap, seen = f"least(end_tstamp, {run.high}) = start_tstamp + {run.length}", ""
+        at_cap, seen = f"least(end_tstamp, {run.high}) = start_tstamp + {run.max_span}", ""
     found = (
         f"SELECT {_ID}, max(struct(in_run, start_tstamp)) AS f FROM (SELECT {_ID}, start_tstamp, "
         f"end_tstamp, true AS in_run FROM {TOUCHED} {seen}) WHERE {at_cap} "
@@ -69,7 +69,7 @@ def quarantine_rows(run: SessionRun) -> str:
         "coalesce(k.events_dropped, 0) AS events_dropped, k.dropped_to "
         f"FROM ({found}) q FULL OUTER JOIN ({known}) k ON k.{_ID} = q.{_ID}"
     )
-    counted = f"greatest(b.start_tstamp + {run.length}, b.dropped_to)"
+    counted = f"greatest(b.start_tstamp + {run.max_span}, b.dropped_to)"
     whole = f"w.n_start > {counted} AND w.n_start >= {run.low}"
     rows = (
         f"SELECT b.*, {counted} AS mark, coalesce(w.n_end > {counted}, false) AS is_past, "
@@ -77,7 +77,7 @@ def quarantine_rows(run: SessionRun) -> str:
         f"FROM ({both}) b LEFT JOIN {KNOWN} w ON w.{_ID} = b.{_ID}"
     )
     return (
-        f"SELECT {_ID}, coalesce(CASE WHEN is_known THEN since END, {instant(run.now)}) "
+        f"SELECT {_ID}, coalesce(CASE WHEN is_known THEN since END, {instant_literal(run.now)}) "
         "AS since, CASE WHEN is_known THEN reason WHEN in_run THEN 'too_long' "
         "ELSE 'id_reused' END AS reason, "
         f"coalesce(CASE WHEN is_known THEN run_id END, {run.run_id}) AS run_id, "
@@ -95,11 +95,11 @@ def quarantine_changes(run: SessionRun) -> str:
     This reads the events a third time, if there is anything to count.
     """
     events = (
-        f"SELECT {SESSION} AS {_ID}, {TS} AS ts FROM ({classified(run, run.low, run.high)}) "
+        f"SELECT {SESSION} AS {_ID}, {TS} AS ts FROM ({classify(run, run.low, run.high)}) "
         f"WHERE {CLASS} = '{PASS}'"
     )
     dropped = (
-        f"SELECT {run.small('m')}m.{_ID}, count(*) AS n, max(e.ts) AS last "
+        f"SELECT {run.hint('m')}m.{_ID}, count(*) AS n, max(e.ts) AS last "
         f"FROM {ROWS_HELD} m JOIN ({events}) e "
         f"ON e.{_ID} = m.{_ID} AND e.ts > m.mark WHERE m.is_past GROUP BY m.{_ID}"
     )
@@ -134,11 +134,11 @@ def event_candidates(run: SessionRun, first_start: dt.datetime | None) -> str:
     run. Events of other sessions of the window are read to be counted alone.
     """
     starts = [run.limits.lower_limit, *([first_start] if first_start else [])]
-    begin = instant(min(starts))
+    begin = instant_literal(min(starts))
     in_window = f"{TS} >= {run.low}"
     held = "false"
     if run.package.options.quarantine:
-        held = f"coalesce(r.{_ID}, k.{_ID}) IN (SELECT {_ID} FROM {quarantined(run)})"
+        held = f"coalesce(r.{_ID}, k.{_ID}) IN (SELECT {_ID} FROM {old_quarantine(run)})"
     of_sessions = (
         f"SELECT coalesce(r.{_ID}, k.{_ID}) AS _ps_id, r.{_ID}, r.user_identifier, "
         "r.session_start_date, coalesce(r.start_tstamp, k.start_tstamp) AS _ps_start, "
@@ -146,14 +146,14 @@ def event_candidates(run: SessionRun, first_start: dt.datetime | None) -> str:
         f"FULL OUTER JOIN {KNOWN} k ON k.{_ID} = r.{_ID}"
     )
     rows = (
-        f"SELECT {run.small('s')}e.*, "
+        f"SELECT {run.hint('s')}e.*, "
         f"CASE WHEN {in_window} THEN 'window' ELSE 'history' END AS {SCOPE}, "
         f"s.{_ID}, s.user_identifier, s.session_start_date, s._ps_start, s._ps_held "
-        f"FROM ({classified(run, begin, run.high)}) e JOIN ({of_sessions}) s "
+        f"FROM ({classify(run, begin, run.high)}) e JOIN ({of_sessions}) s "
         f"ON s._ps_id = e.{SESSION} "
         f"WHERE ({in_window} AND {CLASS} = '{PASS}') OR (NOT {in_window} AND s.{_ID} IS NOT NULL)"
     )
-    bounds = f"{TS} BETWEEN _ps_start AND _ps_start + {run.length}"
+    bounds = f"{TS} BETWEEN _ps_start AND _ps_start + {run.max_span}"
     fits = f"{CLASS} = '{PASS}' AND {_ID} IS NOT NULL AND {bounds}"
     key = EVENT if run.package.options.is_snowplow else f"{_ID}, {EVENT}"
     alike = f"PARTITION BY {fits}, {key}"
@@ -162,11 +162,11 @@ def event_candidates(run: SessionRun, first_start: dt.datetime | None) -> str:
     order = ascending([*order_of(run), "_ps_hash"])
     rank = f"row_number() OVER (PARTITION BY _ps_fits, {key} ORDER BY {order})"
     ranked = f"SELECT *, {rank} AS _ps_rank FROM ({hashed})"
-    return f"SELECT *, {_verdict(run)} AS {VERDICT} FROM ({ranked})"
+    return f"SELECT *, {_outcome_of(run)} AS {VERDICT} FROM ({ranked})"
 
 
-def _verdict(run: SessionRun) -> str:
-    cap = f"_ps_start + {run.length}"
+def _outcome_of(run: SessionRun) -> str:
+    cap = f"_ps_start + {run.max_span}"
     alone = "" if run.package.options.is_snowplow else f"{EVENT} IS NULL OR "
     cases = {
         f"{CLASS} <> '{PASS}'": CLASS,
@@ -230,7 +230,7 @@ def limits_view(limits: Limits | None, run: str = "") -> str:
             "WHERE false"
         )
     return (
-        f"SELECT {instant(limits.lower_limit)} AS lower_limit, "
-        f"{instant(limits.upper_limit)} AS upper_limit, "
+        f"SELECT {instant_literal(limits.lower_limit)} AS lower_limit, "
+        f"{instant_literal(limits.upper_limit)} AS upper_limit, "
         f"{limits.state:d} AS state, {literal(run)} AS run_id"
     )

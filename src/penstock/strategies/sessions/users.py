@@ -31,7 +31,7 @@ def users(run: SessionRun) -> ModuleRows:
     own += [quoted(each.sql) for each in (*carried.users_first, *carried.users_last)]
     row = f"struct({', '.join(f's.{name}' for name in dict.fromkeys(own))})"
     whole = (
-        f"SELECT {run.small('u')}s.{_USER}, min(start_tstamp) AS low, max(end_tstamp) AS high, "
+        f"SELECT {run.hint('u')}s.{_USER}, min(start_tstamp) AS low, max(end_tstamp) AS high, "
         "count(*) AS sessions, sum(page_views) AS pages, sum(engaged_time_in_s) AS engaged, "
         f"max_by({row}, struct(-unix_micros(start_tstamp), s.{_ID})) AS f, "
         f"max_by({row}, struct(end_tstamp, s.{_ID})) AS l "
@@ -50,14 +50,14 @@ def users(run: SessionRun) -> ModuleRows:
         "last_session_identifier": f"w.l.{_ID}",
         "first_page_url": "w.f.first_page_url",
         "last_page_url": "w.l.last_page_url",
-        **_prefixed("first", "w.f", carried.users_first),
-        **_prefixed("last", "w.l", carried.users_last),
+        **_with_prefix("first", "w.f", carried.users_first),
+        **_with_prefix("last", "w.l", carried.users_last),
         "run_id": run.run_id,
     }
     return ModuleRows(columns, f"({whole}) w")
 
 
-def _prefixed(word: str, alias: str, carried: Sequence[CarriedColumn]) -> dict[str, str]:
+def _with_prefix(word: str, alias: str, carried: Sequence[CarriedColumn]) -> dict[str, str]:
     """Return columns of sessions under the names that users give them."""
     return {prefixed_name(word, each.name): f"{alias}.{quoted(each.sql)}" for each in carried}
 
@@ -105,13 +105,13 @@ def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Se
         return f"SELECT *, false AS {GONE} FROM ({rows.sql})"
     key = [quoted(name) for name in model.key]
     if part is SessionTable.USERS:
-        there = f"SELECT {run.small('u')}t.{_USER} "
+        there = f"SELECT {run.hint('u')}t.{_USER} "
         there += f"FROM {run.table(part)} t JOIN ({touched_users(run)}) u "
         there += f"ON u.{_USER} = t.{_USER}"
         lies = ""
     else:
         there = (
-            f"SELECT {run.small('r')}{', '.join(f't.{name}' for name in key)}, "
+            f"SELECT {run.hint('r')}{', '.join(f't.{name}' for name in key)}, "
             f"t.session_start_date AS {LIES} "
             f"FROM {run.table(part)} t JOIN {run.table(SessionTable.SESSIONS_THIS_RUN)} r "
             f"ON r.{_ID} = t.{_ID} AND array_contains("

@@ -15,7 +15,7 @@ from penstock.strategies.sessions.events import (
     TS,
     USER,
     SessionRun,
-    classified,
+    classify,
     days,
 )
 from penstock.strategies.sessions.tables import LIFECYCLE_COLUMNS
@@ -49,7 +49,7 @@ def window_groups(run: SessionRun) -> str:
     window is in no count.
     """
     options = run.package.options
-    events = classified(run, run.low, run.high, with_released=True)
+    events = classify(run, run.low, run.high, with_released=True)
     if options.user_of_session in (SessionUser.LATEST_EVENT, SessionUser.MAX):
         events = _with_cap(run, events)
     inside = f"{TS} BETWEEN {run.low} AND {run.high}"
@@ -72,12 +72,12 @@ def _with_cap(run: SessionRun, events: str) -> str:
     ends = f"min({passing}) {over} AS _ps_first, max({passing}) {over} AS _ps_last"
     starts = (
         f"SELECT {_ID}, collect_list(start_tstamp) AS starts "
-        f"FROM {run.table(SessionTable.LIFECYCLE)} WHERE {horizon(run)} GROUP BY {_ID}"
+        f"FROM {run.table(SessionTable.LIFECYCLE)} WHERE {is_near(run)} GROUP BY {_ID}"
     )
-    # as `previous` chooses among generations
+    # as `previous_rows` chooses among generations
     start = "coalesce(array_max(filter(starts, s -> s <= _ps_last)), array_min(starts))"
     return (
-        f"SELECT e.*, least(_ps_first, {start}) + {run.length} AS _ps_cap "
+        f"SELECT e.*, least(_ps_first, {start}) + {run.max_span} AS _ps_cap "
         f"FROM (SELECT *, {ends} FROM ({events})) e LEFT JOIN ({starts}) p ON p.{_ID} = e.{SESSION}"
     )
 
@@ -102,18 +102,18 @@ def _candidate(run: SessionRun) -> str:
     return f"{best}(named_struct({named})) FILTER (WHERE {inside})"
 
 
-def horizon(run: SessionRun) -> str:
+def is_near(run: SessionRun) -> str:
     """Return the condition on rows of the manifest that are not beyond the horizon, or released."""
     back = run.package.options.session_lookback_days
-    last = f"{run.high} + {run.length}"
+    last = f"{run.high} + {run.max_span}"
     found = f"start_tstamp <= {last} AND start_date <= DATE({last})"
     if back is not None:
         first = f"{run.low} - {days(back)}"
         found += f" AND start_tstamp >= {first} AND start_date >= DATE({first})"
-    return _or_released(run, found)
+    return _with_released(run, found)
 
 
-def _or_released(run: SessionRun, condition: str) -> str:
+def _with_released(run: SessionRun, condition: str) -> str:
     """Let the rows of released sessions through, too, wherever they lie."""
     if not run.released:
         return condition
@@ -121,9 +121,9 @@ def _or_released(run: SessionRun, condition: str) -> str:
     return f"(({condition}) OR ({_ID} IN {run.released_ids} AND {dates}))"
 
 
-def overlapping(run: SessionRun) -> str:
+def in_window(run: SessionRun) -> str:
     """Return the condition of a session having a part in the window; both ends belong to both."""
-    first, last = f"{run.low} - {run.length}", run.high
+    first, last = f"{run.low} - {run.max_span}", run.high
     return (
         f"start_tstamp BETWEEN {first} AND {last} AND end_tstamp >= {run.low} "
         f"AND start_date BETWEEN DATE({first}) AND DATE({last})"
@@ -134,16 +134,16 @@ def touched_sessions(run: SessionRun) -> str:
     """Return the rows of the manifest that are rebuilt, those of released sessions too."""
     rows = f"SELECT * FROM {run.table(SessionTable.LIFECYCLE)} WHERE "
     if not run.released:
-        return rows + overlapping(run)
+        return rows + in_window(run)
     # a released session may have moved, and an older one may have had its id
     again = f"{_ID} IN {run.released_ids}"
     newest = f"row_number() OVER (PARTITION BY {_ID} ORDER BY start_tstamp DESC) = 1"
     return (
-        f"SELECT * FROM ({rows}{overlapping(run)} OR ({again} AND {horizon(run)})) QUALIFY {newest}"
+        f"SELECT * FROM ({rows}{in_window(run)} OR ({again} AND {is_near(run)})) QUALIFY {newest}"
     )
 
 
-def previous(run: SessionRun, ids: str) -> str:
+def previous_rows(run: SessionRun, ids: str) -> str:
     """Return the row of every session that is in the view `ids`, which says where its events end.
 
     Of several generations it is the latest one that has begun by then.
@@ -152,8 +152,8 @@ def previous(run: SessionRun, ids: str) -> str:
     began = "p.start_tstamp <= n.n_end"
     order = f"{began} DESC, abs(unix_micros(p.start_tstamp) - unix_micros(n.n_end))"
     rank = f"row_number() OVER (PARTITION BY p.{_ID} ORDER BY {order})"
-    known = f"SELECT * FROM {run.table(SessionTable.LIFECYCLE)} WHERE {horizon(run)}"
-    few = run.small("n")  # the manifest need not be sorted to find them
+    known = f"SELECT * FROM {run.table(SessionTable.LIFECYCLE)} WHERE {is_near(run)}"
+    few = run.hint("n")  # the manifest need not be sorted to find them
     rows = f"SELECT {few}{own}, {rank} AS _ps_n FROM ({known}) p JOIN {ids} n ON n.{_ID} = p.{_ID}"
     return f"SELECT * FROM ({rows}) WHERE _ps_n = 1"
 
@@ -167,27 +167,27 @@ def known_sessions(run: SessionRun) -> str:
     passing = f"(SELECT * FROM {WINDOW} WHERE n_start IS NOT NULL)"
     held = "false"
     if run.package.options.quarantine:
-        held = f"n.{_ID} IN (SELECT {_ID} FROM {quarantined(run)})"
+        held = f"n.{_ID} IN (SELECT {_ID} FROM {old_quarantine(run)})"
     joined = (
         f"SELECT n.{_ID}, n.passing, n.n_start, n.n_end, n.candidate, {held} AS is_held, "
         "p.start_tstamp AS old_start, p.start_date AS old_start_date, p.end_tstamp AS old_end, "
         "p.user_identifier AS old_user, p.user_tstamp, p.user_event_id, p.past_user_identifiers, "
         f"p.past_start_dates, p.first_run_id FROM {passing} n "
-        f"LEFT JOIN ({previous(run, passing)}) p ON p.{_ID} = n.{_ID}"
+        f"LEFT JOIN ({previous_rows(run, passing)}) p ON p.{_ID} = n.{_ID}"
     )
-    is_open = f"old_start IS NULL OR old_end < old_start + {run.length}"
+    is_open = f"old_start IS NULL OR old_end < old_start + {run.max_span}"
     if run.released:
         is_open += f" OR {_ID} IN {run.released_ids}"
     taken = f"SELECT *, NOT is_held AND ({is_open}) AS is_taken FROM ({joined})"
     start = "CASE WHEN is_taken THEN least(n_start, old_start) ELSE old_start END"
-    end = f"least(start_tstamp + {run.length}, greatest(n_end, old_end))"
+    end = f"least(start_tstamp + {run.max_span}, greatest(n_end, old_end))"
     return (
         f"SELECT *, CASE WHEN is_taken THEN {end} ELSE old_end END AS end_tstamp "
         f"FROM (SELECT *, {start} AS start_tstamp FROM ({taken}))"
     )
 
 
-def quarantined(run: SessionRun) -> str:
+def old_quarantine(run: SessionRun) -> str:
     """Return the quarantine as the run found it, without the sessions that were released."""
     return (
         f"(SELECT * FROM {BEFORE} WHERE {_ID} NOT IN {run.released_ids})"
@@ -198,9 +198,9 @@ def quarantined(run: SessionRun) -> str:
 
 def lifecycle_changes(run: SessionRun) -> str:
     """Return the rows that the manifest takes in, each with the date under which it lies there."""
-    cap = f"start_tstamp + {run.length} AS cap"
+    cap = f"start_tstamp + {run.max_span} AS cap"
     chosen = (
-        f"SELECT *, {_winner(run)} AS winner FROM (SELECT *, {cap}, "
+        f"SELECT *, {_user_winner(run)} AS winner FROM (SELECT *, {cap}, "
         f"coalesce(past_user_identifiers, {_NO_TEXTS}) AS past_users, "
         f"coalesce(past_start_dates, {_NO_DATES}) AS past_dates FROM {KNOWN} WHERE is_taken)"
     )
@@ -218,7 +218,7 @@ def lifecycle_changes(run: SessionRun) -> str:
     )
 
 
-def _winner(run: SessionRun) -> str:
+def _user_winner(run: SessionRun) -> str:
     """Return the event that names the user, of the one so far and the one of the window."""
     rule = run.package.options.user_of_session
     old = {

@@ -64,7 +64,7 @@ _KNOWN: Mapping[SessionTable, Mapping[str, str]] = {
 }
 
 
-def _held(run: SessionRun, view: str, sql: str, counts: Mapping[str, str] = _COUNT) -> Stage:
+def _stage(run: SessionRun, view: str, sql: str, counts: Mapping[str, str] = _COUNT) -> Stage:
     """Return rows that are computed once, and counted meanwhile."""
     passing = Passing(f"{view}_all", sql, counts)
     return Stage(view, f"SELECT * FROM {view}_all", passing=passing, confs=run.confs)
@@ -75,15 +75,15 @@ def window_stages(run: SessionRun) -> tuple[Stage, ...]:
 
     With it the quarantine is held as the pass found it.
     """
-    window = _held(run, WINDOW, window_groups(run), window_counts())
+    window = _stage(run, WINDOW, window_groups(run), window_counts())
     if not run.package.options.quarantine:
         return (window,)
-    return (window, _held(run, BEFORE, f"SELECT * FROM {BEFORE}"))
+    return (window, _stage(run, BEFORE, f"SELECT * FROM {BEFORE}"))
 
 
 def touched_stage(run: SessionRun) -> Stage:
     """Return the rows of the manifest that are rebuilt: those of this run are in it already."""
-    return _held(run, TOUCHED, touched_sessions(run))
+    return _stage(run, TOUCHED, touched_sessions(run))
 
 
 def no_rows(part: SessionTable) -> str:
@@ -113,30 +113,30 @@ def lifecycle_work(run: SessionRun, build: Build) -> Work:
     changes = f"SELECT *, count(*) OVER (PARTITION BY {_ID}) AS times FROM"
     dates = "array_join(array_sort(collect_set(CAST(old_start_date AS STRING))), ',')"
     counts = {**_COUNT, _DOUBLED: "count_if(times > 1)", _DATES: dates}
-    stage = _held(run, CHANGES, f"{changes} ({lifecycle_changes(run)})", counts)
-    known = _held(run, KNOWN, known_sessions(run), {"sessions_known": "count(*)"})
+    stage = _stage(run, CHANGES, f"{changes} ({lifecycle_changes(run)})", counts)
+    known = _stage(run, KNOWN, known_sessions(run), {"sessions_known": "count(*)"})
     rows = f"SELECT {', '.join(LIFECYCLE_COLUMNS)} FROM {CHANGES}"
 
-    def decide(found: Row) -> Commit | None:
+    def decide(row: Row) -> Commit | None:
         if build.table is None:
-            return _made(run, build, rows)
-        dates = [each for each in str(found[_DATES] or "").split(",") if each]
-        return _merged(run, lifecycle_merge(build.target, dates), found)
+            return _create_of(run, build, rows)
+        dates = [each for each in str(row[_DATES] or "").split(",") if each]
+        return _merge_of(run, lifecycle_merge(build.target, dates), row)
 
     return Work((known, replace(stage, rules=(doubled,))), decide, rows=lambda _: rows)
 
 
-def _merged(run: SessionRun, sql: str, found: Row) -> Commit | None:
+def _merge_of(run: SessionRun, sql: str, row: Row) -> Commit | None:
     """Return the statement that takes in the rows that were found; None without any.
 
     A table without partitions would get a file of each partition of the join, every day.
     """
-    rows = int(found[_ROWS] or 0)
+    rows = int(row[_ROWS] or 0)
     few = replace(run, rows=rows).confs if run.is_small else {}
     return Commit(sql, {**few, **_MERGED}) if rows else None
 
 
-def _made(run: SessionRun, build: Build, rows: str, *, scratch: bool = False) -> Commit:
+def _create_of(run: SessionRun, build: Build, rows: str, *, scratch: bool = False) -> Commit:
     made = create(build, rows, _SCRATCH if scratch else None)
     return replace(made, confs=run.confs)
 
@@ -147,26 +147,26 @@ def quarantine_work(run: SessionRun, build: Build) -> Work:
     counts = {_ROWS: "count_if(is_changed)", _PAST: "count_if(is_past)"}
     stages = (
         touched_stage(run),
-        _held(run, ROWS_HELD, quarantine_rows(run), counts),
-        replace(_held(run, _FOUND, quarantine_changes(run)), when=_PAST),
+        _stage(run, ROWS_HELD, quarantine_rows(run), counts),
+        replace(_stage(run, _FOUND, quarantine_changes(run)), when=_PAST),
     )
 
-    def changes(found: Row) -> str:
-        return _FOUND if found[_PAST] else ROWS_HELD
+    def changes(row: Row) -> str:
+        return _FOUND if row[_PAST] else ROWS_HELD
 
-    def rows(found: Row) -> str:
-        return f"SELECT {columns} FROM {changes(found)} WHERE NOT gone"
+    def rows(row: Row) -> str:
+        return f"SELECT {columns} FROM {changes(row)} WHERE NOT gone"
 
-    def decide(found: Row) -> Commit | None:
+    def decide(row: Row) -> Commit | None:
         if build.table is None:
-            return _made(run, build, rows(found))
-        merge = quarantine_merge(build.target, changes(found))
-        return _merged(run, merge, found)
+            return _create_of(run, build, rows(row))
+        merge = quarantine_merge(build.target, changes(row))
+        return _merge_of(run, merge, row)
 
     return Work(stages, decide, rows=rows)
 
 
-def held_again(run: SessionRun) -> str:
+def requarantined(run: SessionRun) -> str:
     """Return the sessions that were released and are quarantined anew, once that is worked out."""
     again = f"is_new AND NOT gone AND {_ID} IN {run.released_ids}"
     return f"SELECT {_ID} AS id FROM {ROWS_HELD} WHERE {again}"
@@ -175,12 +175,12 @@ def held_again(run: SessionRun) -> str:
 def sessions_work(run: SessionRun, build: Build) -> Work:
     """Write the sessions that are rebuilt, and note the dates under which they lie."""
     table = run.table(SessionTable.SESSIONS_THIS_RUN)
-    stage, rows = _held(run, table, sessions_this_run(run), touched_dates()), _all_of(table)
+    stage, rows = (_stage(run, table, sessions_this_run(run), touched_dates()), _all(table))
     stages = (stage,) if run.package.options.quarantine else (touched_stage(run), stage)
-    return Work(stages, lambda _: _made(run, build, rows, scratch=True), rows=lambda _: rows)
+    return Work(stages, lambda _: _create_of(run, build, rows, scratch=True), rows=lambda _: rows)
 
 
-def _all_of(view: str) -> str:
+def _all(view: str) -> str:
     return f"SELECT * FROM {view}"
 
 
@@ -192,8 +192,8 @@ def events_work(run: SessionRun, build: Build, first_start: dt.datetime | None) 
     table = run.table(SessionTable.EVENTS_THIS_RUN)
     passing = Passing(CANDIDATES, event_candidates(run, first_start), event_counts())
     stage = Stage(table, events_this_run(run), passing=passing, confs=run.confs)
-    rows = _all_of(table)
-    commit = _made(run, build, rows, scratch=True)
+    rows = _all(table)
+    commit = _create_of(run, build, rows, scratch=True)
     return Work((stage,), lambda _: commit, rows=lambda _: rows)
 
 
@@ -208,21 +208,21 @@ def module_work(run: SessionRun, part: SessionTable, build: Build, dates: Sequen
     if is_there:
         changes, new = replacement(run, part, rows, dates), f"{new} WHERE NOT {GONE}"
     is_pruned = part in _BY_DATE and not run.package.options.is_snowplow
-    found_in = _FOUND if is_pruned else _few(run)
+    found_in = _FOUND if is_pruned else _small_changes(run)
     merge = module_merge(run, part, build.target, found_in, dates, build.table)
-    stage = _held(run, _FOUND, changes)
+    stage = _stage(run, _FOUND, changes)
 
-    def decide(found: Row) -> Commit | None:
+    def decide(row: Row) -> Commit | None:
         if not is_there:
-            return _made(run, build, new)
-        return _merged(run, merge, found)
+            return _create_of(run, build, new)
+        return _merge_of(run, merge, row)
 
     return Work((stage,), decide, rows=lambda _: new)
 
 
-def _few(run: SessionRun) -> str:
+def _small_changes(run: SessionRun) -> str:
     """Return the changes of a table that no date prunes: with the hint the table is not sorted."""
-    return f"(SELECT {run.small(_FOUND)}* FROM {_FOUND})"
+    return f"(SELECT {run.hint(_FOUND)}* FROM {_FOUND})"
 
 
 def stitch_work(run: SessionRun, part: SessionTable, build: Build, stitched: int) -> Work:
@@ -233,8 +233,8 @@ def stitch_work(run: SessionRun, part: SessionTable, build: Build, stitched: int
         f"SELECT user_identifier, user_id FROM {run.table(SessionTable.USER_MAPPING)} "
         f"WHERE changed_seq > {stitched}"
     )
-    statement = stitched_by(run, build.target, _few(run))
-    stage = _held(run, _FOUND, changed)
+    statement = stitched_by(run, build.target, _small_changes(run))
+    stage = _stage(run, _FOUND, changed)
     new = {"stitched_user_id": "s.user_id", "run_id": run.run_id}
     columns = [f"{new.get(n, f't.{quoted(n)}')} AS {quoted(n)}" for n in build.table.names]
     # the table as it was before: afterwards no row has another one
@@ -242,4 +242,4 @@ def stitch_work(run: SessionRun, part: SessionTable, build: Build, stitched: int
         f"SELECT {', '.join(columns)} FROM {run.table(part)} t JOIN {_FOUND} s "
         "ON t.user_identifier = s.user_identifier AND NOT t.stitched_user_id <=> s.user_id"
     )
-    return Work((stage,), lambda found: _merged(run, statement, found), rows=lambda _: rows)
+    return Work((stage,), lambda found: _merge_of(run, statement, found), rows=lambda _: rows)

@@ -145,17 +145,17 @@ def _terminating() -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _refuse_unreadable(given: Sequence[str]) -> None:
+def _refuse_unreadable(words: Sequence[str]) -> None:
     """Refuse arguments with a NUL or with bytes that are not UTF-8: no name has them."""
-    for word in given:
+    for word in words:
         if "\0" in word or any("\ud800" <= sign <= "\udfff" for sign in word):
             raise click.UsageError(f"the argument {ascii(word)[:_SHOWN]} is not valid UTF-8 text")
 
 
-def _run(given: list[str]) -> int:
+def _run(words: list[str]) -> int:
     try:
-        _refuse_unreadable(given)
-        code = commands.main(given, "penstock", standalone_mode=False, obj=given)
+        _refuse_unreadable(words)
+        code = commands.main(words, "penstock", standalone_mode=False, obj=words)
         answer().flush()
         if (lost := lost_answer()) is not None:  # what the command did stays done
             click.echo(f"stdout cannot be written: {lost.strerror}", sys.stderr)
@@ -164,7 +164,7 @@ def _run(given: list[str]) -> int:
     except Exception as error:
         from penstock.ui.cli.output import print_error
 
-        code = print_error(error, given)
+        code = print_error(error, words)
         if code is None:
             raise
     return int(code or 0)

@@ -259,10 +259,10 @@ def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, A
     return fields
 
 
-def _require_folder(found: Sequence[Any], given: Sequence[Any]) -> None:
+def _require_folder(found: Sequence[Any], words: Sequence[Any]) -> None:
     """Refuse two folders, and an argument that is not a project's folder."""
-    folder, argument = str(given[0]), str(given[-1])
-    if given[0] not in (Path(), given[-1]):
+    folder, argument = str(words[0]), str(words[-1])
+    if words[0] not in (Path(), words[-1]):
         raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")
     here, there = Path("penstock.yml"), Path(argument, "penstock.yml")
     if found[1:] and found[-1] and here.is_file() and not there.is_file():
@@ -275,13 +275,13 @@ def _require_folder(found: Sequence[Any], given: Sequence[Any]) -> None:
         raise UsageError("bad-usage", sentence, hint=hint)
 
 
-def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> object:
+def _value(each: FlagField, found: Sequence[Any], words: Sequence[Any]) -> object:
     if each.type is bool:
         return not each.default
     if each.flags[0].value is not None:
         return [flag.value for flag, is_on in zip(each.flags, found, strict=True) if is_on]
     if each.kinds & {Sequence, Mapping}:
-        return [value for values in given for value in values]
+        return [value for values in words for value in values]
     if each.name == "project":
-        _require_folder(found, given)
-    return given[-1]
+        _require_folder(found, words)
+    return words[-1]

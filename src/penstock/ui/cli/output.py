@@ -255,9 +255,9 @@ def _way_out(error: click.ClickException) -> str:
     return "; ".join(ways) or f"{path} --help"
 
 
-def _near(written: str, known: Iterable[str]) -> list[str]:
+def _near(written: str, names: Iterable[str]) -> list[str]:
     """Return the word that was probably meant: same beginning, or few other letters; else none."""
-    bare = {each.lstrip("-"): each for each in known}
+    bare = {each.lstrip("-"): each for each in names}
     word = written.lstrip("-")
     near = [each for each in bare if len(word) > 1 and each.startswith(word)]
     near = near or get_close_matches(

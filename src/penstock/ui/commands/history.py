@@ -56,9 +56,9 @@ def history_text(report: HistoryReport, *, verbose: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _older(shown: int, truncated: bool) -> list[str]:  # noqa: FBT001  as the report has it
+def _older(count: int, truncated: bool) -> list[str]:  # noqa: FBT001  as the report has it
     """Say that a list is cut, and how to see more of it."""
-    return [f"the newest {shown:,}; there are older ones, see --limit"] * truncated
+    return [f"the newest {count:,}; there are older ones, see --limit"] * truncated
 
 
 def _cells(row: HistoryRow) -> dict[str, str]:

@@ -19,9 +19,9 @@ _NEXT = {  # how to go on where a template starts with no input, and has a scrip
 }
 
 
-def made_text(made: tuple[str, Sequence[str]]) -> str:
+def made_text(report: tuple[str, Sequence[str]]) -> str:
     """Say which files a new project has, and how to go on."""
-    folder, files = made
+    folder, files = report
     following = f"penstock run {folder}"
     for script, then in _NEXT.items():
         if script in files:
@@ -29,15 +29,15 @@ def made_text(made: tuple[str, Sequence[str]]) -> str:
     return "\n".join([*(f"made {folder}/{file}" for file in files), "", f"Next: {following}"])
 
 
-def written_text(made: tuple[str, Sequence[str]]) -> str:
+def written_text(report: tuple[str, Sequence[str]]) -> str:
     """Say which files were written."""
-    folder, files = made
+    folder, files = report
     return "\n".join(f"wrote {folder}/{file}" for file in files)
 
 
-def files_document(made: tuple[str, Sequence[str]]) -> Json:
+def files_document(report: tuple[str, Sequence[str]]) -> Json:
     """Return the files that were made in a folder."""
-    folder, files = made
+    folder, files = report
     return {"folder": folder, "files": files}
 
 

@@ -247,8 +247,8 @@ def _section(title: str, items: Sequence[str], limit: int | None) -> str:
     return "\n".join([title, *first_of(items, limit, "model")]) if items else ""
 
 
-def _partitions(counted: Iterable[Step | SqlDiff]) -> str:
-    return partitions_text(sum(each.count for each in counted))
+def _partitions(items: Iterable[Step | SqlDiff]) -> str:
+    return partitions_text(sum(each.count for each in items))
 
 
 def _models(report: RunReport, *, verbose: bool) -> Iterator[str]:
@@ -320,13 +320,13 @@ def _plan(output: CommandOutput, request: RunRequest) -> int:
     return _show_plan(output, ask(request, preview, request))
 
 
-def _show_plan(output: CommandOutput, found: Preview) -> int:
+def _show_plan(output: CommandOutput, preview: Preview) -> int:
 
-    for note in found.report.notes:
+    for note in preview.report.notes:
         output.warn(note)
     text = functools.partial(plan_text, verbose=output.verbose)
-    output.print(found, text, preview_document, colours=True)
-    return exit_code(found.report)
+    output.print(preview, text, preview_document, colours=True)
+    return exit_code(preview.report)
 
 
 @command("penstock sync --cascade --dry-run\npenstock sync --query daily_user_stats --days 30")

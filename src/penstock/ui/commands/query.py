@@ -30,9 +30,9 @@ def query_text(result: QueryResult) -> str:
     return f"{body}\n\n{count(len(rows), 'row')}{more}"
 
 
-def exported_text(made: ExportedFile) -> str:
+def exported_text(file: ExportedFile) -> str:
     """Say what was written where."""
-    return f"wrote {count(made.rows, 'row')} to {made.file}"
+    return f"wrote {count(file.rows, 'row')} to {file.file}"
 
 
 query_document = partial(document_of, names="columns rows truncated")

@@ -109,11 +109,11 @@ def _run_text(one: SessionPass) -> str:
     return "\n".join([line, *("  ".join(each).rstrip() for each in counted)])
 
 
-def _counts(found: EventCounts, *, every: bool) -> Iterator[str]:
+def _counts(counts: EventCounts, *, every: bool) -> Iterator[str]:
     """Name what was read and kept, then the other classes; of history those that have any."""
     rest = (name for name in _PLACES if name not in ("read", "kept"))
     for name in ("read", "kept", *rest):
-        number = getattr(found, name)
+        number = getattr(counts, name)
         if every or number or name in ("read", "kept"):
             yield f"{name} {number:,}"
 

@@ -210,12 +210,12 @@ def _children(
     root: str,
     read_by: Mapping[str, list[str]],
     names: Mapping[str, str],
-    seen: set[str],
+    visited: set[str],
     deeper: list[str],
 ) -> Iterator[str]:
     """Yield the lines below a root; tables whose own lines are too deep go to `deeper`."""
     left = [(root, "    ", iter(read_by[root]))]
-    seen.add(root)
+    visited.add(root)
     while left:
         table, indent, children = left[-1]
         child = next(children, None)
@@ -223,13 +223,13 @@ def _children(
             left.pop()
             continue
         is_last = child == read_by[table][-1]
-        is_cut = len(left) == _DEEPEST and child not in seen and bool(read_by[child])
+        is_cut = len(left) == _DEEPEST and child not in visited and bool(read_by[child])
         yield f"{indent}│"
         yield f"{indent}{'└' if is_last else '├'}── {names[child]}{' …' * is_cut}"
         if is_cut:
             deeper += [child] * (child not in deeper)
-        elif child not in seen:
-            seen.add(child)
+        elif child not in visited:
+            visited.add(child)
             below = indent + ("    " if is_last else "│   ") + "    "
             left.append((child, below, iter(read_by[child])))
 

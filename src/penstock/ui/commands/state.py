@@ -68,16 +68,16 @@ def accept_document(report: AcceptedCommits) -> Json:
     return {"command": "accept", "reason": mask(report.reason), **document_of(report, names)}
 
 
-def recovered_text(found: Recovery) -> str:
+def recovered_text(recovery: Recovery) -> str:
     """Return a line per step that a crash had left open, then what could not be settled."""
-    lines = [*found.sentences, *(error.render() for error in found.stuck.values())]
+    lines = [*recovery.messages_by_step, *(error.render() for error in recovery.stuck.values())]
     return "\n".join(lines) or "nothing to recover"
 
 
 def rebuild_text(report: RebuildReport) -> str:
     """Say how many steps the tables' logs hold, which tables' hold none, and what no log tells."""
     lines = [f"{count(report.steps, 'step')} of {count(len(report.models), 'model')} recorded"]
-    lines += [f"{name}: its log has no step of this project" for name in report.untold]
+    lines += [f"{name}: its log has no step of this project" for name in report.unread]
     skip = "no log tells which slices were skipped; before the next run: penstock entities slices"
     lines += [f"{name}: {skip} {name} --skip NAME --reason TEXT" for name in report.unskipped]
     return "\n".join(lines)
@@ -111,10 +111,10 @@ def changes_document(changes: Sequence[WatermarkChange]) -> Json:
     return {"changed": [_change(change) for change in changes]}
 
 
-def recovered_document(found: Recovery) -> Json:
+def recovered_document(recovery: Recovery) -> Json:
     """Return what became of each step that a crash had left open, and what could not be settled."""
-    stuck = [{"model": name, "error": error_document(e)} for name, e in found.stuck.items()]
-    return {**document_of(found, "recovered=steps[step model version]"), "stuck": stuck}
+    stuck = [{"model": name, "error": error_document(e)} for name, e in recovery.stuck.items()]
+    return {**document_of(recovery, "recovered=steps[step model version]"), "stuck": stuck}
 
 
 def _change(change: WatermarkChange) -> dict[str, Json]:

@@ -292,5 +292,5 @@ def test_a_step_is_held_back_by_a_gate_that_blocks_and_published_nothing(
 ):
     checked = Checked(mode, failure=failure)
 
-    assert Ended(an_intent(TOP), Outcome(version), checked=checked).held_back is expected
-    assert not Ended(an_intent(TOP), Outcome(None)).held_back
+    assert Ended(an_intent(TOP), Outcome(version), checked=checked).is_held_back is expected
+    assert not Ended(an_intent(TOP), Outcome(None)).is_held_back

@@ -30,7 +30,7 @@ def workshop():
 
 
 def told(workshop):
-    return [*recover(workshop.services()).sentences]
+    return [*recover(workshop.services()).messages_by_step]
 
 
 def test_a_step_that_had_committed_is_recorded_with_what_it_promised(workshop):
@@ -159,7 +159,7 @@ def test_a_commit_that_lands_while_the_fence_is_put_up_is_recorded(workshop):
 
     services.fences.fence = fence
 
-    assert [*recover(services).sentences] == [
+    assert [*recover(services).messages_by_step] == [
         "step step-other of log had committed version 1; recorded"
     ]
 

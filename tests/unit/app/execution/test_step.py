@@ -91,7 +91,7 @@ def quietly(workshop):
 def test_the_phases_of_a_step_are_one_tuple_in_the_order_of_the_protocol():
     assert [phase.__name__ for phase in PHASES] == [
         "pin",
-        "look",
+        "inspect",
         "check_before",
         "begin",
         "stage",

@@ -53,7 +53,7 @@ def test_what_is_kept_is_told_by_the_next_look(services, uri):
 
     second = open_log_reader(services)
 
-    assert second.seen[EVENTS].version == 6
+    assert second.noted[EVENTS].version == 6
     assert versions(second.tail(EVENTS, uri, 3, ("created_at",))) == [4, 5, 6]
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, event
 from fakes.builders import NOON, a_model, a_project
 from fakes.services import a_shop, built
 from penstock.app.commands.status import status
-from penstock.app.observation.project_state import look
+from penstock.app.observation.project_state import survey
 from penstock.app.request import StatusRequest
 from penstock.core.model import Fingerprint
 
@@ -20,7 +20,7 @@ def test_code_that_was_stored_without_its_secrets_means_what_the_files_say():
     services = a_shop(a_project(users))
     built(services, replace(users, fingerprint=MADE), text="select '***' as a")
 
-    state = look(services, ["users"], NOON)
+    state = survey(services, ["users"], NOON)
 
     assert state.meaning(MADE) == "meaning-of-new"
     assert state.meaning(replace(MADE, sql="text-0")) == "meaning-of-old"

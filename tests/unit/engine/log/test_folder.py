@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.engine.log.folder import checkpointed, newest, versions
+from penstock.engine.log.folder import checkpointed, newest_version, versions
 
 
 @pytest.fixture
@@ -22,13 +22,13 @@ def fill(log, *found):
 def test_the_newest_version_is_found_from_any_hint_there_or_not(tmp_path, log, last, hint):
     fill(log, *range(last + 1))
 
-    assert newest(str(tmp_path), hint) == max(last, hint if hint in range(last) else 0)
+    assert newest_version(str(tmp_path), hint) == max(last, hint if hint in range(last) else 0)
 
 
 def test_a_hint_that_was_cleaned_away_changes_nothing(tmp_path, log):
     fill(log, *range(10, 15))
 
-    assert newest(str(tmp_path), 3) == 14
+    assert newest_version(str(tmp_path), 3) == 14
 
 
 def test_the_last_checkpoint_is_a_hint_too(tmp_path, log, monkeypatch):
@@ -36,7 +36,7 @@ def test_the_last_checkpoint_is_a_hint_too(tmp_path, log, monkeypatch):
     (log / "_last_checkpoint").write_text('{"version":30,"size":5}')
     monkeypatch.setattr("os.scandir", None)
 
-    assert newest(str(tmp_path)) == 39
+    assert newest_version(str(tmp_path)) == 39
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b'{"version":77}'])
@@ -44,7 +44,7 @@ def test_a_last_checkpoint_that_says_nothing_or_lies_is_overlooked(tmp_path, log
     fill(log, 0, 1)
     (log / "_last_checkpoint").write_bytes(content)
 
-    assert newest(str(tmp_path)) == 1
+    assert newest_version(str(tmp_path)) == 1
 
 
 def test_only_commit_files_are_versions(tmp_path, log):
@@ -59,6 +59,6 @@ def test_only_commit_files_are_versions(tmp_path, log):
 def test_a_folder_without_a_log_has_no_version(tmp_path):
     (tmp_path / "file").touch()
 
-    assert [newest(str(tmp_path / name), 4) for name in ("", "file", "gone")] == [None] * 3
+    assert [newest_version(str(tmp_path / name), 4) for name in ("", "file", "gone")] == [None] * 3
     assert versions(str(tmp_path / "file")) == []
     assert checkpointed(str(tmp_path)) is None

@@ -7,7 +7,7 @@ import pytest
 from fakes.session_world import CORE, SessionWorld, at, package
 from penstock.core.sessions.manifest import executed
 from penstock.core.sessions.package import BackfillOrder
-from penstock.plan.kinds.manifest import KnownPackage, PackageInputs, marked_passes
+from penstock.plan.kinds.manifest import KnownPackage, PackageInputs, planned_passes
 
 PER_MODEL = {"backfill": BackfillOrder.PER_MODEL}
 
@@ -16,14 +16,14 @@ def world(*events, tracked=(), **keys):
     return SessionWorld(package(**keys), [at(each) for each in events], tracked)
 
 
-def S21():
+def after_a_first_run():
     told = world("01-01 10:00", "01-01 20:00", "01-02 01:00")
     assert told.run("01-02") == ["1 01-01..01-02"]
     return told
 
 
 def test_a_first_run_and_a_standard_one():
-    told = S21()
+    told = after_a_first_run()
     first = told.all_rows
 
     assert first == ("01-01 20:00", "01-02", None)
@@ -32,7 +32,7 @@ def test_a_first_run_and_a_standard_one():
 
 
 def test_a_run_without_a_new_commit_has_an_empty_plan():
-    told = S21()
+    told = after_a_first_run()
     told.run("01-03")
     before = dict(told.rows)
 
@@ -41,7 +41,7 @@ def test_a_run_without_a_new_commit_has_an_empty_plan():
 
 
 def test_what_the_last_run_did_not_select_is_not_done():
-    told = S21()
+    told = after_a_first_run()
     told.tracked = (*CORE, "m5")
     told.run("01-02")
     told.run("01-03", select=("m5",))
@@ -52,7 +52,7 @@ def test_what_the_last_run_did_not_select_is_not_done():
 
 
 def test_a_new_commit_is_not_skipped():
-    told = S21()
+    told = after_a_first_run()
     told.run("01-03")
     told.add("01-03 05:00")
 
@@ -179,7 +179,7 @@ def test_an_event_of_the_future_keeps_runs_going():
     assert told.all_rows == ("01-01 10:00", "01-03", None)
 
 
-def S35(**keys):
+def with_a_new_model(**keys):
     told = world("01-10 10:00", "02-05 10:00", "02-20 10:00", **keys)
     for now in ("02-01", "02-21", "02-21"):
         told.run(now)
@@ -190,7 +190,7 @@ def S35(**keys):
 
 
 def test_a_new_model_replays_and_nobody_goes_on_meanwhile():
-    told = S35()
+    told = with_a_new_model()
     found = [(*told.run("03-02"), told.row("m5")[0], told.row("web_users")[0]) for _ in range(4)]
 
     assert found == [
@@ -202,7 +202,7 @@ def test_a_new_model_replays_and_nobody_goes_on_meanwhile():
 
 
 def test_a_model_that_catches_up_has_covered_what_the_others_have():
-    told = S35()
+    told = with_a_new_model()
     for _ in range(3):
         told.run("03-02")
 
@@ -210,7 +210,7 @@ def test_a_model_that_catches_up_has_covered_what_the_others_have():
 
 
 def test_per_model_the_others_go_on_in_a_pass_of_their_own():
-    told = S35(**PER_MODEL)
+    told = with_a_new_model(**PER_MODEL)
 
     assert told.run("03-02") == ["backfill 2 01-01..01-31", "head 4 02-20 04:00..03-02"]
     assert told.row("web_users")[0] == "03-01 12:00"
@@ -220,7 +220,7 @@ def test_per_model_the_others_go_on_in_a_pass_of_their_own():
     assert told.run("03-02") == []
 
 
-def S38(**keys):
+def out_of_sync(**keys):
     told = world("01-01 10:00", "01-02 10:00", "01-03 12:00", **keys)
     told.run("01-02")
     told.run("01-03", fails=["web_sessions", "web_users"])
@@ -228,7 +228,7 @@ def S38(**keys):
 
 
 def test_models_out_of_sync_are_brought_together_first():
-    told = S38()
+    told = out_of_sync()
     last = {name: told.row(name)[0] for name in told.tracked}
 
     assert last == dict(zip(CORE, ["01-02 10:00"] * 2 + ["01-01 10:00"] * 2, strict=True))
@@ -239,7 +239,7 @@ def test_models_out_of_sync_are_brought_together_first():
 
 
 def test_per_model_both_happen_in_one_run():
-    told = S38(**PER_MODEL)
+    told = out_of_sync(**PER_MODEL)
     head = told.plan(at("01-04"))[1]
 
     assert head.models == ("web_user_mapping", "web_page_views")
@@ -277,14 +277,14 @@ def test_a_model_that_was_off_catches_up_from_where_it_was():
 
 
 def test_without_a_manifest_the_next_run_is_the_first():
-    told = S21()
+    told = after_a_first_run()
     told.rows.clear()
 
     assert told.run("01-03") == ["1 01-01..01-03"]
 
 
 def test_a_time_that_is_not_after_the_positions_runs_nothing():
-    told = S21()
+    told = after_a_first_run()
     told.run("01-03")
     told.add("01-01 05:00")
 
@@ -292,13 +292,13 @@ def test_a_time_that_is_not_after_the_positions_runs_nothing():
 
 
 def test_a_changed_fingerprint_a_release_or_a_failed_pass_is_something_to_do():
-    told = S21()
+    told = after_a_first_run()
     now, records = at("01-03"), told.records
     told.run("01-02 12:00")
     records, inputs = told.records, told.inputs
 
     def plans(records=records, inputs=inputs):
-        return bool(executed(marked_passes(told.package, records, inputs, now)))
+        return bool(executed(planned_passes(told.package, records, inputs, now)))
 
     other = {**inputs.fingerprints, "web_users": "g"}
     assert not plans()

@@ -23,11 +23,11 @@ from penstock.plan.values import Now, Options
 
 DAILY = a_daily("daily", a_body("v1", "2024-12-02", EVENTS), layout=Layout(("date",)))
 EDITED = verdict_of(DAILY, sql_changed=ords("2024-12-02", "2024-12-16"))
-WHOLE_RANGE = {"daily": EDITED.known}
+WHOLE_RANGE = {"daily": EDITED.partitions}
 
 
 def decided(model=DAILY, verdict=EDITED, *, selected=True, options=None, broken=None, **scope):
-    asked = Scope(**{"verdicts": {"daily": verdict}, "within": WHOLE_RANGE} | scope)
+    asked = Scope(**{"verdicts": {"daily": verdict}, "limits": WHOLE_RANGE} | scope)
     question = Question(
         a_project(model, a_source("events")),
         frozenset({"daily"} if selected else ()),
@@ -43,7 +43,7 @@ def test_its_steps_carry_the_number_of_the_last_one_so_that_begin_sees_what_came
     found = decided()
 
     assert [(step.planned_on, step.count) for step in found.steps] == [(7, 15)]
-    assert found.todo == EDITED.known
+    assert found.todo == EDITED.partitions
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_its_steps_carry_the_number_of_the_last_one_so_that_begin_sees_what_came
 def test_only_a_command_that_does_not_sync_says_what_it_leaves_to_one(syncs, notes):
     newest = {"daily": ords("2024-12-16")}
 
-    found = decided(trigger="nightly", within=newest, syncs=syncs)
+    found = decided(trigger="nightly", limits=newest, syncs=syncs)
 
     assert (found.todo, found.notes) == (ords("2024-12-16"), notes)
 

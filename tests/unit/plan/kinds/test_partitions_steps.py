@@ -20,8 +20,8 @@ from penstock.core.model import Model
 from penstock.core.partitions.mapping import Computed, Lower, Same, Trailing
 from penstock.core.partitions.ranges import Ranges, merged, of_numbers, union
 from penstock.plan.kinds.partitions import partition_steps
-from penstock.plan.planner import linked
-from penstock.plan.steps import Wanted, limited
+from penstock.plan.planner import link_all
+from penstock.plan.steps import Wanted, cap
 from penstock.plan.values import Reason, State, Step
 from penstock.plan.work import PartitionsWork, TableWork
 from penstock.strategies.view import View
@@ -211,7 +211,7 @@ def the_steps_of_DC1() -> list[Step]:
 
 
 def test_a_limit_keeps_the_first_partitions_and_counts_the_others():
-    steps, left = limited(the_steps_of_DC1(), 10)
+    steps, left = cap(the_steps_of_DC1(), 10)
 
     assert steps == [a_step(daily(), ords("2024-12-02", "2024-12-11"), version=3)]
     assert left == 9
@@ -227,7 +227,7 @@ def test_a_limit_keeps_the_first_partitions_and_counts_the_others():
     ],
 )
 def test_what_is_below_stays_only_when_all_above_does(most, models, left):
-    steps, remaining = limited(the_steps_of_DC1(), most)
+    steps, remaining = cap(the_steps_of_DC1(), most)
 
     assert ([step.model for step in steps], remaining) == (models, left)
 
@@ -235,7 +235,7 @@ def test_what_is_below_stays_only_when_all_above_does(most, models, left):
 def waits(project, steps: list[Step], *parallel: str) -> list[list[str]]:
     """Give for each step the ones it comes after, by their place among all."""
     keys = {step.key: str(place) for place, step in enumerate(steps)}
-    found = linked(project, steps, frozenset(parallel))
+    found = link_all(project, steps, frozenset(parallel))
     return [sorted(keys.get(key, key) for key in step.upstream) for step in found]
 
 
@@ -257,9 +257,9 @@ def test_steps_of_one_model_may_run_at_once_after_its_first():
     assert waits(the_project(), steps, "daily") == [[], ["0"], ["0"]]
     assert waits(the_project(), steps) == [[], ["0"], ["1"]]
     for parallel, together in ((["daily"], True), ([], False)):
-        found = linked(the_project(), steps, frozenset(parallel))
+        found = link_all(the_project(), steps, frozenset(parallel))
         assert {step.work.at_once for step in found} == {together}
-    (alone,) = linked(the_project(), steps[:1], frozenset(["daily"]))
+    (alone,) = link_all(the_project(), steps[:1], frozenset(["daily"]))
     assert not alone.work.at_once
 
 

@@ -13,7 +13,7 @@ from penstock.core.steps.step import StepFailure
 from penstock.plan.kinds.slices import first_moment, last_failure, slice_steps, slices_to_run
 from penstock.plan.slices import (
     DividedSlices,
-    owes_nothing,
+    no_slice_note,
     slice_differences,
     unmatched_note,
 )
@@ -63,11 +63,11 @@ def test_a_failure_of_a_slice_that_was_run_before_is_told_where_none_waits():
 
 
 def test_an_entity_that_no_slice_waits_for_owes_nothing():
-    assert owes_nothing(SlicesNow()) == "no slice was delivered yet: nothing is owed"
+    assert no_slice_note(SlicesNow()) == "no slice was delivered yet: nothing is owed"
     halves = SlicesNow(there(a=True))
-    assert owes_nothing(halves) == "no slice waits to make its table: nothing is owed"
-    assert owes_nothing(SlicesNow(there("a"))) == ""
-    assert owes_nothing(None) == ""
+    assert no_slice_note(halves) == "no slice waits to make its table: nothing is owed"
+    assert no_slice_note(SlicesNow(there("a"))) == ""
+    assert no_slice_note(None) == ""
 
 
 def test_a_slice_that_failed_is_first_again():
@@ -206,11 +206,11 @@ def test_every_slice_waits_or_is_held_or_is_done(whole, halves, recorded):
     records = tuple(r for name, status in recorded.items() for r in ran(name, status=status))
     now = SlicesNow(there(*whole, **dict.fromkeys(halves, True)), records)
     found = DividedSlices.of(now)
-    assert sorted((*found.waiting, *found.held, *found.done), key=lambda e: e.id.name) == [
+    assert sorted((*found.waiting, *found.blocked, *found.done), key=lambda e: e.id.name) == [
         *now.there
     ]
     assert not {*names(found.waiting)} & {*halves}
-    assert all(names(found.waiting)[-1:] < names(found.held)[:1] for _ in found.held)
+    assert all(names(found.waiting)[-1:] < names(found.blocked)[:1] for _ in found.blocked)
     for step in (WAITS, GONE):
         run = taken(now, step, full_refresh=True).slices
         left = {name for name, status in recorded.items() if status is Status.SKIPPED}

@@ -11,7 +11,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.history import ColumnsDiffer
 from penstock.core.model import Fingerprint
 from penstock.core.strategy import Layout, WindowSettings
-from penstock.plan.kinds.tables import left_current, postponed, table_step
+from penstock.plan.kinds.tables import current_decision, postponed_decision, table_step
 from penstock.plan.steps import Decided, Question
 from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
 from penstock.strategies.append import Append
@@ -31,7 +31,7 @@ def question(record=DONE, facts=LAID, selected=("base",)):
 
 
 def test_a_table_that_lies_as_the_code_says_is_current_and_hands_on_its_upstreams():
-    assert left_current(question(), BASE, ("above",)) == Decided(
+    assert current_decision(question(), BASE, ("above",)) == Decided(
         hands_on=("above",), is_current=True
     )
 
@@ -39,11 +39,13 @@ def test_a_table_that_lies_as_the_code_says_is_current_and_hands_on_its_upstream
 def test_other_text_of_the_same_meaning_is_cosmetic():
     record = replace(DONE, fingerprint=Fingerprint("other-text", BASE.fingerprint.canonical))
 
-    assert left_current(question(record), BASE, ()) == Decided(is_current=True, is_cosmetic=True)
+    assert current_decision(question(record), BASE, ()) == Decided(
+        is_current=True, is_cosmetic=True
+    )
 
 
 def test_other_properties_take_a_step_that_changes_no_row_and_for_which_nobody_waits():
-    found = left_current(question(facts=replace(LAID, properties={})), BASE, ("above",))
+    found = current_decision(question(facts=replace(LAID, properties={})), BASE, ("above",))
 
     reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
     altered = Step("base", reason, initial=False, planned_on=4, only_alters=True)
@@ -51,7 +53,7 @@ def test_other_properties_take_a_step_that_changes_no_row_and_for_which_nobody_w
 
 
 def test_other_partitioning_is_noted_because_only_a_full_refresh_moves_rows():
-    found = left_current(question(facts=replace(LAID, partition_by=())), BASE, ())
+    found = current_decision(question(facts=replace(LAID, partition_by=())), BASE, ())
 
     assert found == Decided(
         notes=(
@@ -64,7 +66,7 @@ def test_other_partitioning_is_noted_because_only_a_full_refresh_moves_rows():
 def test_a_full_refresh_that_moves_the_rows_of_a_history_is_said_to_drop_its_versions():
     history = replace(BASE, strategy=Snapshot(("id",), ColumnsDiffer(None)))
 
-    found = left_current(question(facts=replace(LAID, partition_by=())), history, ())
+    found = current_decision(question(facts=replace(LAID, partition_by=())), history, ())
 
     assert len(found.notes) == 1
     assert found.notes[0].endswith("--full-refresh writes the table anew and drops its versions")
@@ -74,7 +76,9 @@ def test_a_full_refresh_that_moves_the_rows_of_a_history_is_said_to_drop_its_ver
     ("selected", "notes"), [(("base",), ("base: not_effective: from 2025",)), ((), ())]
 )
 def test_a_model_to_come_is_told_of_where_it_was_asked_for(selected, notes):
-    found = postponed(question(selected=selected), BASE, Reason(State.NOT_EFFECTIVE, "from 2025"))
+    found = postponed_decision(
+        question(selected=selected), BASE, Reason(State.NOT_EFFECTIVE, "from 2025")
+    )
 
     assert found == Decided(notes=notes, is_unborn=True)
 

@@ -11,7 +11,7 @@ from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import StepKind
 from penstock.state.transitions.checks import FlagChange, flag_change
 from penstock.state.transitions.model_state import FlagState, ModelState, RecordedChecks, StoredStep
-from penstock.state.transitions.rollback import ROLLED_BACK, parts
+from penstock.state.transitions.rollback import ROLLED_BACK, failures_of
 
 HOURS = Grid(Grain.HOUR)
 BUILD = days("step-9", "orders", (1, 3), step_seq=9)
@@ -117,7 +117,7 @@ def test_what_makes_a_table_ready_changes_no_flag(kind):
 
 
 def test_the_others_of_a_step_that_is_undone_say_so():
-    assert parts(BACK, ((5, 2),), ((0, 3),)) == (
+    assert failures_of(BACK, ((5, 2),), ((0, 3),)) == (
         (None, ((0, 0), (2, 2))),
         (ROLLED_BACK, ((1, 1), (3, 3))),
     )
@@ -126,5 +126,5 @@ def test_the_others_of_a_step_that_is_undone_say_so():
 def test_without_a_flag_nobody_knows_who_the_others_were():
     by_hand = replace(BACK, on_failure="")
 
-    assert parts(BACK, (), ((1, 3),)) == ((None, ((1, 3),)),)
-    assert parts(by_hand, ((5, 2),), ((1, 3),)) == ((None, ((1, 3),)),)
+    assert failures_of(BACK, (), ((1, 3),)) == ((None, ((1, 3),)),)
+    assert failures_of(by_hand, ((5, 2),), ((1, 3),)) == ((None, ((1, 3),)),)

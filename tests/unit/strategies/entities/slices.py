@@ -12,7 +12,7 @@ from penstock.core.entities.entity import Entity
 from penstock.core.strategy import Build
 from penstock.strategies.entities.rows import SliceRead, SliceRows
 from penstock.strategies.entities.statistics import SliceCounts
-from penstock.strategies.entities.steps import take
+from penstock.strategies.entities.steps import prepare_rows
 from penstock.strategies.entities.target import EntityStep
 from penstock.strategies.entities.watermarks import EntityWindow
 
@@ -24,7 +24,7 @@ def a_read(given: str, moment: dt.datetime = T1, **more: str) -> SliceRead:
 
 def taken(entity: Entity, given: str, table: str = "", **more: str) -> SliceRows:
     """Take a slice with these columns through its steps."""
-    return take(entity, a_read(given, **more), columns(table) if table else None)
+    return prepare_rows(entity, a_read(given, **more), columns(table) if table else None)
 
 
 def a_step(

@@ -2,7 +2,7 @@ import datetime as dt
 
 import pytest
 
-from penstock.strategies.entities.moments import at_moment, made_by, pieces_of
+from penstock.strategies.entities.moments import at_time, split_alias, split_projection
 
 AT = dt.datetime(2024, 2, 29, 23, 30, tzinfo=dt.UTC)
 STAMP = "TIMESTAMP '2024-02-29T23:30:00.000000Z'"
@@ -26,7 +26,7 @@ STAMP = "TIMESTAMP '2024-02-29T23:30:00.000000Z'"
     ],
 )
 def test_the_time_of_day_is_the_processing_time(expression, expected):
-    assert at_moment(expression, AT) == expected
+    assert at_time(expression, AT) == expected
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def test_the_time_of_day_is_the_processing_time(expression, expected):
     ],
 )
 def test_an_item_of_a_projection_has_a_name(item, name):
-    assert made_by(item)[0] == name
+    assert split_alias(item)[0] == name
 
 
 def test_a_projection_is_cut_between_its_items():
     told = "id, concat(a, ',', f(b)) AS c, map(1, 2)[1], now(), `x,y`"
 
-    assert [each.strip() for each in pieces_of(told)] == [
+    assert [each.strip() for each in split_projection(told)] == [
         *("id", "concat(a, ',', f(b)) AS c", "map(1, 2)[1]", "now()", "`x,y`")
     ]

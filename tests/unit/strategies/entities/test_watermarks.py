@@ -9,7 +9,7 @@ from penstock.strategies.entities.statistics import SliceCounts
 from penstock.strategies.entities.watermarks import (
     EntityWindow,
     inferred_windows,
-    moved_on,
+    new_watermark,
     read_filter,
 )
 
@@ -64,7 +64,7 @@ def test_a_watermark_only_grows(stored, high, left):
     def value(text):
         return text and TypedValue(*text.split(" ", 1))
 
-    assert moved_on(XM, "SeqNr", value(stored), value(high)) == value(left)
+    assert new_watermark(XM, "SeqNr", value(stored), value(high)) == value(left)
 
 
 @pytest.mark.parametrize("kind", ["STRING", "DATE", "DECIMAL(9,0)"])
@@ -72,7 +72,7 @@ def test_another_type_is_no_series(kind):
     high = TypedValue(kind, "2024-01-01" if kind == "DATE" else "7")
 
     with pytest.raises(IncrementalConfigError) as changed:
-        moved_on(XM, "SeqNr", TypedValue("INT", "7"), high)
+        new_watermark(XM, "SeqNr", TypedValue("INT", "7"), high)
 
     assert changed.value.code == "watermark-type-changed"
     assert changed.value.hint == "penstock watermark set silver_aw.x VALUE --column SeqNr"

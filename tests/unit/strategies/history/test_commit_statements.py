@@ -13,7 +13,7 @@ from penstock.core.history import (
     SystemColumns,
 )
 from penstock.strategies.history.commit import Counts, merge
-from penstock.strategies.history.operations import staged, tombstones
+from penstock.strategies.history.operations import operation_rows, tombstones
 from penstock.strategies.history.terms import Sides, Terms
 from unit.strategies.builds import a_build
 
@@ -231,7 +231,7 @@ def test_a_made_hash_travels_with_every_row():
 
 
 def test_business_values_are_staged_only_where_rows_are_written_or_shown():
-    sql = staged(sides()[1])
+    sql = operation_rows(sides()[1])
 
     assert "`id`, CASE WHEN op.op IN ('open', 'pending', 'problem') THEN `value` END" in sql
 
@@ -240,7 +240,7 @@ def test_a_missing_key_is_gone_also_where_retention_removes_what_it_ends():
     assert (
         "coalesce(`__penstock_class` = 'deleted' AND op.op IN ('close', 'delete') "
         "AND op.at = `__penstock_at`, false) AS `__penstock_gone`"
-    ) in staged(sides(replace(MARKED, retention=Retention(keep_last=1)))[1])
+    ) in operation_rows(sides(replace(MARKED, retention=Retention(keep_last=1)))[1])
 
 
 def test_tombstones_take_the_stored_values_of_keys_that_are_gone():

@@ -8,7 +8,7 @@ import pytest
 from penstock.core.history import ColumnsDiffer, HardDeletes, NewerThan, Retention
 from penstock.core.strategy import HistoryRun
 from penstock.strategies.history.snapshot import Snapshot, terms_of
-from penstock.strategies.history.terms import Sides, Terms, candidates, goes, horizon
+from penstock.strategies.history.terms import Sides, Terms, candidates, horizon, is_removed
 from unit.strategies.builds import a_build
 
 T = dt.datetime(2024, 6, 1, tzinfo=dt.UTC)
@@ -59,7 +59,7 @@ def test_the_run_timestamp_is_written_in_utc_to_the_microsecond():
     ],
 )
 def test_a_version_goes_when_every_setting_marks_it_and_the_newest_never(retention, condition):
-    assert goes(retention, "r", "old") == condition
+    assert is_removed(retention, "r", "old") == condition
 
 
 def test_days_are_counted_back_from_the_run_timestamp():

@@ -8,11 +8,11 @@ from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.history.verify import (
     Claims,
     Violation,
-    broken,
+    broken_laws,
+    check_stage,
     claims_of,
+    column_violations,
     laws,
-    misfits,
-    verified,
 )
 
 CLAIMS = Claims(("id",), SystemColumns.named())
@@ -60,8 +60,8 @@ def test_a_row_hash_that_penstock_makes_must_be_there():
 def test_columns_that_are_missing_or_of_another_type_are_told_without_reading_rows():
     table = columns("_PS_Valid_From date, _ps_valid_to timestamp, _ps_is_deleted int")
 
-    assert misfits(CLAIMS, columns(TABLE)) == ()
-    assert misfits(CLAIMS, table) == (
+    assert column_violations(CLAIMS, columns(TABLE)) == ()
+    assert column_violations(CLAIMS, table) == (
         Violation(
             "V1",
             "system columns",
@@ -78,7 +78,7 @@ def test_columns_that_are_missing_or_of_another_type_are_told_without_reading_ro
 
 
 def test_one_stage_counts_all_rows_and_keeps_those_that_break_a_law():
-    stage = verified(CLAIMS, columns(TABLE))
+    stage = check_stage(CLAIMS, columns(TABLE))
 
     assert list(stage.passing.counts) == [
         *("versions", "keys", "current", "gaps", "high"),
@@ -98,7 +98,7 @@ def test_one_stage_counts_all_rows_and_keeps_those_that_break_a_law():
 def test_laws_that_rows_break_are_given_with_their_counts():
     look = dict.fromkeys(names(CLAIMS), 0) | {"V4": 2, "V6": 7}
 
-    assert [(law.title, count) for law, count in broken(CLAIMS, look)] == [
+    assert [(law.title, count) for law, count in broken_laws(CLAIMS, look)] == [
         ("current", 2),
         ("gap", 7),
     ]
@@ -106,7 +106,7 @@ def test_laws_that_rows_break_are_given_with_their_counts():
 
 def test_tombstones_and_times_are_read_where_the_table_has_them():
     claims = replace(CLAIMS, time_column="u")
-    told = verified(claims, columns(TABLE + ", _ps_is_deleted boolean, u string")).passing.sql
+    told = check_stage(claims, columns(TABLE + ", _ps_is_deleted boolean, u string")).passing.sql
 
     assert "coalesce(`_ps_is_deleted`, false) AS `__penstock_tomb`" in told
     assert "try_cast(`u` AS TIMESTAMP) AS `__penstock_time`" in told

@@ -6,7 +6,7 @@ import sqlglot
 from fakes.session_lake import SCROLLED
 from fakes.session_sql import RELEASED, a_run, statements, with_events
 from penstock.core.sessions.package import MODULES, CarriedColumn, Passthrough, SessionUser
-from penstock.strategies.sessions.events import classified, event_hash, order_of
+from penstock.strategies.sessions.events import classify, event_hash, order_of
 
 EVERYTHING = {
     "app_ids": ("a", None),
@@ -36,7 +36,7 @@ def test_every_statement_can_be_read(rule, compat):
 
 
 def test_the_class_of_an_event_is_the_first_that_holds():
-    sql = classified(a_run(app_ids=("a", None), filters=("x > 1",)), "L", "H")
+    sql = classify(a_run(app_ids=("a", None), filters=("x > 1",)), "L", "H")
 
     assert (
         "CASE WHEN NOT coalesce((`app_id` IN ('a') OR `app_id` IS NULL), false) "
@@ -48,14 +48,14 @@ def test_the_class_of_an_event_is_the_first_that_holds():
 
 
 def test_without_a_clock_nothing_is_late():
-    sql = classified(a_run(sent_tstamp=None), "L", "H")
+    sql = classify(a_run(sent_tstamp=None), "L", "H")
 
     assert "'late'" not in sql
     assert "CAST(NULL AS TIMESTAMP) AS _ps_sent" in sql
 
 
 def test_partitions_are_pruned_with_a_pad_on_both_sides():
-    sql = classified(a_run(partition_column="day", partition_pad_days=2), "L", "H")
+    sql = classify(a_run(partition_column="day", partition_pad_days=2), "L", "H")
 
     assert "AND `day` BETWEEN date_sub(DATE(L), 2) AND date_add(DATE(H), 2)" in sql
 
@@ -64,7 +64,7 @@ def test_of_released_sessions_the_partitions_from_their_start_on_are_read():
     run = a_run(RELEASED, partition_column="day", partition_pad_days=0)
     start = "TIMESTAMP '2020-12-01T00:00:00.000000Z'"
 
-    sql = classified(run, "L", "H", with_released=True)
+    sql = classify(run, "L", "H", with_released=True)
 
     assert (
         f"OR CAST((domain_sessionid) AS STRING) = 's1' AND `collector_tstamp` BETWEEN {start}"
@@ -74,7 +74,7 @@ def test_of_released_sessions_the_partitions_from_their_start_on_are_read():
 
 
 def test_the_first_session_id_that_is_there_counts_as_text():
-    sql = classified(a_run(session_id=("a", "b")), "L", "H")
+    sql = classify(a_run(session_id=("a", "b")), "L", "H")
 
     assert "coalesce(CAST((a) AS STRING), CAST((b) AS STRING)) AS _ps_session" in sql
 
@@ -88,6 +88,6 @@ def test_a_variant_is_hashed_as_its_text_and_times_without_a_zone_are_in_utc():
     run = with_events(a_run(timestamp="t"), "t timestamp_ntz", "v variant")
 
     assert "to_json(`v`)" in event_hash(run.schema.columns)
-    sql = classified(run, "L", "H")
+    sql = classify(run, "L", "H")
     assert "CAST(`t` AS TIMESTAMP) AS _ps_ts" in sql
     assert "`t` BETWEEN CAST(L AS TIMESTAMP_NTZ) AND CAST(H AS TIMESTAMP_NTZ)" in sql

@@ -3,8 +3,8 @@
 from fakes.session_sql import RELEASED, a_run
 from penstock.strategies.sessions.window import (
     MOST_DATES,
-    horizon,
     in_dates,
+    is_near,
     known_sessions,
     lifecycle_merge,
     touched_sessions,
@@ -15,11 +15,11 @@ from penstock.strategies.sessions.window import (
 def test_the_manifest_is_read_inside_the_horizon_alone():
     low, high = "TIMESTAMP '2021-01-01T14:00:00.000000Z'", "TIMESTAMP '2021-01-03T00:00:00.000000Z'"
 
-    found = horizon(a_run(session_lookback_days=40))
+    found = is_near(a_run(session_lookback_days=40))
 
     assert f"start_tstamp <= {high} + INTERVAL '3' DAY" in found
     assert f"start_tstamp >= {low} - INTERVAL '40' DAY AND start_date >= DATE({low}" in found
-    assert f"{low} -" not in horizon(a_run(session_lookback_days=None))
+    assert f"{low} -" not in is_near(a_run(session_lookback_days=None))
 
 
 def test_released_sessions_are_read_from_their_start_and_counted_in_the_window_alone():
@@ -31,7 +31,7 @@ def test_released_sessions_are_read_from_their_start_and_counted_in_the_window_a
 
 
 def test_released_sessions_are_found_beyond_the_horizon_too():
-    assert "start_date IN (DATE '2020-12-01')" in horizon(a_run(RELEASED))
+    assert "start_date IN (DATE '2020-12-01')" in is_near(a_run(RELEASED))
     assert "QUALIFY" in touched_sessions(a_run(RELEASED))
 
 
