@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
-from penstock.core.check_type import check_types
+from penstock.core.checks.check_type import check_types
 from penstock.engine.launch import _DEFAULTS as DEFAULTS
 from penstock.engine.launch import ALWAYS
 from penstock.project.editor_schemas import (

@@ -23,7 +23,9 @@ from contracts.store_cases import (
     wrote,
 )
 from fakes.clock import NOON
-from penstock.core.check_results import (
+from penstock.core.checks.check import CheckScope, OnFailure, Phase
+from penstock.core.checks.check_type import CheckStatus, GroupValue
+from penstock.core.checks.results import (
     Checked,
     CheckRecord,
     CheckResult,
@@ -32,8 +34,6 @@ from penstock.core.check_results import (
     Quarantine,
     Sample,
 )
-from penstock.core.check_type import CheckStatus, GroupValue
-from penstock.core.checks import CheckScope, OnFailure, Phase
 from penstock.core.errors import LeaseLostError, StateError
 from penstock.core.findings import Location, Severity
 from penstock.core.model import Fingerprint

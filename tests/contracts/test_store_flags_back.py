@@ -17,7 +17,7 @@ from contracts.store_cases import (
     succeed,
     wrote,
 )
-from penstock.core.checks import OnFailure
+from penstock.core.checks.check import OnFailure
 from penstock.core.records import Status
 from penstock.core.steps.step import StepKind
 

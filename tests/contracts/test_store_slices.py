@@ -7,7 +7,7 @@ import pytest
 
 from contracts.store_cases import BROKEN, HERE, check, failed_gate, intent, succeed, wrote
 from fakes.clock import NOON
-from penstock.core.checks import OnFailure
+from penstock.core.checks.check import OnFailure
 from penstock.core.entities.slices import SliceId
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import SliceRecord, SliceSkip, Status

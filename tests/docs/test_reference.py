@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from docs.shell import ROOT
-from penstock.core.check_type import check_types
+from penstock.core.checks.check_type import check_types
 from penstock.core.errors import ProjectError
 from penstock.project.editor_schemas import described, descriptions, section_name
 from penstock.project.load import load_project

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from penstock.app.checking.results import CheckedRows, CheckInputs
-from penstock.core.check_type import CheckType, Condition
-from penstock.core.checks import Check, Phase
+from penstock.core.checks.check import Check, Phase
+from penstock.core.checks.check_type import CheckType, Condition
 from penstock.core.columns.schema import Schema
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName

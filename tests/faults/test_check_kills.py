@@ -10,7 +10,7 @@ from fakes.clock import FixedClock
 from fakes.command import kill_at
 from fakes.kill_story import KILLED, first_delivery, second_delivery
 from penstock.app.services.wire import POINTS
-from penstock.core.checks import OnFailure
+from penstock.core.checks.check import OnFailure
 
 BUILD = ("backfill", "user_stats", "--from", P1, "--to", P2, "--yes", "--threads", "1")
 ONE, TWO, THREE = [(P1, "1")], [(P2, "2"), (P2, "3")], [(P2, "5")]

@@ -7,8 +7,8 @@ import pytest
 
 import penstock.strategies.registry  # noqa: F401  types are found by their words
 from house.source import files, place, tree
-from penstock.core import check_type
-from penstock.core.check_type import CheckType, KeyKind, check_types, key
+from penstock.core.checks import check_type
+from penstock.core.checks.check_type import CheckType, KeyKind, check_types, key
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import ProjectError
 from penstock.project.files.cache import codec_of

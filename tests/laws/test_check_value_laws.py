@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import checks
-from penstock.core.check_type import check_types
-from penstock.core.checks import Check, Phase
+from penstock.core.checks.check import Check, Phase
+from penstock.core.checks.check_type import check_types
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.project.checks.check import read_check

@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.checks import SIGNS, Threshold, Thresholds
+from penstock.core.checks.check import SIGNS, Threshold, Thresholds
 from penstock.core.findings import Severity
 from penstock.project.checks.check import threshold_of
 

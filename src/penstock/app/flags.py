@@ -20,7 +20,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
-from penstock.core.checks import OnFailure, Phase
+from penstock.core.checks.check import OnFailure, Phase
 from penstock.core.entities.entity import ProcessType
 from penstock.core.errors import UsageError
 from penstock.core.masking import Json, mask

@@ -52,7 +52,7 @@ from penstock.app.flags import (
     given,
     read_time,
 )
-from penstock.core.checks import Phase
+from penstock.core.checks.check import Phase
 from penstock.core.errors import UsageError
 from penstock.core.history import Retention
 

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.core.checks import Check, Checks
+from penstock.core.checks.check import Check, Checks
 from penstock.core.columns.schema import Schema
 from penstock.core.entities.entity import Entity
 from penstock.core.findings import Location

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from penstock.core.checks import CheckSettings
+from penstock.core.checks.check import CheckSettings
 from penstock.core.entities.entity import Entity, EntityEnvironment
 from penstock.core.findings import Finding
 from penstock.core.graph import reach

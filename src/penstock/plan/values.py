@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from penstock.core.checks import OnFailure
+from penstock.core.checks.check import OnFailure
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entities.entity import ProcessType
 from penstock.core.entities.slices import BronzeFolder, ListedSlice

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from penstock.core.checks import Checks, Phase
+from penstock.core.checks.check import Checks, Phase
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.graph import find_cycle, reach
 from penstock.core.model import Model, Version

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.core.check_type import register_check
+from penstock.core.checks.check_type import register_check
 from penstock.core.strategy import register
 from penstock.strategies.append import Append
 from penstock.strategies.checks.types import CHECK_TYPES

@@ -5,7 +5,7 @@ import pytest
 
 from fakes.check_place import EVENTS, NEW_USERS, P1, P2, P3, P4, STATS, STATS_YAML, after
 from penstock.app.checking.flags import accept
-from penstock.core.checks import OnFailure
+from penstock.core.checks.check import OnFailure
 
 LOG = pa.schema({"id": pa.int64(), "at": pa.timestamp("us", "UTC")})
 LOG_SQL = "SELECT id, at FROM {{ source('raw', 'log') }}\n"

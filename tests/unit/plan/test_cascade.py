@@ -17,7 +17,7 @@ from fakes.versioned_models import (
     the_project,
     weekly,
 )
-from penstock.core.checks import Checks
+from penstock.core.checks.check import Checks
 from penstock.core.model import Model
 from penstock.core.partitions.calendar import DAY as A_DAY
 from penstock.core.partitions.mapping import (

@@ -23,7 +23,7 @@ from penstock.plan.changes import (
     PartitionsNow,
     TableNow,
     spans_of,
-    through_views,
+    with_view_inputs,
 )
 from penstock.strategies.view import View
 
@@ -134,7 +134,7 @@ def test_what_two_views_read_is_among_the_inputs_once():
     views = [a_model(name, "raw.events", strategy=View()) for name in ("one", "two")]
     names = [InputName(InputKind.MODEL, view.name) for view in views]
 
-    found = through_views(a_project(*views), [*names, names[0]])
+    found = with_view_inputs(a_project(*views), [*names, names[0]])
 
     assert found == [*names, InputName(InputKind.SOURCE, "raw.events")]
 

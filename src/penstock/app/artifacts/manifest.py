@@ -9,8 +9,8 @@ from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from penstock.core.check_type import CheckType, Condition, fields_of, parts_of
-from penstock.core.checks import ANY_ROW, Check, Phase
+from penstock.core.checks.check import ANY_ROW, Check, Phase
+from penstock.core.checks.check_type import CheckType, Condition, fields_of, parts_of
 from penstock.core.graph import children
 from penstock.core.model import ColumnDoc, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, literal, shown_name

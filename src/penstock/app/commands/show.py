@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from penstock.app.planning.selection import selected_models
 from penstock.app.request import ModelsRequest
 from penstock.app.services.services import Services, in_one_state, named_model
-from penstock.core.checks import Check
+from penstock.core.checks.check import Check
 from penstock.core.errors import UsageError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Body, ColumnDoc, Fingerprint, Model

@@ -14,7 +14,7 @@ from penstock.app.preparing.pins import Inputs, pin_names
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import of_range, parameter_type
 from penstock.app.services.services import Services
-from penstock.core.checks import OnFailure
+from penstock.core.checks.check import OnFailure
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import QueryError
 from penstock.core.model import Model

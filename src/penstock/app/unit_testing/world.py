@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.app.services.wire import SystemClock
-from penstock.core.check_type import with_parts
-from penstock.core.checks import Check, Checks
+from penstock.core.checks.check import Check, Checks
+from penstock.core.checks.check_type import with_parts
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entities.entity import Entity, RunText, Slices

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.core.checks import OnFailure
+from penstock.core.checks.check import OnFailure
 from penstock.core.model import Body, Fingerprint, Model
 from penstock.core.names import InputKind
 from penstock.core.partitions.mapping import joined, spans

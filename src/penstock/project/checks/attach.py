@@ -7,7 +7,7 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.core.checks import Check, Checks, OnFailure, Phase
+from penstock.core.checks.check import Check, Checks, OnFailure, Phase
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.project.checks.check import read_check

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 
-from penstock.core.check_type import CheckType, Empty, check_types, parts_of
-from penstock.core.checks import ANY_ROW, Check, CheckScope, Phase, Threshold, Thresholds
+from penstock.core.checks.check import ANY_ROW, Check, CheckScope, Phase, Threshold, Thresholds
+from penstock.core.checks.check_type import CheckType, Empty, check_types, parts_of
 from penstock.core.findings import Finding, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query

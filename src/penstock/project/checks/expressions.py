@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from penstock.core.check_type import Condition
+from penstock.core.checks.check_type import Condition
 from penstock.core.findings import Finding, Location
 from penstock.core.names import quoted
 from penstock.core.query import parameter

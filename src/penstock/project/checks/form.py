@@ -12,8 +12,8 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from penstock.core.check_type import CheckKey, CheckType, Condition, KeyKind
-from penstock.core.checks import Phase
+from penstock.core.checks.check import Phase
+from penstock.core.checks.check_type import CheckKey, CheckType, Condition, KeyKind
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query

@@ -16,8 +16,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
 
-from penstock.core import checks as core
-from penstock.core.check_type import Condition, fields_of
+from penstock.core.checks import check as core
+from penstock.core.checks.check_type import Condition, fields_of
 from penstock.core.findings import Finding, Location
 from penstock.core.names import InputName
 from penstock.core.query import Query

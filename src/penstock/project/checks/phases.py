@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.core.checks import Phase
+from penstock.core.checks.check import Phase
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.nodes import (
     Broken,

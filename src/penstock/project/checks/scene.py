@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from penstock.core.check_type import Condition
-from penstock.core.checks import Phase
+from penstock.core.checks.check import Phase
+from penstock.core.checks.check_type import Condition
 from penstock.core.findings import IGNORED_CODE, Finding, Location, Severity
 from penstock.core.model import ColumnDoc, Version
 from penstock.core.names import InputKind, InputName

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from penstock.core.check_type import CheckType, check_types
+from penstock.core.checks.check_type import CheckType, check_types
 from penstock.core.errors import DISTRIBUTION
 from penstock.core.masking import SECRETS
 from penstock.project.files.parsed import Packed, Spots

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
-from penstock.core.check_type import CheckType, Empty, KeyKind, check_types
-from penstock.core.checks import CheckScope, OnFailure
+from penstock.core.checks.check import CheckScope, OnFailure
+from penstock.core.checks.check_type import CheckType, Empty, KeyKind, check_types
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.cache import packed, unpacked
 from penstock.project.files.kinds import DURATION, FLAG, TEXT, whole, word

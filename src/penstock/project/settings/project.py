@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from penstock.core.checks import CheckSettings
+from penstock.core.checks.check import CheckSettings
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.model import ColumnDoc, Seed, Source, SourceFreshness

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from penstock.core.checks import CheckSettings, OnFailure
+from penstock.core.checks.check import CheckSettings, OnFailure
 from penstock.core.project import STATE_PATIENCE, LeaseSettings
 from penstock.project.files.kinds import DURATION, TEXT, ValueKind, whole, word
 from penstock.project.files.nodes import YamlNode

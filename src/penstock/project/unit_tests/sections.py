@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar, TypeVar
 
-from penstock.core.checks import OnFailure
+from penstock.core.checks.check import OnFailure
 from penstock.core.columns.types import ColumnType
 from penstock.core.findings import Finding
 from penstock.project.files import values

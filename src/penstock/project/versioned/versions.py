@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.core.checks import Phase
+from penstock.core.checks.check import Phase
 from penstock.core.findings import Finding, Location
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.project.checks.phases import (

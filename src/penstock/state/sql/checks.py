@@ -8,7 +8,9 @@ from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, Connection, Select, exists, func, select
 
-from penstock.core.check_results import (
+from penstock.core.checks.check import OnFailure
+from penstock.core.checks.check_type import CheckStatus
+from penstock.core.checks.results import (
     Checked,
     CheckRecord,
     Flag,
@@ -16,8 +18,6 @@ from penstock.core.check_results import (
     RowsBefore,
     Unsettled,
 )
-from penstock.core.check_type import CheckStatus
-from penstock.core.checks import OnFailure
 from penstock.core.partitions.partition import Grid
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import Status

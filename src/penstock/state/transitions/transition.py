@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
-from penstock.core.checks import OnFailure
+from penstock.core.checks.check import OnFailure
 from penstock.core.partitions.ranges import intersection, of_numbers
 from penstock.core.records import Status
 from penstock.state.transitions.checks import Asked, close, new_flags, records_of

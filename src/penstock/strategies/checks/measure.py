@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from penstock.core.check_type import (
+from penstock.core.checks.check import Check
+from penstock.core.checks.check_type import (
     FAILURES,
     ROWS,
     CheckStatus,
@@ -17,7 +18,6 @@ from penstock.core.check_type import (
     Measure,
     key,
 )
-from penstock.core.checks import Check
 from penstock.core.columns.schema import Schema
 from penstock.core.findings import Severity
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.core.check_type import (
+from penstock.core.checks.check import Check, CheckScope
+from penstock.core.checks.check_type import (
     FAILURES,
     CheckStatus,
     Condition,
@@ -16,7 +17,6 @@ from penstock.core.check_type import (
     Measure,
     with_parts,
 )
-from penstock.core.checks import Check, CheckScope
 from penstock.core.columns.schema import Schema
 from penstock.core.names import literal, quoted
 from penstock.core.query import parameters, with_parameters

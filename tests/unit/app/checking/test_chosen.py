@@ -16,7 +16,7 @@ from penstock.app.checking.chosen import (
     planned_checks,
     skipped,
 )
-from penstock.core.checks import Check, Checks, CheckScope, CheckSettings, OnFailure, Phase
+from penstock.core.checks.check import Check, Checks, CheckScope, CheckSettings, OnFailure, Phase
 from penstock.core.columns.typed import TypedValue
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName

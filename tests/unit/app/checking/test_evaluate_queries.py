@@ -6,7 +6,7 @@ from fakes.builders import a_model, a_source
 from fakes.check_inputs import a_check, answered, column_check, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
-from penstock.core.checks import Checks
+from penstock.core.checks.check import Checks
 from penstock.core.errors import DataError
 from penstock.core.findings import Severity
 from penstock.strategies.checks.types import NotNull, RowCount

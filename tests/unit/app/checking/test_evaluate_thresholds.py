@@ -8,7 +8,7 @@ from decimal import Decimal
 from fakes.check_inputs import a_check, a_check_inputs, a_query, answered
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.results import CheckedRows
-from penstock.core.checks import ANY_ROW, Threshold, Thresholds
+from penstock.core.checks.check import ANY_ROW, Threshold, Thresholds
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.findings import Severity
 from penstock.strategies.checks.queries import GROUP

@@ -17,7 +17,7 @@ from penstock.app.checking.flags import check_lines
 from penstock.app.commands.plan import preview
 from penstock.app.commands.sync import sync
 from penstock.app.request import RunRequest, SyncRequest
-from penstock.core.checks import Check, Checks, OnFailure, Phase
+from penstock.core.checks.check import Check, Checks, OnFailure, Phase
 from penstock.core.findings import Location, Severity
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.mapping import Computed, Lower, Upper

@@ -13,7 +13,7 @@ from fakes.builders import a_model, a_source, reads
 from fakes.check_inputs import answered, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
-from penstock.core.checks import Check, Checks, OnFailure, Phase
+from penstock.core.checks.check import Check, Checks, OnFailure, Phase
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query

@@ -14,7 +14,7 @@ from fakes.check_inputs import a_check, answered, said
 from fakes.lake import ID, columns
 from fakes.versioned_models import EVENTS, a_body, a_daily, a_version
 from fakes.workshop import Workshop
-from penstock.core.checks import Check, Checks, CheckScope, OnFailure, Phase
+from penstock.core.checks.check import Check, Checks, CheckScope, OnFailure, Phase
 from penstock.core.errors import QueryError
 from penstock.core.findings import Location
 from penstock.core.records import Status

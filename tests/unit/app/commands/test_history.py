@@ -12,7 +12,7 @@ from fakes.services import a_shop
 from fakes.workshop import Workshop
 from penstock.app.commands.history import CheckHistory, check_history, history
 from penstock.app.request import HistoryRequest
-from penstock.core.checks import Check, Checks, Phase
+from penstock.core.checks.check import Check, Checks, Phase
 from penstock.core.errors import UsageError
 from penstock.core.findings import Location
 from penstock.strategies.checks.types import RowCount

@@ -8,7 +8,7 @@ from fakes.log import FakeLog
 from fakes.services import a_shop, built
 from penstock.app.commands.plan import SqlChange, preview
 from penstock.app.request import RunRequest
-from penstock.core.checks import Checks, OnFailure
+from penstock.core.checks.check import Checks, OnFailure
 from penstock.core.facts import LogCommit
 from penstock.core.model import Fingerprint
 from penstock.strategies.checks.types import RowCount

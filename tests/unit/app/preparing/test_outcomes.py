@@ -9,7 +9,7 @@ from fakes.check_inputs import answered
 from fakes.lake import ID
 from fakes.places import FakePlaces
 from fakes.workshop import Workshop
-from penstock.core.checks import Check, Checks, OnFailure, Phase
+from penstock.core.checks.check import Check, Checks, OnFailure, Phase
 from penstock.core.errors import ConcurrentWriterError, QueryError, TableError
 from penstock.core.findings import Location
 from penstock.core.model import Fingerprint

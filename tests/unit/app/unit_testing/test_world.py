@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fakes.builders import a_model, a_project, a_source, reads
 from penstock.app.unit_testing.world import world_of
-from penstock.core.checks import Check, Checks, Phase
+from penstock.core.checks.check import Check, Checks, Phase
 from penstock.core.findings import Location
 from penstock.core.model import Body, Fingerprint, Version
 from penstock.core.names import InputKind, InputName, TableName

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from fakes.check_projects import user_stats
-from penstock.core.checks import Check
+from penstock.core.checks.check import Check
 from penstock.core.project import Project
 from penstock.project.load import load_project
 

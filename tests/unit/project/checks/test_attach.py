@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.check_projects import user_stats
-from penstock.core.checks import Checks, CheckSettings, OnFailure
+from penstock.core.checks.check import Checks, CheckSettings, OnFailure
 from penstock.core.names import InputKind, InputName
 
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 from fakes.check_projects import user_stats
-from penstock.core.check_type import Condition, Empty
-from penstock.core.checks import CheckScope
+from penstock.core.checks.check import CheckScope
+from penstock.core.checks.check_type import Condition, Empty
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import mention, parameter

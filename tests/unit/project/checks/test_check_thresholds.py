@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.core.checks import ANY_ROW, Threshold, Thresholds
+from penstock.core.checks.check import ANY_ROW, Threshold, Thresholds
 from penstock.core.findings import Severity
 from penstock.project.checks.check import threshold_of
 

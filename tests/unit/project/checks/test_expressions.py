@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.check_type import Condition
+from penstock.core.checks.check_type import Condition
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.checks.kept import condition_of
 from penstock.project.checks.scene import ConditionKind

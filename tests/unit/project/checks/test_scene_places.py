@@ -8,7 +8,7 @@ import pytest
 
 from fakes.check_projects import PATH, SQL, versions
 from fakes.entity_files import entity, files
-from penstock.core.checks import Checks, OnFailure
+from penstock.core.checks.check import Checks, OnFailure
 from penstock.core.findings import Location, Severity
 from penstock.strategies.checks.types import RowCount
 

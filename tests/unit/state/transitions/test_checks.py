@@ -6,7 +6,7 @@ import pytest
 
 from contracts.store_cases import DAY, GATE, days, intent
 from fakes.clock import NOON
-from penstock.core.checks import OnFailure
+from penstock.core.checks.check import OnFailure
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import StepKind
 from penstock.state.transitions.checks import FlagChange, flag_change

@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.check_inputs import a_check, column_check
-from penstock.core.checks import CheckScope
+from penstock.core.checks.check import CheckScope
 from penstock.core.columns.schema import Column, Schema
 from penstock.strategies.checks.harmless import is_harmless
 from penstock.strategies.checks.literals import literal_of

@@ -1,4 +1,4 @@
-"""The types of checks, one class each, behind the port `core/check_type.py`."""
+"""The types of checks, one class each, behind the port `core/checks/check_type.py`."""
 
 from __future__ import annotations
 

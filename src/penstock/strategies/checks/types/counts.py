@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from penstock.core.check_type import (
+from penstock.core.checks.check_type import (
     ROWS,
     CheckKey,
     CheckStatus,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from penstock.core.check_type import (
+from penstock.core.checks.check_type import (
     ROWS,
     CheckType,
     Condition,

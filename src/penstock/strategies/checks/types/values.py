@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from penstock.core.check_type import (
+from penstock.core.checks.check_type import (
     ROWS,
     CheckType,
     Empty,

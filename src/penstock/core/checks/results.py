@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from penstock.core.check_type import CheckStatus, GroupValue
-from penstock.core.checks import CheckScope, OnFailure, Phase
+from penstock.core.checks.check import CheckScope, OnFailure, Phase
+from penstock.core.checks.check_type import CheckStatus, GroupValue
 from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import Grain, Grid, read_ranges
 from penstock.core.partitions.ranges import Ranges, intersection

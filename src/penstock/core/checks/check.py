@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
-from penstock.core.check_type import CheckType, Condition, Empty, parts_of
+from penstock.core.checks.check_type import CheckType, Condition, Empty, parts_of
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query, parameters

@@ -1,0 +1,1 @@
+"""Checks, their types and what they said, as values."""
