@@ -13,11 +13,18 @@ WITH_CODE_FIRST = (
     "StepFailure",
     "Problem",
     "_early",
-    "refusing",
+    "raise_sql",
     "refused",
     "_report",
 )  # and errors: (code, …)
-WITH_CODE_SECOND = ("Finding", "Rule", "_note", "say", "_refused")  # (where, code, …)
+WITH_CODE_SECOND = (
+    "Finding",
+    "Rule",
+    "_note",
+    "say",
+    "_rerun_error",
+    "_refusal",
+)  # (where, code, …)
 WITH_CODE_SOMEWHERE = ("report", "warn")  # of a template: (code, …); of a config: (key, code, …)
 KEBAB = re.compile(r"[a-z]+(-[a-z]+)+")
 IN_A_NOTE = re.compile(r"(?:^|: )([a-z]+(?:-[a-z]+)+): ")

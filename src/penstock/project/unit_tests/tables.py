@@ -145,7 +145,7 @@ def _selected(project: Project, model: Model) -> tuple[str, ...] | None:
     return outputs_of(tree, known).names if tree is not None else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TableReader:
     """Reads tables in any form, from the place where they begin; `types` are those declared."""
 
