@@ -4,6 +4,8 @@ Raising a budget needs a page in docs/decisions.
 """
 
 import ast
+import io
+import tokenize
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
@@ -14,11 +16,14 @@ UNIT = Path(__file__).parents[1] / "unit"
 FAKES = Path(__file__).parents[1] / "fakes"
 FOLDER_FILES = 16
 ALONE_LINES = 80
-# A ratchet: whoever deletes code lowers it; the aim was 52,000 (decisions 22, 24, 31, 40 and 45).
-SRC_LINES = 80_400
-SRC_FILES = 400
+# Ratchets: whoever deletes code lowers them (decisions 22, 24, 31, 40, 45 and 49). What says what
+# something is, and comments, cost nothing, as in the budget of functions.
+CODE_LINES = 58_600
+SRC_FILES = 409
 # Each file is one of a kind: a command, a renderer, a strategy, a type of check.
 ONE_OF_A_KIND = ("app/commands", "ui/commands", "strategies", "strategies/checks/types")
+NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER}
+NO_CODE |= {tokenize.INDENT, tokenize.DEDENT}
 ENDINGS = ("ing", "ions", "ion", "ed", "er", "es", "s", "e")
 
 
@@ -62,7 +67,7 @@ def test_the_house_stays_small():
     total = sum(lines(path) for path in files())
 
     assert len(files()) <= SRC_FILES
-    assert total <= SRC_LINES
+    assert sum(len(code_lines(path)) for path in files()) <= CODE_LINES
     assert 150 <= total / len([path for path in files() if path.name != "__init__.py"]) <= 230
 
 
@@ -76,6 +81,13 @@ def test_the_tests_of_a_module_stand_where_it_stands_and_begin_with_its_name():
     ]
 
     assert strays == []
+
+
+def test_descriptions_and_comments_are_no_lines_of_code(tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text('"""One.\n\nTwo.\n"""\n\nA = (\n    1,\n)  # two\n"""What A is."""\n# more\n')
+
+    assert code_lines(module) == {6, 7, 8}
 
 
 def test_an_ending_is_cut_off():
@@ -141,6 +153,24 @@ def folder(path):
 
 def lines(path):
     return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def code_lines(path):
+    """Give the lines with code on them, strings alone left out: they describe what is above."""
+    described = {
+        line
+        for node in found(path, ast.Expr)
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for line in range(node.lineno, node.end_lineno + 1)
+    }
+    readable = io.StringIO(path.read_text(encoding="utf-8")).readline
+    code = {
+        line
+        for token in tokenize.generate_tokens(readable)
+        if token.type not in NO_CODE
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return code - described
 
 
 def stem(name):

@@ -5,6 +5,7 @@ Raising one needs a page in docs/decisions.
 
 import ast
 from functools import cache
+from itertools import pairwise
 
 from house.source import files, found, place, tree
 
@@ -12,6 +13,8 @@ FILE_LINES = 400
 FUNCTION_LINES = 40
 PARAMETERS = 6
 PUBLIC_METHODS = 12
+MANY_FIELDS = 15
+UNDESCRIBED = 227  # a ratchet: fields of classes with more, and no word below them
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -59,6 +62,24 @@ def test_no_class_has_more_public_methods_than_its_budget():
     assert not over, report(over, f"a class has at most {PUBLIC_METHODS} public methods")
 
 
+def test_a_class_of_many_fields_says_what_each_is():
+    bare = [
+        f"{place(path, node)}: {node.name}.{name}"
+        for path in files()
+        for node in found(path, ast.ClassDef)
+        for name in undescribed(node)
+    ]
+
+    assert len(bare) <= UNDESCRIBED, report(bare, "a field says what it is in a string below it")
+
+
+def test_a_field_is_described_by_the_string_below_it():
+    fields = "".join(f"    f{n}: int\n" for n in range(MANY_FIELDS))
+    (node,) = ast.parse(f'class A:\n{fields}    last: int\n    """It."""\n').body
+
+    assert undescribed(node) == [f"f{n}" for n in range(MANY_FIELDS)]
+
+
 def test_a_docstring_costs_no_lines_and_self_is_no_parameter():
     text = (
         'def f(self, a, /, b, *rest, c, **more):\n    """One.\n\n    Two.\n    """\n    return a\n'
@@ -71,6 +92,14 @@ def test_a_docstring_costs_no_lines_and_self_is_no_parameter():
 def test_the_budgets_look_at_the_code():
     assert len(files()) > 20
     assert all(tree(path).body for path in files())
+
+
+def undescribed(node):
+    """Give the fields of a class that has many, if no string says below them what they are."""
+    fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+    below = {id(a) for a, b in pairwise(node.body) if isinstance(b, ast.Expr)}
+    bare = [each.target.id for each in fields if id(each) not in below]
+    return bare if len(fields) > MANY_FIELDS else []
 
 
 def lines(node):

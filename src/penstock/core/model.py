@@ -145,48 +145,64 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One table or view to build, with every setting resolved.
-
-    `query` and `fingerprint` are those of its newest version; `versions` is never empty for a
-    model with partitions, and empty for models that have no versions. `immutable`
-    forbids to change SQL that built something. `checks` are those of its newest version.
-    `order_after` names models that only checks read: they are built first in the same run. With a
-    `function` or an `entity` that makes the rows, the query says only what it reads. `outside` is
-    the text behind the checksum of its settings, where it depends on files or variables.
-
-    The rest is what its strategy answers: how it is cut into partitions, None for a model that is
-    one, and their grid; how it keeps versions of its rows, which no run could make again; whether
-    nothing is stored for it; how the rows of its steps come into its table; the word users write.
-    """
+    """One table or view to build, with every setting resolved."""
 
     name: str
+    """Its name, by which others read it."""
     table: TableName
+    """Where its rows lie."""
     where: Location
+    """The place where it is declared."""
     strategy: Strategy
+    """How its rows reach the table; what follows from it stands in the last eight fields."""
     query: Query
+    """The SQL of its newest version; of a function or an entity only what it reads."""
     fingerprint: Fingerprint
+    """The digests of the code of its newest version."""
     depends_on: tuple[str, ...] = ()
+    """The models to build first."""
     layout: Layout = Layout()
+    """How its files lie."""
     on_schema_change: OnSchemaChange = OnSchemaChange.APPEND
+    """What new or missing columns of the query do."""
     columns: tuple[ColumnDoc, ...] = ()
+    """What is said of its columns."""
     description: str = ""
+    """What it is, for people."""
     tags: tuple[str, ...] = ()
+    """Words by which selectors find it."""
     config: Mapping[str, str] = field(default_factory=dict)
+    """Its settings as they were written, for catalogues."""
     versions: tuple[Version, ...] = ()
+    """Its dated versions; never empty with partitions, and empty for what has none."""
     immutable: bool = False
+    """Whether SQL that built something may not change."""
     checks: Checks = Checks()
+    """Those of its newest version."""
     order_after: tuple[str, ...] = ()
+    """Models that only its checks read: they are built first in the same run."""
     function: PythonFunction | None = None
+    """The function that makes its rows."""
     entity: Entity | None = None
+    """The entity that makes its rows."""
     outside: str = ""
+    """The text behind the checksum of its settings, where files or variables are among them."""
     partition: PartitionSettings | None = field(init=False, repr=False, compare=False)
+    """How it is cut into partitions, None for a model that is one."""
     history: HistorySettings | None = field(init=False, repr=False, compare=False)
+    """How it keeps versions of its rows, None where it keeps none."""
     is_view: bool = field(init=False, repr=False, compare=False)
+    """Whether nothing is stored for it."""
     writing: Writing = field(init=False, repr=False, compare=False)
+    """How the rows of its steps come into its table."""
     keeps_history: bool = field(init=False, repr=False, compare=False)
+    """Whether it keeps rows that no run could make again."""
     strategy_name: str = field(init=False, repr=False, compare=False)
+    """The word that users write."""
     grid: Grid = field(init=False, repr=False, compare=False)
+    """The partitions that there are."""
     hides_rows: bool = field(init=False, repr=False, compare=False)
+    """Whether a new table of it has deletion vectors."""
 
     def __post_init__(self) -> None:
         """Ask the strategy once; every step of the model is told by these."""

@@ -95,34 +95,45 @@ class StepRecord:
 class ModelRecord:
     """What built the rows that a target holds now, for models of one partition.
 
-    `status` is that of the last execution; the other fields are those of the last success and
-    are empty if there never was one. `settled_version` is the target's Delta version after that
-    success, `pins` are its inputs by name. `high_time` is the greatest run timestamp of any step
-    that wrote the table. `cut_at` and `passed_by` are what that success left unread of its pins:
-    rows above a time, and inputs whose changes its windows have passed. `foreign` are others'
-    changes of rows that no step has replaced and nobody has accepted.
+    Where nothing else is said a field is of the last success, and empty if there never was one.
     """
 
     model: str
     status: Status
+    """Of the last execution."""
     last_step_seq: int
+    """The number of the last execution."""
     step: str = ""
+    """The id of its step."""
     step_seq: int = 0
+    """The number of its step."""
     fingerprint: Fingerprint | None = None
+    """The digests of the code that made the rows."""
     table_id: str = ""
+    """The id of the table, which a table in its place has not."""
     commit_version: int | None = None
+    """The Delta version that it made, None if nothing had to change."""
     settled_version: int | None = None
+    """The target's Delta version after it."""
     pins: Mapping[str, Pin] = field(default_factory=dict)
+    """Its inputs by name, at the versions that were read."""
     watermarks: tuple[Watermark, ...] = ()
+    """How far the windows of its inputs reach."""
     executed_at: dt.datetime | None = None
+    """When it ran, in UTC."""
     duration_ms: int = 0
     rows_written: int = 0
     bytes_written: int = 0
     failure: StepFailure | None = None
+    """Of the last execution, if it failed."""
     high_time: dt.datetime | None = None
+    """The greatest run timestamp of any step that wrote the table."""
     cut_at: dt.datetime | None = None
+    """The time above which rows of its inputs were left unread."""
     passed_by: tuple[str, ...] = ()
+    """Inputs whose changes its windows have passed, unread."""
     foreign: tuple[ForeignCommit, ...] = ()
+    """Others' changes of rows that no step has replaced and nobody has accepted."""
 
     @property
     def succeeded_once(self) -> bool:

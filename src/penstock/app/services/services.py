@@ -31,35 +31,45 @@ _SIGNAL_SECONDS = 1.0
 
 @dataclass
 class Services:
-    """What use cases are given. Stores open on first use; `reading` never creates one.
-
-    `reading` answers from an empty memory when no database is there yet; `writing` makes it.
-    `run_id` is the id of the run that this command may become, and the name of its log. `fault` is
-    called with the name of each point that a step passes, where tests want it to die at one.
-    `note` takes what is to be said at once beside the answer.
-    """
+    """What use cases are given."""
 
     project: Project
     log: Log
+    """Reads Delta logs."""
     places: Places
     folders: Folders
+    """Folders that penstock made beside the tables."""
     fences: Fences
     kept_rows: KeptRows
+    """Reads a few rows of tables that penstock keeps."""
     engine: Engine
+    """Spark, which starts with the first step."""
     clock: Clock
     open_reading: OpenStore
+    """Opens the store, or an empty memory where no database is there yet."""
     open_writing: OpenStore
+    """Opens the store, and makes it where there is none."""
     has_state: Callable[[], bool]
+    """Whether a database is there."""
     is_gone: Callable[[Lease], bool]
+    """Whether the process that holds a lease has surely ended."""
     fence_token: Callable[[Intent], str]
+    """What a fence carries in a table's log."""
     fault: Fault | None = None
+    """Called with the name of each point that a step passes, where tests want it to die at one."""
     environ: Mapping[str, str] = field(default_factory=dict)
+    """Variables of the environment."""
     run_id: str = ""
+    """The run that this command may become, and the name of its log."""
     log_path: str = ""
     note: Callable[[str], None] = lambda _: None
+    """Takes what is to be said at once beside the answer."""
     _reading: Store | None = None
+    """The store that was opened for reading."""
     patience: Patience = field(init=False)
+    """How long a store that is away is waited for."""
     interrupted: threading.Event = field(init=False, default_factory=threading.Event)
+    """Set once somebody asked the run to end."""
 
     def __post_init__(self) -> None:
         """Wait for the store as long as the project says."""

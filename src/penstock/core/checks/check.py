@@ -98,37 +98,46 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One invariant of a model. Only a gate, of severity error, stops anything.
-
-    `definition` is a digest of everything that decides its result. `input` and `query` say which
-    rows a typed check looks at instead of those of its phase. `condition` restricts them (`where:`
-    of the user). `empty` is None where the type's own rule holds. `reads` are the tables that it
-    reads beside the target. With `sample` False no cell of a row leaves Spark.
-    `thresholds` judge how many rows fail, None: a single one is too many. With `store` the failing
-    rows are kept in a table, at most `limit` of them. `test` is the parametrised test that gave its
-    SQL, as people call it.
-    """
+    """One invariant of a model. Only a gate, of severity error, stops anything."""
 
     name: str
     phase: Phase
+    """Whether it looks at input or at output rows."""
     rule: CheckType
+    """Its type, with what the user said of it."""
     where: Location
+    """The place where it is declared."""
     definition: str = ""
+    """A digest of everything that decides its result."""
     severity: Severity = Severity.ERROR
     description: str = ""
+    """What it is, for people."""
     tags: tuple[str, ...] = ()
+    """Words by which selectors find it."""
     meta: Mapping[str, str] = field(default_factory=dict)
+    """Whatever the user likes."""
     condition: Condition | None = None
+    """Restricts its rows: `where:` of the user."""
     input: InputName | None = None
+    """The table whose rows a typed check looks at, instead of those of its phase."""
     query: Query | None = None
+    """The query whose rows it looks at, instead of those of its phase."""
     scope: CheckScope = CheckScope.STEP
+    """Whether it sees the rows of a step or the whole table."""
     empty: Empty | None = None
+    """What no rows mean; None where the type's own rule holds."""
     sample: bool = True
+    """With False no cell of a row leaves Spark."""
     reads: tuple[InputName, ...] = ()
+    """The tables that it reads beside the target."""
     thresholds: Thresholds | None = None
+    """They judge how many rows fail; None: a single one is too many."""
     store: bool = False
+    """Whether the rows that fail are kept in a table."""
     limit: int | None = None
+    """How many of them are kept at most."""
     test: str = ""
+    """The parametrised test that gave its SQL, as people call it."""
 
     @property
     def type(self) -> str:
