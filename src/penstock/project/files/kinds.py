@@ -36,6 +36,8 @@ class ValueKind(Generic[T_co]):
     """The types that exact sections take; others read what is written as text, too."""
     hint: Callable[[Any], str] = _no_hint
     """Says of a value what exact sections want instead."""
+    words: tuple[str, ...] = ()
+    """The words that it may be, for hints at the one that was meant."""
     schema_later: Callable[[], Plain] | None = None
     """What editors know of it where that is known later than the section."""
     takes_null: bool = False
@@ -126,12 +128,14 @@ def word(words: Sequence[str]) -> ValueKind[str]:
 
 def exact_word(*words: str) -> ValueKind[str]:
     """Return the kind of one of several words, in the same letters."""
+    names = tuple(map(str, words))
     return ValueKind(
-        f"one of {', '.join(words)}" if len(words) > 1 else words[0],
-        lambda value: value if isinstance(value, str) and value in words else None,
-        {"enum": [*map(str, words)]},
+        f"one of {', '.join(names)}" if len(names) > 1 else names[0],
+        lambda value: value if isinstance(value, str) and value in names else None,
+        {"enum": [*names]},
         "",
-        hint=lambda value: word_hint(value, words),
+        hint=lambda value: word_hint(value, names),
+        words=names,
     )
 
 

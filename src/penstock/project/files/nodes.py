@@ -11,7 +11,7 @@ from penstock.core.masking import mask, mask_value
 from penstock.core.names import is_plain
 from penstock.project.files.kinds import TEXT, ValueKind
 from penstock.project.files.parsed import YamlFile
-from penstock.project.files.values import Path, Plain, near_or_known
+from penstock.project.files.values import Path, Plain, did_you_mean, near_or_known
 
 Scalar = str | int | float | bool | None
 Places = Callable[[Path, bool], Location]
@@ -254,7 +254,8 @@ class Section:
         is_fit = not self.is_exact or type(value) in kind.exact
         found = kind.parse(value) if is_fit else None
         if found is None:
-            self.bad(key, kind.expected, kind.hint(value) if self.is_exact else "")
+            near = did_you_mean(str(value), kind.words)
+            self.bad(key, kind.expected, kind.hint(value) if self.is_exact else near)
             return kind.empty
         return found
 

@@ -21,7 +21,14 @@ from penstock.project.files.sections import (
     node_as,
     read_section,
 )
-from penstock.project.files.values import Plain, duration_of, mapping_of, text_of, texts_of
+from penstock.project.files.values import (
+    Plain,
+    did_you_mean,
+    duration_of,
+    mapping_of,
+    text_of,
+    texts_of,
+)
 
 K = TypeVar("K", bound=ValueKind[Any])
 _OTHER_FILES = {"historic": "entities", "sessions": "session packages"}
@@ -111,7 +118,8 @@ def _read_strategy(section: Section, name: str) -> str:
         return value
     others = _OTHER_FILES.get(str(value))
     note = f" ({value} is for {others}, which have files of their own)" if others else ""
-    section.bad(name, f"one of {', '.join(words)}{note}")
+    near = did_you_mean(str(value), words)
+    section.bad(name, f"one of {', '.join(words)}{note}", near)
     return ""
 
 

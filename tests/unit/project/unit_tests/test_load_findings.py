@@ -102,7 +102,7 @@ def test_unknown_keys_and_bad_values_name_what_is_allowed(told) -> None:
         "tests/t.yml:10:7: error: unknown-key: unknown key 'row'; hint: did you mean 'rows'?",
         (
             "tests/t.yml:11:15: error: bad-value: status is 'succes'; "
-            "it must be one of success, failed, skipped, unchanged"
+            "it must be one of success, failed, skipped, unchanged; hint: did you mean 'success'?"
         ),
         (
             "tests/t.yml:12:19: error: bad-value: x is 'passing'; "
