@@ -106,7 +106,7 @@ def test_unknown_keys_and_bad_values_name_what_is_allowed(told) -> None:
         ),
         (
             "tests/t.yml:12:19: error: bad-value: x is 'passing'; "
-            "it must be one of passed, failed, skipped"
+            "it must be one of passed, failed, skipped; hint: did you mean 'passed'?"
         ),
         "tests/t.yml:13:16: error: bad-value: commits is 'many'; it must be an integer >= 0",
         (
