@@ -25,14 +25,14 @@ from penstock.core.strategy import strategy_named
 
 @dataclass(frozen=True, slots=True)
 class RebuildReport:
-    """The steps that the logs told of, by model; the tables of `unread` have no step.
+    """The steps that the logs told of, by model; the tables of `untold` have no step.
 
     Of `unskipped` slices may have been skipped: that was in the state alone.
     """
 
     steps: int
     models: tuple[str, ...]
-    unread: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
     unskipped: tuple[str, ...] = ()
 
 

@@ -76,7 +76,7 @@ def _called_function(match: re.Match[str]) -> str:
 def split_alias(item: str) -> tuple[str, str]:
     """Return the name of an item of a projection, and its expression; "" where only Spark knows.
 
-    >>> split_alias("upper(name) AS `Name`"), made_by("t.id"), made_by("*")
+    >>> split_alias("upper(name) AS `Name`"), split_alias("t.id"), split_alias("*")
     (('Name', 'upper(name) '), ('id', 't.id'), ('', '*'))
     """
     last, start = "", 0

@@ -76,5 +76,5 @@ def count_doubles(sides: Sides, view: str) -> Stage:
     """Count keys that are on one side alone and were `found` twice."""
     keys = listed(sides.terms.keys)
     rows = f"SELECT {keys} FROM {view} GROUP BY {ps.OP}, {keys} HAVING count(*) > 1"
-    look = f"SELECT count(*) AS `count_doubles` FROM {quoted(ps.ALONE)}"
+    look = f"SELECT count(*) AS `doubles` FROM {quoted(ps.ALONE)}"
     return Stage(ps.ALONE, rows, look, when="unmet", kept=False)

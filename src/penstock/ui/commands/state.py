@@ -77,7 +77,7 @@ def recovered_text(recovery: Recovery) -> str:
 def rebuild_text(report: RebuildReport) -> str:
     """Say how many steps the tables' logs hold, which tables' hold none, and what no log tells."""
     lines = [f"{count(report.steps, 'step')} of {count(len(report.models), 'model')} recorded"]
-    lines += [f"{name}: its log has no step of this project" for name in report.unread]
+    lines += [f"{name}: its log has no step of this project" for name in report.untold]
     skip = "no log tells which slices were skipped; before the next run: penstock entities slices"
     lines += [f"{name}: {skip} {name} --skip NAME --reason TEXT" for name in report.unskipped]
     return "\n".join(lines)
