@@ -22,7 +22,7 @@ from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.checks.scene import WrittenChecks, written_in_header, written_in_yaml
 from penstock.project.files.discovery import check_name, model_name
 from penstock.project.files.parsed import SqlFile
-from penstock.project.files.values import Plain, digest, is_true, mapping_of, texts_of
+from penstock.project.files.values import Plain, digest, mapping_of, switch_of, texts_of
 from penstock.project.input_ranges.inputs import Declared
 from penstock.project.outside import is_outside
 from penstock.project.settings.check_keys import CHECK_KEYS
@@ -70,7 +70,7 @@ class Draft:
     @property
     def enabled(self) -> bool:
         """Whether the model counts at all."""
-        return is_true(self.config.settings.get("enabled", True))
+        return bool(switch_of(self.config.settings.get("enabled", True)))
 
     @property
     def immutable(self) -> bool | None:

@@ -33,6 +33,8 @@ _SECONDS = {
     **dict.fromkeys(("w", "week", "weeks"), 604800),
 }
 _FEW = 12
+_ON = ("true", "yes", "on", "1", "t", "y")
+_OFF = ("false", "no", "off", "0", "f", "n")
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 _PARTS = re.compile(rf"(?:\s*{_PART.pattern}\s*)+")
 _ISO = re.compile(
@@ -77,9 +79,14 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_true(value: Plain) -> bool:
-    """Whether a switch is on, as YAML, a template or an environment variable writes it."""
-    return text_of(value).strip().lower() in ("true", "yes", "on", "1")
+def switch_of(value: Plain) -> bool | None:
+    """Return a switch as YAML, a template or an environment variable writes it; None for others.
+
+    >>> switch_of("Yes"), switch_of(0), switch_of("maybe")
+    (True, False, None)
+    """
+    word = text_of(value).strip().lower()
+    return True if word in _ON else False if word in _OFF else None
 
 
 def number_of(value: Plain) -> int | None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.project.files.values import Plain, is_true, mapping_of, pairs_of, text_of, texts_of
+from penstock.project.files.values import Plain, mapping_of, pairs_of, switch_of, text_of, texts_of
 
 NESTED = "snapshot"
 OF_SNAPSHOTS = (
@@ -62,7 +62,7 @@ def lift(layer: Mapping[str, Plain], place: Callable[..., Location]) -> Lifted:
 def _add(lifted: Lifted, written: str, value: Plain, where: Location) -> None:
     key = ALIASES.get(written, written)
     if written == "invalidate_hard_deletes" and value is not None:
-        value = "invalidate" if is_true(value) else "ignore"
+        value = "invalidate" if switch_of(value) else "ignore"
     if key not in lifted.values:
         lifted.values[key] = value
         lifted.places[key] = where
@@ -110,7 +110,7 @@ class Config:
 
     def flag(self, key: str) -> bool:
         """Tell whether a switch is on."""
-        return is_true(self.settings.get(key))
+        return bool(switch_of(self.settings.get(key)))
 
     def word(self, key: str, default: W) -> W:
         """Return one of several words; the default also for another one, which was reported."""

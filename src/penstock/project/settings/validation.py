@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from penstock.core.checks.check import OnFailure
 from penstock.core.findings import IGNORED_CODE, Finding, Severity
 from penstock.core.strategy import strategies
 from penstock.project.files.kinds import DURATION, FLAG, TEXT, ValueKind
@@ -26,6 +27,7 @@ from penstock.project.files.values import (
     did_you_mean,
     duration_of,
     mapping_of,
+    switch_of,
     text_of,
     texts_of,
 )
@@ -52,9 +54,6 @@ _ELSEWHERE = dict.fromkeys(
     "semantic_models": "delete it, or write a model",
 }
 """Keys of dbt's that do nothing here, and what to do instead."""
-_ON = ("true", "yes", "on", "1", "t", "y")
-_OFF = ("false", "no", "off", "0", "f", "n")
-_SWITCHES = dict.fromkeys(_ON, True) | dict.fromkeys(_OFF, False)
 _TEST: Plain = {"anyOf": [{"type": "string"}, OBJECT]}
 
 
@@ -97,12 +96,11 @@ def nullable(kind: K) -> K:
 
 def spelt(pattern: str, expected: str) -> ValueKind[str]:
     """Return the kind of texts that look like a pattern."""
+    matches = re.compile(pattern).fullmatch
     return replace(
         STRING,
         expected=expected,
-        parse=lambda value: (
-            value if isinstance(value, str) and re.fullmatch(pattern, value) else None
-        ),
+        parse=lambda value: value if isinstance(value, str) and matches(value) else None,
     )
 
 
@@ -118,8 +116,7 @@ def _read_strategy(section: Section, name: str) -> str:
         return value
     others = _OTHER_FILES.get(str(value))
     note = f" ({value} is for {others}, which have files of their own)" if others else ""
-    near = did_you_mean(str(value), words)
-    section.bad(name, f"one of {', '.join(words)}{note}", near)
+    section.bad(name, f"one of {', '.join(words)}{note}", did_you_mean(str(value), words))
     return ""
 
 
@@ -165,7 +162,7 @@ STRING: ValueKind[str] = replace(
 )
 """A text; a number is none."""
 TEXT_OR_NULL = nullable(STRING)
-SWITCH = replace(FLAG, parse=lambda value: _SWITCHES.get(text_of(value).lower()))
+SWITCH = replace(FLAG, parse=switch_of)
 """True or false as a template or an environment variable may write it, too."""
 LOOKBACK: ValueKind[object] = ValueKind(
     DURATION.expected, _lookback, {"type": ["string", "integer"]}, None
@@ -197,4 +194,4 @@ LISTED: PartKind[tuple[str, ...] | None] = PartKind(
 )
 TESTS = replace(node_as({"type": "array", "items": _TEST}), expected="a list of tests")
 """Tests as dbt writes them, which `checks/phases.py` reads."""
-ON_FAILURE = replace(node_as({"enum": ["flag", "block", "rollback"]}), takes_null=True)
+ON_FAILURE = replace(node_as({"enum": [*map(str, OnFailure)]}), takes_null=True)

@@ -119,3 +119,12 @@ def test_layout_and_words_have_a_checksum_of_their_own(model):
     marks = {model(f"materialized='table', {more}").fingerprint.layout for more in TALK}
 
     assert len(marks) == 4  # tags and meta say nothing of the table
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"), [("y", True), ("T", True), ("on", True), ("N", False)]
+)
+def test_a_switch_is_on_by_every_word_that_is_let_pass(load, word, expected):
+    text = f"{{{{ config(enabled='{word}') }}}}\nselect 1 as id"
+
+    assert ("m" in load({"models/m.sql": text}).models) is expected
