@@ -42,7 +42,7 @@ lint: $(INSTALLED) ## format, lint, types and imports alone
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy --no-error-summary
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --no-cache
 
 .PHONY: format
 format: $(INSTALLED) ## lay out the code and mend what ruff can mend

@@ -17,7 +17,7 @@ from place import Place, start_spark
 from penstock.app.commands.sync import sync
 from penstock.app.request import BackfillRequest
 from penstock.app.services.wire import Where, open_services
-from penstock.core.checks.results import CheckStatus
+from penstock.core.check_results import CheckStatus
 
 DAY = "2024-03-01"
 OBSERVABLE = (

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from penstock.app.reports import ModelResult as ModelResult
     from penstock.app.reports import StatusReport as StatusReport
     from penstock.app.run_report import RunReport as RunReport
-    from penstock.core.checks.results import CheckResult as CheckResult
-    from penstock.core.checks.results import InvariantReport as InvariantReport
+    from penstock.core.check_results import CheckResult as CheckResult
+    from penstock.core.check_results import InvariantReport as InvariantReport
     from penstock.core.entities.entity import ProcessType
     from penstock.core.errors import CheckFailedError as CheckFailedError
     from penstock.core.errors import ConnectionNotFoundError as ConnectionNotFoundError
@@ -89,7 +89,7 @@ _HOMES = {
     "penstock.app.processing": "Processing ProcessingSummary",
     "penstock.app.reports": "AuditReport DiffReport HistoryReport ModelResult StatusReport",
     "penstock.app.run_report": "RunReport",
-    "penstock.core.checks.results": "CheckResult InvariantReport",
+    "penstock.core.check_results": "CheckResult InvariantReport",
     "penstock.core.errors": """
         CheckFailedError ConnectionNotFoundError
         ConnectionNotFoundException=ConnectionNotFoundError

@@ -6,9 +6,9 @@ import datetime as dt
 from dataclasses import replace
 
 from fakes.clock import NOON
+from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks.check import OnFailure, Phase
 from penstock.core.checks.check_type import CheckStatus, GroupValue
-from penstock.core.checks.results import Checked, CheckResult, InvariantReport
 from penstock.core.columns.typed import TypedValue
 from penstock.core.findings import Severity
 from penstock.core.model import Fingerprint

@@ -23,9 +23,7 @@ from contracts.store_cases import (
     wrote,
 )
 from fakes.clock import NOON
-from penstock.core.checks.check import CheckScope, OnFailure, Phase
-from penstock.core.checks.check_type import CheckStatus, GroupValue
-from penstock.core.checks.results import (
+from penstock.core.check_results import (
     Checked,
     CheckRecord,
     CheckResult,
@@ -34,6 +32,8 @@ from penstock.core.checks.results import (
     Quarantine,
     Sample,
 )
+from penstock.core.checks.check import CheckScope, OnFailure, Phase
+from penstock.core.checks.check_type import CheckStatus, GroupValue
 from penstock.core.errors import LeaseLostError, StateError
 from penstock.core.findings import Location, Severity
 from penstock.core.model import Fingerprint

@@ -16,7 +16,7 @@ from contracts.store_cases import (
     succeed,
     wrote,
 )
-from penstock.core.checks.results import RowsBefore
+from penstock.core.check_results import RowsBefore
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import PartitionRows, StepKind
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from penstock.core.check_results import Checked, CheckResult, InvariantReport, Quarantine, Sample
 from penstock.core.checks.check import CheckScope, OnFailure, Phase
 from penstock.core.checks.check_type import CheckStatus, GroupValue
-from penstock.core.checks.results import Checked, CheckResult, InvariantReport, Quarantine, Sample
 from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import Grain
 from penstock.core.steps.step import Intent, StepFailure

@@ -23,7 +23,7 @@ from penstock.app.commands.check import check
 from penstock.app.request import CheckRequest, SnapshotRequest
 from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
-from penstock.core.checks.results import CheckRecord, CheckResult, Flag, Quarantine
+from penstock.core.check_results import CheckRecord, CheckResult, Flag, Quarantine
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.ports.ports import Store
 from penstock.core.records import Execution, ModelRecord, PartitionRun

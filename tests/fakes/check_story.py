@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fakes.reports import a_check_result
+from penstock.core.check_results import InvariantReport, Sample
 from penstock.core.checks.check import Phase
 from penstock.core.checks.check_type import CheckStatus
-from penstock.core.checks.results import InvariantReport, Sample
 from penstock.core.errors import CheckFailedError
 from penstock.core.findings import Location, Severity
 

@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import AbstractContextManager
 from typing import Any
 
-from penstock.core.checks.results import CheckRecords
+from penstock.core.check_results import CheckRecords
 from penstock.core.errors import StateAwayError
 from penstock.core.ports.ports import Archive, Notes, Records, SliceRecords, Store
 from penstock.core.ports.sessions import PackageRecords

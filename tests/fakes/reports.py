@@ -5,9 +5,9 @@ from __future__ import annotations
 from fakes.builders import NOON
 from penstock.app.reports import ModelResult
 from penstock.app.run_report import RunReport
+from penstock.core.check_results import CheckResult
 from penstock.core.checks.check import Phase
 from penstock.core.checks.check_type import CheckStatus
-from penstock.core.checks.results import CheckResult
 from penstock.core.findings import Severity
 from penstock.core.names import TableName
 from penstock.plan.values import Plan, Reason, State, Step

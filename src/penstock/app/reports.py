@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.core.checks.results import InvariantReport
+from penstock.core.check_results import InvariantReport
 from penstock.core.errors import PenstockError, UsageError
 from penstock.core.masking import mask
 from penstock.core.model import Model

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from penstock.core.errors import StateAwayError
 
 if TYPE_CHECKING:
-    from penstock.core.checks.results import CheckRecords
+    from penstock.core.check_results import CheckRecords
     from penstock.core.ports.ports import (
         Archive,
         Journal,

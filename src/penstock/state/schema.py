@@ -24,9 +24,9 @@ from sqlalchemy import (
     Text,
 )
 
+from penstock.core.check_results import Sample
 from penstock.core.checks.check import CheckScope, Phase
 from penstock.core.checks.check_type import CheckStatus, GroupValue
-from penstock.core.checks.results import Sample
 from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import Span
 from penstock.core.partitions.ranges import Ranges

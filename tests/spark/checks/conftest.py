@@ -14,8 +14,8 @@ from fakes.check_place import MOMENT, CheckPlace
 from fakes.clock import FixedClock
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.results import CheckInputs
+from penstock.core.check_results import CheckResult
 from penstock.core.checks.check import Check
-from penstock.core.checks.results import CheckResult
 from penstock.core.columns.schema import Schema
 from penstock.engine.session import SparkStepSession
 from penstock.strategies.checks.typed import observables

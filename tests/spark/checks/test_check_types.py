@@ -18,9 +18,9 @@ from fakes.check_inputs import (
     rows_of,
     said,
 )
+from penstock.core.check_results import RowsBefore, Sample
 from penstock.core.checks.check import CheckScope, Phase
 from penstock.core.checks.check_type import CheckStatus, Condition, Empty, GroupValue
-from penstock.core.checks.results import RowsBefore, Sample
 from penstock.core.findings import Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain, Grid

@@ -11,7 +11,7 @@ import pytest
 
 from fakes.check_place import P1, STATS, STATS_SQL, STATS_YAML, CheckPlace, after
 from fakes.spark_jobs import jobs_of
-from penstock.core.checks.results import Sample
+from penstock.core.check_results import Sample
 from penstock.engine.session import ObservedWrite, SparkStepSession
 from spark.checks.conftest import copied
 

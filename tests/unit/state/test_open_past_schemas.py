@@ -23,7 +23,7 @@ from contracts.store_cases import (
     wrote,
 )
 from fakes.clock import FixedClock
-from penstock.core.checks.results import RowsBefore
+from penstock.core.check_results import RowsBefore
 from penstock.core.errors import StateError
 from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status

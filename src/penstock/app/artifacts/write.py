@@ -23,8 +23,8 @@ from penstock.app.reports import ModelResult
 from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 from penstock.app.services.wire import version
+from penstock.core.check_results import CheckResult, InvariantReport
 from penstock.core.checks.check_type import CheckStatus
-from penstock.core.checks.results import CheckResult, InvariantReport
 from penstock.core.errors import CheckFailedError
 from penstock.core.masking import masked
 from penstock.core.model import Model

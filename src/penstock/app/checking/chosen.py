@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from penstock.app.checking.results import skip
+from penstock.core.check_results import CheckResult
 from penstock.core.checks.check import Check, OnFailure
-from penstock.core.checks.results import CheckResult
 from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.core.strategy import Writing

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from penstock.app.checking import placing
 from penstock.app.checking.results import CheckedRows, CheckInputs, failed_of, result_of
+from penstock.core.check_results import WHOLE_GROUP, CheckResult
 from penstock.core.checks.check import Check, CheckScope, Phase
 from penstock.core.checks.check_type import (
     ROWS,
@@ -22,7 +23,6 @@ from penstock.core.checks.check_type import (
     Values,
     parts_of,
 )
-from penstock.core.checks.results import WHOLE_GROUP, CheckResult
 from penstock.core.columns.schema import Schema
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Ranges, difference, holds

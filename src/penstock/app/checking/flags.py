@@ -12,9 +12,9 @@ from dataclasses import replace
 from penstock.app.checking.results import AcceptReport, is_of_the_job, reason_of
 from penstock.app.reports import ModelStatus
 from penstock.app.services.services import Services, user_name
+from penstock.core.check_results import Flag, InvariantReport, Quarantine
 from penstock.core.checks.check import Check, Phase
 from penstock.core.checks.check_type import CheckStatus
-from penstock.core.checks.results import Flag, InvariantReport, Quarantine
 from penstock.core.errors import DataError, QueryError, UsageError
 from penstock.core.findings import some
 from penstock.core.model import Model

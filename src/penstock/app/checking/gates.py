@@ -12,8 +12,8 @@ from penstock.app.checking.target import CheckTarget
 from penstock.app.preparing.pins import Inputs
 from penstock.app.preparing.run_context import Context, ViewReport, ViewVersion
 from penstock.app.services.services import Services
+from penstock.core.check_results import WHOLE_GROUP, Checked, CheckResult, Flag, InvariantReport
 from penstock.core.checks.check import OnFailure, Phase
-from penstock.core.checks.results import WHOLE_GROUP, Checked, CheckResult, Flag, InvariantReport
 from penstock.core.errors import CheckFailedError
 from penstock.core.findings import some
 from penstock.core.model import Model

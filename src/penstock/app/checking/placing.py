@@ -14,9 +14,9 @@ from penstock.app.checking.results import (
     refused,
     skip,
 )
+from penstock.core.check_results import WHOLE_GROUP, CheckResult
 from penstock.core.checks.check import GROUP_PARAMETERS, Check, CheckScope, Phase
 from penstock.core.checks.check_type import Measure, Values, parts_of
-from penstock.core.checks.results import WHOLE_GROUP, CheckResult
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import DataError, QueryError
 from penstock.core.names import InputKind, InputName

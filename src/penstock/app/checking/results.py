@@ -10,9 +10,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
-from penstock.core.checks.check import Check, CheckScope, OnFailure, Phase
-from penstock.core.checks.check_type import CheckStatus, GroupValue
-from penstock.core.checks.results import (
+from penstock.core.check_results import (
     RESULT_COLUMNS,
     WHOLE_GROUP,
     Checked,
@@ -23,6 +21,8 @@ from penstock.core.checks.results import (
     RowsBefore,
     Sample,
 )
+from penstock.core.checks.check import Check, CheckScope, OnFailure, Phase
+from penstock.core.checks.check_type import CheckStatus, GroupValue
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import Severity, some

@@ -13,8 +13,8 @@ from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.preparing import pins, run_context
 from penstock.app.preparing.statements import Values, of_partitions, of_windows
 from penstock.app.services.services import Services
+from penstock.core.check_results import CheckResult, RowsBefore
 from penstock.core.checks.check import Check
-from penstock.core.checks.results import CheckResult, RowsBefore
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import TableError
 from penstock.core.model import Body, InputMapping, Model

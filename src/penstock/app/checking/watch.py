@@ -13,8 +13,8 @@ from penstock.app.checking.target import AFTER_VIEW, CheckTarget
 from penstock.app.preparing.outcomes import flag_if_overwritten
 from penstock.app.preparing.statements import DecidedStatement, build_of
 from penstock.app.preparing.step_inputs import StepInputs
+from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks.check import CheckScope, OnFailure
-from penstock.core.checks.results import Checked, CheckResult, InvariantReport
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import DataError, QueryError
 from penstock.core.model import Model

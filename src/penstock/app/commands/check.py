@@ -24,8 +24,8 @@ from penstock.app.preparing.pins import Inputs, pin_names, source_read
 from penstock.app.preparing.run_context import Context
 from penstock.app.request import CheckRequest
 from penstock.app.services.services import Services
+from penstock.core.check_results import WHOLE_GROUP, CheckResult, InvariantReport
 from penstock.core.checks.check import Check, Checks, Phase
-from penstock.core.checks.results import WHOLE_GROUP, CheckResult, InvariantReport
 from penstock.core.errors import TableError, UsageError
 from penstock.core.findings import Severity
 from penstock.core.model import Body, Model, Source

@@ -10,7 +10,7 @@ from penstock.app.checking.chosen import SKIPPED
 from penstock.app.reports import HistoryReport, HistoryRow
 from penstock.app.request import HistoryRequest
 from penstock.app.services.services import Services, in_one_state, named_model
-from penstock.core.checks.results import CheckRecord
+from penstock.core.check_results import CheckRecord
 from penstock.core.errors import UsageError
 from penstock.core.model import Model
 from penstock.core.records import Execution, Status

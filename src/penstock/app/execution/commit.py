@@ -21,8 +21,8 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import DecidedStatement, enter_catalog, run_stages
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, may_write, waiting
+from penstock.core.check_results import Checked
 from penstock.core.checks.check import OnFailure
-from penstock.core.checks.results import Checked
 from penstock.core.errors import (
     ConcurrentWriterError,
     DataError,

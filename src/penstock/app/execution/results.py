@@ -16,8 +16,8 @@ from penstock.app.preparing.run_context import ViewReport
 from penstock.app.reports import ModelResult
 from penstock.app.request import AnyRun, AnySync, SnapshotRequest, StepsRequest
 from penstock.app.run_report import RunReport
+from penstock.core.check_results import Checked
 from penstock.core.checks.check import OnFailure, Phase
-from penstock.core.checks.results import Checked
 from penstock.core.errors import (
     CheckFailedError,
     ConcurrentWriterError,

@@ -24,8 +24,8 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
+from penstock.core.check_results import Checked, InvariantReport, Unsettled
 from penstock.core.checks.check import OnFailure
-from penstock.core.checks.results import Checked, InvariantReport, Unsettled
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
 from penstock.core.names import InputName

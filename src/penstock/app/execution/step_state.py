@@ -15,7 +15,7 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import DecidedStatement
 from penstock.app.preparing.step_inputs import NOTHING, StepInputs
 from penstock.app.services.services import Services
-from penstock.core.checks.results import Checked, CheckResult
+from penstock.core.check_results import Checked, CheckResult
 from penstock.core.model import Model
 from penstock.core.statement import Work
 from penstock.core.steps.step import Intent, Outcome

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import takewhile
 
 from penstock.app.services.services import Services
+from penstock.core.check_results import Checked
 from penstock.core.checks.check import OnFailure
-from penstock.core.checks.results import Checked
 from penstock.core.errors import (
     InterruptedRunError,
     LeaseHeldError,

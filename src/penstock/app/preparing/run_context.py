@@ -9,7 +9,7 @@ from threading import Lock
 
 from penstock.app.observation.observe import ObservedTables
 from penstock.app.preparing.pass_runs import PassRuns
-from penstock.core.checks.results import InvariantReport
+from penstock.core.check_results import InvariantReport
 from penstock.core.partitions.ranges import Ranges, union
 from penstock.core.project import Project
 from penstock.core.records import Holder, ModelRecord

@@ -10,9 +10,9 @@ from penstock.app.services.services import Services
 from penstock.app.unit_testing.differences import Comparison, Difference
 from penstock.app.unit_testing.tables import columns_of, placed, read_rows, typed_table
 from penstock.app.unit_testing.world import is_meant
+from penstock.core.check_results import CheckResult
 from penstock.core.checks.check import Check
 from penstock.core.checks.check_type import CheckStatus
-from penstock.core.checks.results import CheckResult
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.columns.types import ColumnType

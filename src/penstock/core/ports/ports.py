@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from penstock.core.checks.results import CheckJournal, CheckRecords
+from penstock.core.check_results import CheckJournal, CheckRecords
 from penstock.core.entities.slices import BronzeFolder, ListedSlice
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, Seen, TableFacts, Touched
 from penstock.core.model import Fingerprint, Source
@@ -36,7 +36,7 @@ from penstock.core.steps.inputs import Pin
 from penstock.core.steps.step import Intent, Outcome, PartitionRows, StepFailure
 
 if TYPE_CHECKING:
-    from penstock.core.checks.results import Checked
+    from penstock.core.check_results import Checked
 
 Fault = Callable[[str], None]
 """Called with the name of each point that a step passes; tests die there."""

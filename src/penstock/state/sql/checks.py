@@ -8,9 +8,7 @@ from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, Connection, Select, exists, func, select
 
-from penstock.core.checks.check import OnFailure
-from penstock.core.checks.check_type import CheckStatus
-from penstock.core.checks.results import (
+from penstock.core.check_results import (
     Checked,
     CheckRecord,
     Flag,
@@ -18,6 +16,8 @@ from penstock.core.checks.results import (
     RowsBefore,
     Unsettled,
 )
+from penstock.core.checks.check import OnFailure
+from penstock.core.checks.check_type import CheckStatus
 from penstock.core.partitions.partition import Grid
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import Status

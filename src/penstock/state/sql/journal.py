@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, insert, select, update
 
-from penstock.core.checks.results import Checked, Flag, InvariantReport
+from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
 from penstock.core.masking import mask
 from penstock.core.model import Fingerprint

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, func, insert, select, update
 
+from penstock.core.check_results import CheckRecord, CheckResult, Quarantine
 from penstock.core.checks.check_type import CheckStatus
-from penstock.core.checks.results import CheckRecord, CheckResult, Quarantine
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Span
 from penstock.core.records import Lease, Status, WatermarkChange

@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from penstock.core.check_results import WHOLE_GROUP, CheckRecord, CheckResult, InvariantReport
 from penstock.core.checks.check import OnFailure, Phase
 from penstock.core.checks.check_type import CheckStatus, GroupValue
-from penstock.core.checks.results import WHOLE_GROUP, CheckRecord, CheckResult, InvariantReport
 from penstock.core.errors import UsageError
 from penstock.core.partitions.partition import Grid, read_ranges, write_ranges
 from penstock.core.partitions.ranges import Ranges, difference, holds, numbers

@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
+from penstock.core.check_results import Checked, CheckRecord, InvariantReport, Quarantine
 from penstock.core.checks.check import OnFailure
-from penstock.core.checks.results import Checked, CheckRecord, InvariantReport, Quarantine
 from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid

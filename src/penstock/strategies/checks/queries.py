@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
+from penstock.core.check_results import Sample
 from penstock.core.checks.check_type import GroupValue, Measure, Values
-from penstock.core.checks.results import Sample
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ArrayType, MapType, StructType, parse_type
 from penstock.core.names import literal, quoted

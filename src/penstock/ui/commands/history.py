@@ -10,7 +10,7 @@ from penstock.app.documents import Json, diff_document, document_of
 from penstock.app.flags import FlagSpec, Yes, given
 from penstock.app.reports import AuditReport, HistoryReport, HistoryRow
 from penstock.app.request import AuditRequest, HistoryRequest, RollbackRequest
-from penstock.core.checks.results import CheckRecord
+from penstock.core.check_results import CheckRecord
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.ui.cli.options import ask, command, opened

@@ -11,9 +11,9 @@ from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecke
 from penstock.app.documents import Json, document_of, error_document
 from penstock.app.reports import ModelResult
 from penstock.app.request import BOTH, CheckRequest
+from penstock.core.check_results import WHOLE_GROUP, CheckResult, InvariantReport
 from penstock.core.checks.check import CheckScope
 from penstock.core.checks.check_type import CheckStatus
-from penstock.core.checks.results import WHOLE_GROUP, CheckResult, InvariantReport
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
 from penstock.core.masking import mask

@@ -16,9 +16,9 @@ from penstock.app.artifacts.write import (
     write_unit_test_artifacts,
 )
 from penstock.app.unit_testing.differences import UnitResult
+from penstock.core.check_results import InvariantReport
 from penstock.core.checks.check import Check, Checks, Phase
 from penstock.core.checks.check_type import Condition
-from penstock.core.checks.results import InvariantReport
 from penstock.core.errors import CheckFailedError
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName

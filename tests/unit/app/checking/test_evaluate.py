@@ -9,9 +9,9 @@ import pytest
 from fakes.check_inputs import THIS, a_check, a_check_inputs, a_query, column_check, said
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.results import CheckedRows
+from penstock.core.check_results import CheckResult, RowsBefore
 from penstock.core.checks.check import CheckScope, Phase
 from penstock.core.checks.check_type import CheckStatus, Empty, GroupValue
-from penstock.core.checks.results import CheckResult, RowsBefore
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import InterruptedRunError, QueryError, TableError
 from penstock.core.findings import Location, Severity

@@ -7,8 +7,8 @@ import pytest
 from fakes.builders import a_model, a_source
 from fakes.workshop import DEAD, ELSEWHERE, Workshop
 from penstock.app.checking.flags import quarantine_of, staging_folder, sweep
+from penstock.core.check_results import Checked
 from penstock.core.checks.check import OnFailure
-from penstock.core.checks.results import Checked
 from penstock.core.steps.step import StepFailure
 from penstock.strategies.append import Append
 

@@ -12,9 +12,9 @@ from fakes.check_inputs import a_check, a_check_inputs
 from fakes.reports import a_check_result
 from fakes.services import an_intent
 from penstock.app.checking.results import decided, failed_of, refusal, refused, result_of, within
+from penstock.core.check_results import InvariantReport, Sample
 from penstock.core.checks.check import OnFailure, Phase
 from penstock.core.checks.check_type import CheckStatus, GroupValue
-from penstock.core.checks.results import InvariantReport, Sample
 from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.strategies.checks.types import RowCount

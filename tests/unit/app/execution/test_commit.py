@@ -11,8 +11,8 @@ from fakes.services import an_intent
 from fakes.workshop import ELSEWHERE, Workshop
 from penstock.app.events import Said
 from penstock.app.execution.commit import Ended
+from penstock.core.check_results import Checked
 from penstock.core.checks.check import OnFailure
-from penstock.core.checks.results import Checked
 from penstock.core.errors import ConcurrentWriterError, LeaseLostError, QueryError
 from penstock.core.records import Status
 from penstock.core.steps.step import Outcome, StepFailure

@@ -16,8 +16,8 @@ from fakes.place import statuses
 from fakes.places import FakePlaces
 from fakes.workshop import DEAD, Workshop
 from penstock.app.execution.settle import settle
+from penstock.core.check_results import Checked
 from penstock.core.checks.check import Check, Checks, OnFailure, Phase
-from penstock.core.checks.results import Checked
 from penstock.core.errors import InterruptedRunError, QueryError, StateError, TableError
 from penstock.core.findings import Location
 from penstock.core.partitions.partition import Grain, Grid

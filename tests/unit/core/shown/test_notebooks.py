@@ -23,7 +23,7 @@ from penstock.app.reports import (
     StatusReport,
 )
 from penstock.app.unit_testing.differences import UnitTestReport
-from penstock.core.checks.results import InvariantReport
+from penstock.core.check_results import InvariantReport
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.records import Execution, Status

@@ -34,8 +34,8 @@ from penstock.app.request import (
     StatusRequest,
     SyncRequest,
 )
+from penstock.core.check_results import Checked, Quarantine
 from penstock.core.checks.check import OnFailure
-from penstock.core.checks.results import Checked, Quarantine
 from penstock.core.entities.slices import SliceId
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched

@@ -18,8 +18,8 @@ from penstock.app.request import (
     SnapshotRequest,
     SyncRequest,
 )
+from penstock.core.check_results import CheckRecord, InvariantReport
 from penstock.core.checks.check import OnFailure, Phase
-from penstock.core.checks.results import CheckRecord, InvariantReport
 from penstock.ui.cli.main import main
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)

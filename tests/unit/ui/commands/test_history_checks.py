@@ -7,8 +7,8 @@ from fakes.builders import NOON
 from fakes.check_story import BOUNDS, NULLS
 from penstock.app.commands.history import CheckHistory
 from penstock.app.documents import printed
+from penstock.core.check_results import CheckRecord
 from penstock.core.checks.check import CheckScope
-from penstock.core.checks.results import CheckRecord
 from penstock.ui.commands.history import check_history_document, check_history_text
 
 RAN = CheckRecord("user_stats", "step-1", "run-1", NULLS, ("2024-12-01",), 7, NOON)

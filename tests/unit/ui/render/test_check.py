@@ -10,7 +10,7 @@ from fakes.reports import a_check_result
 from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked, SourceChecked
 from penstock.app.commands.check import freshness_checks
 from penstock.app.documents import printed
-from penstock.core.checks.results import Flag, InvariantReport, Quarantine
+from penstock.core.check_results import Flag, InvariantReport, Quarantine
 from penstock.core.errors import PenstockError
 from penstock.core.model import SourceFreshness
 from penstock.ui.render.check import accept_document, accept_text, check_text, checks_document

@@ -8,9 +8,9 @@ from fakes.check_story import BOUNDS, NO_BASE
 from fakes.reports import a_check_result
 from penstock.app.checking.results import CheckReport, ModelChecked
 from penstock.app.request import CheckRequest
+from penstock.core.check_results import InvariantReport
 from penstock.core.checks.check import Phase
 from penstock.core.checks.check_type import CheckStatus
-from penstock.core.checks.results import InvariantReport
 from penstock.ui.render.check import nothing_checked
 
 SKIPPED = CheckStatus.SKIPPED

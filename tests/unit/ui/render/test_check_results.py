@@ -5,9 +5,9 @@ from rich.console import Console
 from fakes.check_story import BOUNDS, FAILED, GATE, HAS_ROWS, MIN_USERS, NO_BASE, NULLS, STORY
 from fakes.reports import a_check_result, a_plan, a_report, a_result, a_step
 from penstock.app.events import RunStarted, Said, StepEnded
+from penstock.core.check_results import InvariantReport, Sample
 from penstock.core.checks.check import Phase
 from penstock.core.checks.check_type import CheckStatus
-from penstock.core.checks.results import InvariantReport, Sample
 from penstock.core.errors import CheckFailedError, QueryError
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import RowCounts

@@ -3,9 +3,9 @@
 import pytest
 
 from fakes.reports import a_check_result
+from penstock.core.check_results import InvariantReport
 from penstock.core.checks.check import Phase
 from penstock.core.checks.check_type import CheckStatus
-from penstock.core.checks.results import InvariantReport
 from penstock.core.findings import Severity
 
 QUESTIONS = (
