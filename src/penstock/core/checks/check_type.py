@@ -124,6 +124,40 @@ class Measure:
         return {name: sql for name, sql in self.aggregates.items() if name != left_out}
 
 
+class CountedRows(Protocol):
+    """A port: SQL over the rows that count for a check, which the strategies write."""
+
+    @property
+    def sample(self) -> bool:
+        """Whether a value of a row may be among the measured ones."""
+        ...
+
+    @property
+    def count_all(self) -> str:
+        """The SQL that counts them."""
+        ...
+
+    def count(self, condition: str) -> str:
+        """Return SQL that counts those of which a condition is true as well."""
+        ...
+
+    def only(self, value: str) -> str:
+        """Return SQL that is a value of the rows that count, and NULL of all others."""
+        ...
+
+    def call(self, aggregate: str) -> str:
+        """Return a user's aggregate call over the rows that count."""
+        ...
+
+    def condition(self, text: str, aggregates: tuple[str, ...]) -> str:
+        """Return a condition of a group with every aggregate over the rows that count."""
+        ...
+
+    def type_of(self, name: str) -> str:
+        """Return the Spark type of a column, "" without it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Lookup:
     """Rows of another table that a type looks up for each row."""
@@ -260,9 +294,9 @@ class CheckType:
         del given
         return values
 
-    def measure(self, kept: Any) -> Measure:  # noqa: ANN401
-        """Return what it measures of a `Restriction` of `strategies/checks/measure.py`."""
-        del kept
+    def measure(self, rows: CountedRows) -> Measure:
+        """Return what it measures of the rows that count."""
+        del rows
         raise ValueError(f"{self.name} is no typed check")
 
     @property

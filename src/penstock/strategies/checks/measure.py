@@ -12,6 +12,7 @@ from penstock.core.checks.check_type import (
     FAILURES,
     ROWS,
     CheckStatus,
+    CountedRows,
     GroupMeasures,
     GroupValue,
     KeyKind,
@@ -40,7 +41,7 @@ _UNREAD = re.compile(UNREAD, re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """The rows that count: those of which `where` is true, or with "" all of them."""
+    """The rows of which `where` is true, or with "" all of them (`CountedRows`)."""
 
     where: str = ""
     columns: Schema = Schema()
@@ -53,8 +54,8 @@ class Restriction:
         return column.type if column else ""
 
     @property
-    def rows(self) -> str:
-        """Count them."""
+    def count_all(self) -> str:
+        """The SQL that counts them."""
         return self.count("") if self.where else COUNT_ALL
 
     def count(self, condition: str) -> str:
@@ -124,7 +125,7 @@ MOST = partial(key, "max", says="The most that is allowed.", example=1000, unset
 
 
 def counting(
-    kept: Restriction,
+    rows: CountedRows,
     breaks: str,
     holds: str | Callable[[GroupMeasures], str],
     wrong: Callable[[GroupMeasures], str],
@@ -140,7 +141,7 @@ def counting(
             return failed(said, failures=found.failures)
         return passed(holds if isinstance(holds, str) else holds(found), failures=0)
 
-    aggregates = {ROWS: kept.rows, **(also or {}), FAILURES: kept.count(breaks)}
+    aggregates = {ROWS: rows.count_all, **(also or {}), FAILURES: rows.count(breaks)}
     return Measure(aggregates, judge, breaks, spare=also is not None)
 
 

@@ -12,6 +12,7 @@ from penstock.core.checks.check_type import (
     CheckKey,
     CheckStatus,
     CheckType,
+    CountedRows,
     GivenKeys,
     GroupMeasures,
     GroupValue,
@@ -21,7 +22,6 @@ from penstock.core.checks.check_type import (
 )
 from penstock.core.names import quoted
 from penstock.strategies.checks import literals, measure
-from penstock.strategies.checks.measure import Restriction
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class RowCount(CheckType):
     counts_empty = True
     without_empty = "0 rows are compared with the bounds"
 
-    def measure(self, kept: Restriction) -> Measure:
+    def measure(self, rows: CountedRows) -> Measure:
         """Count the rows."""
         return Measure(
-            {ROWS: kept.rows},
+            {ROWS: rows.count_all},
             lambda found: measure.verdict_by_bounds("rows", found.rows, self.minimum, self.maximum),
         )
 
@@ -59,12 +59,12 @@ class DistinctCount(CheckType):
     is_observable = False
     counts_empty = True
 
-    def measure(self, kept: Restriction) -> Measure:
+    def measure(self, rows: CountedRows) -> Measure:
         """Count the different values."""
         first, *others = (quoted(each) for each in self.columns)
-        values = ", ".join((kept.only(first), *others))
+        values = ", ".join((rows.only(first), *others))
         return Measure(
-            {ROWS: kept.rows, _NOUN: f"count(DISTINCT {values})"},
+            {ROWS: rows.count_all, _NOUN: f"count(DISTINCT {values})"},
             lambda found: measure.verdict_by_bounds(
                 _NOUN, found.count(_NOUN), self.minimum, self.maximum
             ),
@@ -87,22 +87,22 @@ class NullPercentage(CheckType):
     name = "null_percentage"
     stores_rows = True
 
-    def measure(self, kept: Restriction) -> Measure:
+    def measure(self, rows: CountedRows) -> Measure:
         """Count the rows, and those with NULL."""
         breaks = f"{quoted(self.column)} IS NULL"
         most = Fraction(self.maximum)
 
         def judge(found: GroupMeasures) -> GroupValue:
-            nulls, rows = found.count("nulls"), found.rows
-            share = Fraction(100 * nulls, rows)
+            nulls, total = found.count("nulls"), found.rows
+            share = Fraction(100 * nulls, total)
             shown = f"nulls {literals.percent(share, most)} %"
             if share <= most:
                 return measure.passed(shown, failures=0)
-            details = f"{nulls} of {literals.counted(rows, 'row')}"
+            details = f"{nulls} of {literals.counted(total, 'row')}"
             bound = literals.exactly(self.maximum)
             return measure.failed(f"{shown} > max {bound} %", details, nulls)
 
-        return Measure({ROWS: kept.rows, "nulls": kept.count(breaks)}, judge, breaks)
+        return Measure({ROWS: rows.count_all, "nulls": rows.count(breaks)}, judge, breaks)
 
 
 NO_BASE = "no earlier execution"
@@ -177,9 +177,9 @@ class RowCountChange(CheckType):
         """How many earlier runs it compares with: 0 for the last success."""
         return self.last or 0
 
-    def measure(self, kept: Restriction) -> Measure:
+    def measure(self, rows: CountedRows) -> Measure:
         """Count the rows."""
-        return Measure({ROWS: kept.rows}, self._judge)
+        return Measure({ROWS: rows.count_all}, self._judge)
 
     def _judge(self, found: GroupMeasures) -> GroupValue:
         rows, before = found.rows, found.before

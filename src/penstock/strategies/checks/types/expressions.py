@@ -12,6 +12,7 @@ from penstock.core.checks.check_type import (
     ROWS,
     CheckType,
     Condition,
+    CountedRows,
     GivenKeys,
     GroupMeasures,
     GroupValue,
@@ -25,7 +26,6 @@ from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import InputName, quoted
 from penstock.core.query import Query
 from penstock.strategies.checks import literals, measure
-from penstock.strategies.checks.measure import Restriction
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class ColumnCheck(CheckType):
     name = "column_check"
     has_failing = True
 
-    def measure(self, kept: Restriction) -> Measure:
+    def measure(self, rows: CountedRows) -> Measure:
         """Count the rows that break it, or measure the condition and the aggregates in it.
 
         Without `sample` only aggregates that are figures: others may hold what stands in a row.
@@ -80,7 +80,7 @@ class ColumnCheck(CheckType):
         condition = self.condition
         if not condition.aggregates:
             return measure.counting(
-                kept,
+                rows,
                 f"NOT coalesce({measure.bracketed(condition.text)}, false)",
                 "every row meets the condition",
                 lambda found: (
@@ -89,9 +89,9 @@ class ColumnCheck(CheckType):
                 ),
             )
         shown = {
-            _PLAIN.sub(r"\1", each): measure.text(kept.call(each))
+            _PLAIN.sub(r"\1", each): measure.text(rows.call(each))
             for each in condition.aggregates
-            if kept.sample or _FIGURES.match(each)
+            if rows.sample or _FIGURES.match(each)
         }
 
         def judge(found: GroupMeasures) -> GroupValue:
@@ -103,8 +103,8 @@ class ColumnCheck(CheckType):
             message = "condition is NULL (no rows?)" if met is None else "condition is false"
             return measure.failed(message, literals.shortened(written, literals.DETAILS) or None)
 
-        whole = measure.bracketed(kept.condition(condition.text, condition.aggregates))
-        return Measure({ROWS: kept.rows, "condition": measure.text(whole), **shown}, judge)
+        whole = measure.bracketed(rows.condition(condition.text, condition.aggregates))
+        return Measure({ROWS: rows.count_all, "condition": measure.text(whole), **shown}, judge)
 
 
 _FOUND = "__penstock_found"
@@ -147,7 +147,7 @@ class Relationships(CheckType):
             given.bad("fields", f"as many columns as columns, which are {len(columns)}")
         return values
 
-    def measure(self, kept: Restriction) -> Measure:
+    def measure(self, rows: CountedRows) -> Measure:
         """Count the rows without a partner; NULL is nobody's partner.
 
         The rows are those that the `lookup` gives.
@@ -155,7 +155,7 @@ class Relationships(CheckType):
         has_all = "".join(f"{quoted(each)} IS NOT NULL AND " for each in self.columns)
         there = f"{self.shown} ({', '.join(self.fields)})"
         return measure.counting(
-            kept,
+            rows,
             f"{has_all}NOT {_FOUND}",
             "every row has a partner",
             lambda found: f"{literals.counted(found.failures, 'row')} without a partner in {there}",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from penstock.core.checks.check_type import (
     ROWS,
     CheckType,
+    CountedRows,
     Empty,
     GroupMeasures,
     GroupValue,
@@ -19,7 +20,6 @@ from penstock.core.columns.schema import Column
 from penstock.core.names import quoted
 from penstock.core.partitions import calendar
 from penstock.strategies.checks import literals, measure
-from penstock.strategies.checks.measure import Restriction
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +59,18 @@ class Unique(CheckType):
         """Whether it leaves the closed versions of a history table out."""
         return not self.all_versions
 
-    def measure(self, kept: Restriction) -> Measure:
+    def measure(self, rows: CountedRows) -> Measure:
         """Count complete rows and different ones."""
         first, *others = (quoted(each) for each in self.columns)
         breaks = f"{measure.COPIES} > 1"
         if self.nulls_equal:
-            complete = kept.rows
+            complete = rows.count_all
             # count(DISTINCT a, b) leaves rows with a NULL out; a struct of NULLs is a value
-            keys = kept.only(f"struct({', '.join((first, *others))})")
+            keys = rows.only(f"struct({', '.join((first, *others))})")
         else:
             has_all = " AND ".join(f"{each} IS NOT NULL" for each in (first, *others))
-            complete, breaks = kept.count(has_all), f"{has_all} AND {breaks}"
-            keys = ", ".join((kept.only(first), *others))
+            complete, breaks = rows.count(has_all), f"{has_all} AND {breaks}"
+            keys = ", ".join((rows.only(first), *others))
 
         def judge(found: GroupMeasures) -> GroupValue:
             copies = found.count("complete") - found.count("keys")
@@ -78,7 +78,7 @@ class Unique(CheckType):
                 return measure.passed("unique", failures=0)
             return measure.failed(literals.counted(copies, "duplicate row"), failures=copies)
 
-        aggregates = {ROWS: kept.rows, "complete": complete, "keys": f"count(DISTINCT {keys})"}
+        aggregates = {ROWS: rows.count_all, "complete": complete, "keys": f"count(DISTINCT {keys})"}
         return Measure(aggregates, judge, breaks, repeated=self.columns)
 
 
@@ -91,7 +91,7 @@ class NotNull(CheckType):
     name = "not_null"
     has_failing = True
 
-    def measure(self, kept: Restriction) -> Measure:
+    def measure(self, rows: CountedRows) -> Measure:
         """Count the rows with a NULL, and the NULLs of each column."""
         by_column = {f"nulls {each}": f"{quoted(each)} IS NULL" for each in self.columns}
 
@@ -103,8 +103,8 @@ class NotNull(CheckType):
                 for at, (each, count) in enumerate(nulls)
             )
 
-        nulls = {name: kept.count(condition) for name, condition in by_column.items()}
-        return measure.counting(kept, " OR ".join(by_column.values()), "no NULL", wrong, nulls)
+        nulls = {name: rows.count(condition) for name, condition in by_column.items()}
+        return measure.counting(rows, " OR ".join(by_column.values()), "no NULL", wrong, nulls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +126,14 @@ class AcceptedValues(CheckType):
         """The values."""
         return self.values
 
-    def measure(self, kept: Restriction) -> Measure:
+    def measure(self, rows: CountedRows) -> Measure:
         """Count the rows with other values."""
-        kind = kept.type_of(self.column)
+        kind = rows.type_of(self.column)
         # a long list is a set of hashes to Spark
         value = literals.one_zero(quoted(self.column), kind)
         listed = ", ".join(literals.literal_of(each, kind) for each in self.values)
         return measure.counting(
-            kept,
+            rows,
             f"NOT ({value} IN ({listed}))",
             "only accepted values",
             lambda found: f"{literals.counted(found.failures, 'row')} with other values",
@@ -168,11 +168,11 @@ class ValueRange(CheckType):
         """The bounds."""
         return tuple(each for each in (self.minimum, self.maximum) if each is not None)
 
-    def measure(self, kept: Restriction) -> Measure:
+    def measure(self, rows: CountedRows) -> Measure:
         """Measure the least and the greatest value, and count the rows outside."""
-        column, kind = quoted(self.column), kept.type_of(self.column)
+        column, kind = quoted(self.column), rows.type_of(self.column)
         low, high = ("<=", ">=") if self.strict else ("<", ">")
-        value = kept.only(literals.one_zero(column, kind))
+        value = rows.only(literals.one_zero(column, kind))
         sides = [
             (end, f"{end}({value})", name, sign, bound)
             for end, name, sign, bound in (
@@ -200,7 +200,7 @@ class ValueRange(CheckType):
                 if values.get(name) == "true"
             )
 
-        return measure.counting(kept, " OR ".join(broken), holds, wrong, aggregates)
+        return measure.counting(rows, " OR ".join(broken), holds, wrong, aggregates)
 
 
 _FIRST = calendar.day_number(1) * calendar.DAY
@@ -232,10 +232,10 @@ class Freshness(CheckType):
             return ""
         return f'column "{self.column}" is {column.type.upper()}, no DATE or TIMESTAMP'
 
-    def measure(self, kept: Restriction) -> Measure:
+    def measure(self, rows: CountedRows) -> Measure:
         """Measure the newest value."""
-        newest = measure.text(f"max({kept.only(quoted(self.column))})")
-        return Measure({ROWS: kept.rows, "newest": newest}, self._judge)
+        newest = measure.text(f"max({rows.only(quoted(self.column))})")
+        return Measure({ROWS: rows.count_all, "newest": newest}, self._judge)
 
     def _judge(self, found: GroupMeasures) -> GroupValue:
         newest, most = found.values.get("newest"), literals.micros_of(self.max_age)
