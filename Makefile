@@ -73,6 +73,10 @@ bench: setup ## measure what the docs promise
 docs: $(INSTALLED) ## write docs/cli.md and the tables of docs/reference/ anew
 	$(BIN)/python scripts/docs
 
+.PHONY: release-check
+release-check: $(INSTALLED) ## build the package and try its wheel in an empty environment
+	scripts/release-check
+
 .PHONY: lock
 lock: $(INSTALLED) ## resolve requirements.lock anew from the ranges in pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
