@@ -15,6 +15,7 @@ from penstock.app.flags import MOST, FlagField, FlagSpec, flag_fields, parameter
 from penstock.app.request import CommandRequest, WorkRequest
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
+from penstock.ui.cli.grouped_help import GroupedHelp
 from penstock.ui.cli.output import CommandOutput, say
 from penstock.ui.cli.streams import keep_answer_apart
 
@@ -62,7 +63,8 @@ def group(example: str, says: str) -> click.Group:
 
 def _example(lines: str) -> str:
     """Return the end of a command's help: examples."""
-    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines.splitlines())
+    title = "Examples" if "\n" in lines else "Example"
+    return f"\b\n{title}:\n" + "\n".join(f"  {line}" for line in lines.splitlines())
 
 
 @contextmanager
@@ -142,7 +144,7 @@ def takes(request: type[CommandRequest] | None, *, without: Sequence[str] = ()) 
     return with_options
 
 
-class ProjectFirst(click.Command):
+class ProjectFirst(GroupedHelp):
     """A command whose first argument may be the project's folder, before arguments of its own.
 
     It is one if it holds penstock.yml, and more arguments are there than the command needs; with
