@@ -21,7 +21,8 @@ OTHER_FILES = {
     "app/services/wire.py": "the project's own folder, its logs and its state",
     "app/services/services.py": "Spark's log in the project's own folder",
     "app/artifacts/manifest.py": "files of models, for their text",
-    "app/artifacts/write.py": "manifest.json, run_results.json and the log of a run",
+    "app/artifacts/write.py": "the log of a run",
+    "app/services/files.py": "manifest.json, run_results.json and the names of a project",
     # files that a user names
     "app/commands/query.py": "rows that a user asked for, in a file",
     "app/commands/state.py": "an export of the state",

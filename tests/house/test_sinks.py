@@ -8,7 +8,8 @@ WRITES = {"write_text", "write_bytes", "echo", "print", "Console", "mkstemp", "t
 OPENING = {"w", "a", "x", "wb", "ab", "xb"}
 SINKS = {
     # masked where they write
-    "app/artifacts/write.py": "manifest.json and run_results.json, and lines of the run's log",
+    "app/artifacts/write.py": "lines of the run's log",
+    "app/services/files.py": "manifest.json, run_results.json and the names of a project",
     "engine/jvm.py": "Spark's log: a pipe that is copied line by line",
     "engine/log/ends.py": "the cache of files of sources: paths, sizes, times, digests",
     "project/files/cache.py": "the parse cache: an entry with a secret is not kept",
@@ -23,6 +24,7 @@ SINKS = {
     "engine/disk/disks.py": "what those write that ask it",
     "engine/staged_files.py": "the log of a Delta table: a schema, and files of another one",
     "engine/log/fences.py": "commits of Delta logs: a token, whose reason is masked",
+    "ui/cli/completion.py": "names of the project, of which none is a secret",
     "ui/cli/main.py": "help",
     "ui/cli/options.py": "help",
     "ui/cli/streams.py": "the standard streams, masked",

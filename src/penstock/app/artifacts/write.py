@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +19,7 @@ from penstock.app.artifacts.manifest import (
 )
 from penstock.app.reports import ModelResult
 from penstock.app.run_report import RunReport
+from penstock.app.services.files import replace_file
 from penstock.app.services.services import Services
 from penstock.app.services.wire import version
 from penstock.core.check_results import CheckResult, InvariantReport
@@ -234,19 +233,13 @@ def _write_both(  # one command, and what became of each step, check or test
     }
     names: Node = {"project_name": services.project.name, "adapter_type": "spark"}
     project = manifest(services.project, metadata | names)
-    _write(folder / "manifest.json", project | {"unit_tests": unit_tests or {}})
+    documents = {"manifest.json": project | {"unit_tests": unit_tests or {}}}
     ran: Node = {
         "metadata": metadata | {"dbt_schema_version": _SCHEMA.format(name="run-results/v6")},
         "results": results,
         "elapsed_time": elapsed,
         "args": {"which": command, "target": services.project.target.name},
     }
-    _write(folder / "run_results.json", ran)
-
-
-def _write(path: Path, document: Node) -> None:
-    """Write to a sibling file of ours alone, then rename: readers see the old or the new one."""
-    handle, half = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # 0600
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(json.dumps(masked(document), indent=1))
-    Path(half).replace(path)
+    documents["run_results.json"] = ran
+    for name, document in documents.items():
+        replace_file(folder / name, json.dumps(masked(document), indent=1))

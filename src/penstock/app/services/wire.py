@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.request import CommandRequest, WorkRequest
+from penstock.app.services.files import write_names
 from penstock.app.services.services import Services
 from penstock.core.errors import DISTRIBUTION
 from penstock.core.masking import Json
@@ -107,14 +108,16 @@ class Where:
 
 
 def open_project(where: Where) -> Project:
-    """Load the project; raise `ProjectError` with all findings."""
-    return load_project(
+    """Load the project, and write its names for shells; raise `ProjectError` with all findings."""
+    project = load_project(
         where.root,
         target=where.target,
         vars=where.variables,
         environ=dict(os.environ),
         given=where.given,
     )
+    write_names(project, dt.datetime.now(dt.UTC).date())
+    return project
 
 
 def open_services(where: Where, spark: SparkSession | None = None) -> Services:

@@ -103,6 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
         gc.set_threshold(_ALIVE)
+        if _completes():
+            return 0
     with _terminating() as signals, command_streams(own_process=arguments is None):
         code = _run(given)
         if code == INTERRUPTED and signals:
@@ -110,6 +112,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if arguments is None and code in (INTERRUPTED, TERMINATED):
             _leave(code)
     return code
+
+
+def _completes() -> bool:
+    """Answer a shell that asks for names of the project."""
+    asked = os.environ.get("_PENSTOCK_COMPLETE", "")
+    if not asked:
+        return False
+    from penstock.ui.cli.completion import complete
+
+    return complete(commands, asked)
 
 
 def _leave(code: int) -> NoReturn:

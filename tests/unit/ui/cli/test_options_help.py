@@ -2,8 +2,8 @@
 
 import click
 
-from penstock.ui.cli.grouped_help import COMMON, GROUPS, group_of
 from penstock.ui.cli.main import COMMANDS, commands
+from penstock.ui.cli.options import COMMON, GROUPS, group_of
 
 CONTEXT = click.Context(commands, info_name="penstock", terminal_width=80)
 
