@@ -18,6 +18,8 @@ Given = str | int | Decimal | dt.date
 _DAY = dt.timedelta(days=1)
 _INSTANT = dt.timedelta(microseconds=1)
 _DATE = "2025-01-15"
+_LAST_DAY = "9999-12-31"
+_END_OF_DAY = "T23:59:59.999999"
 _TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
 
 
@@ -105,7 +107,7 @@ def range_in_type(ends: tuple[TypedValue, TypedValue], kind: str) -> tuple[Typed
     found = TypedValue.parse(family, low.text), TypedValue.parse(family, high.text)
     if low.type != "DATE":
         return found
-    return found[0], found[1].minus(-_DAY).minus(_INSTANT)
+    return found[0], TypedValue.parse(family, high.text + _END_OF_DAY)
 
 
 def _has_time(value: Given) -> bool:
@@ -115,12 +117,14 @@ def _has_time(value: Given) -> bool:
 
 
 def _last_instant(value: TypedValue, grain: str) -> TypedValue:
-    """Return the last instant of the unit in which a value lies."""
-    step = {"hour": dt.timedelta(hours=1), "day": _DAY, "week": 7 * _DAY}
-    after = value.floor(grain).minus(
-        -step.get(grain, 32 * _DAY if grain == "month" else 367 * _DAY)
-    )
-    return after.floor(grain).minus(_DAY if value.type == "DATE" else _INSTANT)
+    """Return the last instant of the unit in which a value lies; the calendar ends with 9999."""
+    step = {"hour": dt.timedelta(hours=1), "day": _DAY, "week": 7 * _DAY, "month": 32 * _DAY}
+    is_date = value.type == "DATE"
+    try:
+        after = value.floor(grain).minus(-step.get(grain, 367 * _DAY)).floor(grain)
+    except OverflowError:
+        return TypedValue.parse(value.type, _LAST_DAY if is_date else _LAST_DAY + _END_OF_DAY)
+    return after.minus(_DAY if is_date else _INSTANT)
 
 
 def _parse(model: Model, kind: str, value: Given, *, ends: bool = True) -> TypedValue:

@@ -88,6 +88,14 @@ def test_a_unit_widens_both_ends(grain, low, high):
     assert found == (low, high, f"the range was widened to whole units ({grain}): {low} to {high}")
 
 
+@pytest.mark.parametrize(
+    ("kind", "end"), [("timestamp", "9999-12-31T23:59:59.999999Z"), ("date", "9999-12-31")]
+)
+@pytest.mark.parametrize("grain", ["day", "month", "year"])
+def test_a_range_ends_with_the_calendar(kind, end, grain):
+    assert read("2025-01-01", "9999-12-31", kind=kind, grain=grain)[1] == end
+
+
 def test_numbers_are_taken_as_they_are():
     mark = TypedValue("BIGINT", "9")
 
