@@ -149,8 +149,8 @@ def _parse_instant(model: Model, family: str, value: Given, *, ends: bool) -> Ty
     if isinstance(value, str) and len(value) == len(_DATE):
         value = dt.date.fromisoformat(value)
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        day = dt.datetime.combine(value, dt.time.min)
-        return TypedValue.parse(family, (day + _DAY - _INSTANT if ends else day).isoformat())
+        at = dt.time.max if ends else dt.time.min
+        return TypedValue.parse(family, dt.datetime.combine(value, at).isoformat())
     moment = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
     if not isinstance(moment, dt.datetime):
         raise TypeError
