@@ -9,28 +9,32 @@ from dataclasses import asdict
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from fakes.histories import COMBINATIONS, packs
+from fakes.histories import COMBINATIONS, pack, schedules, sequences
 from fakes.history_table import HistoryTable
 from fakes.oracle import run
 
-# The gate holds 80 sequences in packs of 20, `make test-laws` every combination: 10,500.
+# The gate holds 80 sequences, `make test-laws` 11,760: 500 of every combination.
 GATE = (
     "timestamp_new_record",
     "check_all_null_keys",
     "event_time_invalidate",
     "event_time_keep_both",
 )
-SIZE = 20
+DRAWN = 20  # sequences that Hypothesis draws at a time, all of one schedule
 THREADS = 4
 deep = settings.default.max_examples > 100
+SIZE = 80 if deep else 20  # in one table: a run of Spark takes as long for many as for few
 RUNS = (4, 6) if deep else (3, 3)
 # Compiling Java for each statement takes longer than these rows; other tests compile.
 PLAIN = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-packed = settings(
-    max_examples=26 if deep else 2,  # the first one drawn has no row at all
-    suppress_health_check=list(HealthCheck),
-)
+SCHEDULES = 7 if deep else 1
+
+
+def drawing(examples):
+    """Draw so many examples; the first one is the smallest, often without any row."""
+    return settings(max_examples=examples + 1, suppress_health_check=list(HealthCheck))
 
 
 def rows(history):
@@ -72,16 +76,28 @@ def compare(spark, folder, name, runs):
 
 
 def drawn(combination):
-    """Let Hypothesis draw packs; those without any row teach nothing."""
+    """Let Hypothesis draw schedules, and for each as many sequences as one table holds."""
+    times = []
+
+    @drawing(SCHEDULES)
+    @given(schedule=schedules(*RUNS))
+    def choose(schedule):
+        times.append(schedule)
+
+    choose()
+    return [pack(sequences_of(combination, each)) for each in times[1:]]
+
+
+def sequences_of(combination, schedule):
     found = []
 
-    @packed
-    @given(runs=packs(combination, SIZE, min_runs=RUNS[0], max_runs=RUNS[1]))
-    def keep(runs):
-        found.append(runs)
+    @drawing(SIZE // DRAWN)
+    @given(many=st.lists(sequences(combination, schedule), min_size=DRAWN, max_size=DRAWN))
+    def keep(many):
+        found.extend(many)
 
     keep()
-    return [runs for runs in found if any(each.source.rows for each in runs)]
+    return found[DRAWN:]
 
 
 @pytest.mark.timeout(3600)  # a search takes longer than the gate
