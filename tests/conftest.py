@@ -34,6 +34,8 @@ settings.register_profile(
 )
 settings.load_profile("penstock")
 
+os.environ["CI"] = "true"  # no JVM waits for a next command but where a test asks for it
+
 # A shell ignores Ctrl-C for what it starts in the background, and so would all that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

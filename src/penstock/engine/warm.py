@@ -97,7 +97,8 @@ def warm_place(spark: SparkSettings, root: str, target: str) -> WarmPlace | None
     is_local = re.fullmatch(r"local(\[.*\])?", spark.master)
     is_hive = spark.conf.get(_CATALOGS, _OURS) != _OURS  # a JVM keeps the lock of a metastore
     is_able = hasattr(os, "getuid") and "PYSPARK_GATEWAY_PORT" not in os.environ
-    if not (spark.keep_warm and root and is_local and is_able) or is_hive:
+    is_watched = not os.environ.get("CI")  # where nobody types the next command, nothing stays
+    if not (spark.keep_warm and root and is_local and is_able and is_watched) or is_hive:
         return None
     home = keeper.folder(os.environ, make=True)
     if home is None:

@@ -15,7 +15,7 @@ from fakes.histories import COMBINATIONS, pack, schedules, sequences
 from fakes.history_table import HistoryTable
 from fakes.oracle import run
 
-# The gate holds 80 sequences, `make test-laws` 11,760: 500 of every combination.
+# The gate holds 80 sequences, `make test-laws` 11,760: 560 of every combination.
 GATE = (
     "timestamp_new_record",
     "check_all_null_keys",

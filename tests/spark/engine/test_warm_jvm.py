@@ -31,6 +31,11 @@ from pyspark.sql.types import LongType
 import numbers_of_ours
 
 
+@pytest.fixture(autouse=True)
+def no_ci(monkeypatch):
+    monkeypatch.delenv("CI")
+
+
 @table(schema="m")
 def added(one):
     add = F.udf(lambda n: n + numbers_of_ours.MORE, LongType())

@@ -30,6 +30,7 @@ WARM = SparkSettings("local[2]", keep_warm=timedelta(minutes=10))
 def _patient(monkeypatch):
     """Wait for keepers on machines that are busy, and leave none behind."""
     monkeypatch.setattr(keeper, "_ANSWER_SECONDS", 60.0)
+    monkeypatch.delenv("CI")
     yield
     while warm._LEFT:
         warm._LEFT.pop().wait(10)
@@ -348,6 +349,13 @@ def test_a_jvm_waits_where_it_is_asked_to(home, project, monkeypatch):
         assert warm_place(none, root, "dev") is None
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     assert warm_place(WARM, root, "dev") is None
+
+
+def test_no_jvm_waits_in_ci(home, project, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home))
+    monkeypatch.setenv("CI", "true")
+
+    assert warm_place(WARM, str(project), "dev") is None
 
 
 @pytest.fixture
