@@ -113,7 +113,7 @@ def _read(
     read = [first.yaml_file(path) for path in files.yaml]
     gathered = gather(read, files.sql, first)
     described = [f for f in read if not f.is_entity and f.path not in gathered.parts]
-    others = gathered.parts.union(*(file.named for file in described))
+    others = gathered.parts.union(*(file.check_files for file in described))
     contents = [c for path in files.sql if path not in others and (c := first.content(path))]
     contents += [query for file in described for query in queries_of(file)]
     sql = first.sql_files(contents)

@@ -17,7 +17,7 @@ from penstock.project.checks.kept import definition_of
 from penstock.project.checks.phases import LONGEST, name_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files.kinds import word
-from penstock.project.files.nodes import Section, TemplateText, YamlNode, shown
+from penstock.project.files.nodes import Section, TemplateText, YamlNode, excerpt
 from penstock.project.files.sections import read_section
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.settings.check_keys import RowsSection, section_of
@@ -109,7 +109,7 @@ def _kind(node: YamlNode, findings: list[Finding]) -> type[CheckType] | None:
     word = str(member.node.value)
     if found := check_types().get(word.lower()):
         return found
-    sentence = f"type {shown('type', member.node.value)} is not known"
+    sentence = f"type {excerpt('type', member.node.value)} is not known"
     hint = did_you_mean(word, check_types()) or listed
     findings.append(Finding(member.node.where, "unknown-check-type", sentence, hint))
     return None

@@ -300,7 +300,7 @@ def recall(
     def agrees(kept: _Kept) -> bool:
         if any(now(need) != digest for need, digest in kept.needs.items()):
             return False
-        known = ((text, cache.current.get(text) or cache.known.get(text)) for text in kept.texts)
+        known = ((text, cache.current.get(text) or cache.earlier.get(text)) for text in kept.texts)
         entries.update((text, entry) for text, entry in known if entry)
         return len(entries) == len(kept.texts)
 

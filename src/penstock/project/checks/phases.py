@@ -18,10 +18,10 @@ from penstock.project.files.nodes import (
     TemplateText,
     VersionReference,
     YamlNode,
+    excerpt,
     items_of,
     mapping_node,
     open_section,
-    shown,
 )
 from penstock.project.files.values import did_you_mean
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS, PhasesSection, canonical
@@ -41,7 +41,7 @@ _FAILING = ("mostly", "warn_if", "error_if", "limit", "store_failures")
 _KEPT = ("name", "description", "severity", "where", "enabled", "tags", "meta", *_FAILING)
 _IDLE = ("store_failures_as", "quote")
 _CONFIG = Keys((*_KEPT, *_IDLE))
-_BESIDE = ("arguments", "config", *_CONFIG.known)
+_BESIDE = ("arguments", "config", *_CONFIG.names)
 _OF_MODEL = Keys(("column_name", "column", "columns"))
 _WORD = re.compile(r"[A-Za-z_]\w*")
 TEST = "test_"
@@ -81,10 +81,10 @@ def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
         return Phases(after=_checks(value, above, findings))
     if not isinstance(value, Mapping):
         expected = "a list of checks, or a mapping with before and after"
-        sentence = f"{above} is {shown(above, value)}; it must be {expected}"
+        sentence = f"{above} is {excerpt(above, value)}; it must be {expected}"
         findings.append(Finding(node.where, "bad-value", sentence))
         return NONE
-    return phases_in(open_section(node, PhasesSection.known, above, findings))
+    return phases_in(open_section(node, PhasesSection.key_set, above, findings))
 
 
 def phases_in(section: Section) -> Phases:
@@ -228,7 +228,7 @@ def _check(test: YamlNode, column: YamlNode | None, findings: list[Finding]) -> 
         inner = test.members[word].node
         body = {**beside, **inner.members}
         if not isinstance(inner.value, Mapping) and not inner.is_absent:
-            sentence = f"{word} is {shown(word, inner.value)}; it must be a mapping"
+            sentence = f"{word} is {excerpt(word, inner.value)}; it must be a mapping"
             findings.append(Finding(inner.where, "bad-value", sentence))
     if word in TESTS:
         made = mapping_node(test.where, {"type": word} | ({"column": column} if column else {}))
@@ -253,14 +253,14 @@ def _said(
     word: str, body: YamlNode, column: YamlNode | None, findings: list[Finding]
 ) -> dict[str, Member]:
     """Return the keys of a test that every project has, under the names that checks have."""
-    mine = TESTS[word] if column else Keys((*TESTS[word].known, *_OF_MODEL.known))
+    mine = TESTS[word] if column else Keys((*TESTS[word].names, *_OF_MODEL.names))
     arguments, config = (body.members.get(key) for key in ("arguments", "config"))
-    known = Keys((*mine.known, "arguments", "config", *_CONFIG.known))
+    known = Keys((*mine.names, "arguments", "config", *_CONFIG.names))
     top = open_section(body, known, "", findings).members
     inner = open_section(arguments.node, mine, "arguments", findings).members if arguments else {}
     below = open_section(config.node, _CONFIG, "config", findings).members if config else {}
     said = _noted({**top, **below, **inner}, findings)
-    found = {key: said[key] for key in (*mine.known, *_KEPT) if key in said}
+    found = {key: said[key] for key in (*mine.names, *_KEPT) if key in said}
     return {_ARGUMENTS.get(key, key): member for key, member in found.items() if key != "quote"}
 
 
@@ -282,7 +282,7 @@ def _called(
     arguments, config = (body.members.get(key) for key in ("arguments", "config"))
     below = open_section(config.node, _CONFIG, "config", findings).members if config else {}
     said = _noted({**body.members, **below}, findings)
-    given = {key: member.node for key, member in said.items() if key not in _CONFIG.known}
+    given = {key: member.node for key, member in said.items() if key not in _CONFIG.names}
     given |= {key: each.node for key, each in (arguments.node.members if arguments else {}).items()}
     if column is not None:
         given = {"column_name": column, **given}

@@ -45,7 +45,7 @@ class _TransformationReader:
 
     def of_mapping(self, node: YamlNode) -> Iterator[Transformation]:
         """Read a filter, a deduplication or a made column."""
-        first = next((each for each in (_FILTER, _KEPT) if each.known[0] in node.members), _MADE)
+        first = next((each for each in (_FILTER, _KEPT) if each.names[0] in node.members), _MADE)
         section = read_section(TransformationSection, node, "", self.findings, first)
         if section.where:
             yield from self._filter(section.members["where"])

@@ -31,10 +31,10 @@ from penstock.project.files.sections import (
     TEXTS,
     KeyedSection,
     PartKind,
-    inside,
     key,
     node_as,
     read_section,
+    subsection,
     written_values,
 )
 from penstock.project.files.values import Plain
@@ -208,9 +208,9 @@ class PassthroughSection(KeyedSection):
 
     page_views = key(_CARRIED, ["page_title", {"host": "parse_url(page_url, 'HOST')"}])
     """Columns of page views: a name, or `{name: SQL}`."""
-    sessions = key(inside(CarriedSessionsSection), {"first": ["mkt_source"]})
+    sessions = key(subsection(CarriedSessionsSection), {"first": ["mkt_source"]})
     """Columns of sessions."""
-    users = key(inside(CarriedUsersSection), {"first": ["mkt_source"]})
+    users = key(subsection(CarriedUsersSection), {"first": ["mkt_source"]})
     """Columns of users."""
 
 

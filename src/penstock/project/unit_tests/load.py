@@ -292,7 +292,7 @@ def _entries(root: Path, path: str, findings: list[Finding]) -> tuple[YamlNode, 
     if node.is_absent:
         return ()
     is_own = path.startswith(f"{FOLDER}/")  # other keys of files that describe models are theirs
-    keys = TestFileSection.known if is_own else Keys(tuple(node.members))
+    keys = TestFileSection.key_set if is_own else Keys(tuple(node.members))
     return read_section(TestFileSection, node, "the document", findings, keys).unit_tests
 
 

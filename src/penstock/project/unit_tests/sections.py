@@ -19,11 +19,11 @@ from penstock.project.files.sections import (
     TEXTS,
     KeyedSection,
     PartKind,
-    inside,
     key,
     node_as,
     nodes,
     refer,
+    subsection,
 )
 from penstock.project.files.values import Plain
 from penstock.project.unit_tests.casting import CellError, scalar
@@ -277,7 +277,7 @@ class GivenSection(TestedSection):
     """
     target = key(node_as(refer(TableSection), TableSection), _ROWS, "there is no table")
     """The rows of the model's own table before the step."""
-    state = key(inside(StateSection), {"watermark": "2024-06-01"}, "nothing")
+    state = key(subsection(StateSection), {"watermark": "2024-06-01"}, "nothing")
     """[What is on record](#what-is-on-record)."""
 
 
@@ -325,7 +325,7 @@ class OverridesSection(TestedSection):
 
     vars = key(_pairs("values", LINE), {"days": "3"}, "those of the project")
     """Values for `var()`."""
-    macros = key(inside(MacrosSection), {"is_incremental": False})
+    macros = key(subsection(MacrosSection), {"is_incremental": False})
     """What macros say."""
 
 
@@ -341,7 +341,7 @@ class ConfigSection(TestedSection):
 
 
 def _plain(inner: type[S]) -> PartKind[S | None]:
-    return replace(inside(inner), inner=None, schema=OBJECT)
+    return replace(subsection(inner), inner=None, schema=OBJECT)
 
 
 class NamedSection(TestedSection):

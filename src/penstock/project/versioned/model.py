@@ -14,7 +14,7 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.query import Query
 from penstock.core.strategy import Strategy
 from penstock.project.files.kinds import word
-from penstock.project.files.nodes import Broken, YamlNode, shown
+from penstock.project.files.nodes import Broken, YamlNode, excerpt
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.sections import read_section
 from penstock.project.files.values import did_you_mean, digest
@@ -49,7 +49,7 @@ def _declared_of(
         found = _find(node.value, node.where, reader, resolver, findings)
         return Declared(found, None, "", node.where) if found else None
     if not isinstance(node.value, Mapping):
-        value = shown("depends_on", node.value)
+        value = excerpt("depends_on", node.value)
         sentence = f"depends_on holds {value}; it must be a name or a mapping with model"
         findings.append(Finding(node.where, "bad-value", sentence))
         return None

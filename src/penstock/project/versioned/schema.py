@@ -17,7 +17,7 @@ from penstock.project.files.nodes import (
     Keys,
     VersionReference,
     YamlNode,
-    shown,
+    excerpt,
     walk,
 )
 from penstock.project.files.sections import read_section
@@ -32,7 +32,7 @@ from penstock.project.files.values import (
 )
 from penstock.project.versioned.sections import FieldSection, SchemaChangeSection
 
-_CHANGED = Keys(FieldSection.known.known, ("name",))
+_CHANGED = Keys(FieldSection.key_set.names, ("name",))
 """A change needs no type."""
 _BAD_NAME = re.compile(r"[ ,;{}()\n\t=.]")
 
@@ -218,7 +218,7 @@ class Schemas:
             return self._changed(node, label, chain)
         if not isinstance(value, Broken):
             expected = "it must be a list of fields, a reference, or base with changes"
-            sentence = f"schema is {shown('schema', value)}; {expected}"
+            sentence = f"schema is {excerpt('schema', value)}; {expected}"
             self.findings.append(Finding(node.where, "bad-value", sentence))
         return None
 
