@@ -113,7 +113,7 @@ def open_project(where: Where) -> Project:
         target=where.target,
         vars=where.variables,
         environ=dict(os.environ),
-        given=where.given,
+        parts=where.given,
     )
 
 

@@ -114,7 +114,7 @@ class _CheckReading:
             of.resolver,
             files=self,
             cache=self.texts,
-            known=self.columns_of,
+            input_columns=self.columns_of,
             sample=of.sample,
             columns=stand.columns,
             inputs=stand.inputs,

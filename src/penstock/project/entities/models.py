@@ -64,7 +64,7 @@ class EntityDraft(Draft):
         return f"entity {self.table}"
 
     @property
-    def kept(self) -> SystemColumns | None:
+    def system_columns(self) -> SystemColumns | None:
         """The columns that say from when to when a version of a row was valid."""
         history = self._strategy().history
         return history.columns if history else None
@@ -87,7 +87,7 @@ class EntityDraft(Draft):
             return None
         return Source(found.table, self.where, target.uri_of(found.table))
 
-    def made(self, resolver: NameResolver) -> Built:
+    def link(self, resolver: NameResolver) -> Built:
         """Resolve what it reads."""
         config, entity, read = self.config, self.entity, self._read(resolver)
         strategy = self._strategy()

@@ -55,7 +55,7 @@ class PythonDraft(Draft):
     text: str = field(kw_only=True, default="")
     code: str = field(kw_only=True, default="")
 
-    def made(self, resolver: NameResolver) -> Built:
+    def link(self, resolver: NameResolver) -> Built:
         """Resolve the parameters and every option."""
         return _Linking(self, resolver).built()
 

@@ -53,7 +53,7 @@ class SessionDraft(Draft):
         """Its settings, which know the package."""
         return cast("SessionConfig", self.config)
 
-    def made(self, resolver: NameResolver) -> Built:
+    def link(self, resolver: NameResolver) -> Built:
         """Resolve what it reads; the events are those of the package."""
         del resolver
         package, session = self.settings.session()

@@ -118,7 +118,7 @@ class VersionedModel(Draft):
         """How its rows reach the table."""
         return versioned_strategy(self.draft.word, self.draft.partition)
 
-    def made(self, resolver: NameResolver) -> Built:
+    def link(self, resolver: NameResolver) -> Built:
         """Link every SQL and put the versions together."""
         builder = _Builder(self, self.gathered, resolver, Built(self.strategy))
         built = builder.built
@@ -159,7 +159,7 @@ class _Builder:
 
     def declared(self) -> tuple[Declared, ...]:
         nodes, findings = self.item.draft.section.depends_on, self.built.findings
-        read = (_declared_of(node, self.item.named, self.resolver, findings) for node in nodes)
+        read = (_declared_of(node, self.item.reference, self.resolver, findings) for node in nodes)
         found = tuple(filter(None, read))
         for each in found:
             self.note(each.input, each.where.line)
@@ -202,7 +202,7 @@ class _Builder:
                 reason=given.section.reason,
             ),
             branches[0],
-            QueryOwner(given.sql.path, self.item.named),
+            QueryOwner(given.sql.path, self.item.reference),
             self.resolver,
             has_partition=bool(draft.field) and draft.word != "table",
         )
