@@ -148,7 +148,7 @@ def draft_of(entity: Entity, phases: Phases, prefix: str) -> EntityDraft:
     """Return an entity as a draft; `prefix` stands before the schemas of the target."""
     where, table = entity.where, entity.table
     docs = tuple(ColumnDoc(each.final_name, type=each.type) for each in entity.columns)
-    config = StrategyConfig(_said(entity), {}, where, entity.model, columns=docs)
+    config = StrategyConfig(_config_values(entity), {}, where, entity.model, columns=docs)
     return EntityDraft(
         name=entity.model,
         where=where,
@@ -163,7 +163,7 @@ def draft_of(entity: Entity, phases: Phases, prefix: str) -> EntityDraft:
     )
 
 
-def _said(entity: Entity) -> dict[str, Plain]:
+def _config_values(entity: Entity) -> dict[str, Plain]:
     """Return its settings under the keys of documents, as `config.KEY:` selects by them."""
     settings = entity.settings
     found: dict[str, Plain] = {
