@@ -232,7 +232,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         query=linked.query if is_whole else replace(linked.query, inputs=tuple(inputs)),
         fingerprint=replace(
             fingerprint_of_settings(strategy, layout, description, config.columns),
-            sql=digest(linked.shown),
+            sql=digest(linked.display),
             canonical=digest(linked.query.canonical),
         ),
         depends_on=tuple(sorted(name for name in built.parents if name in resolver.built)),
@@ -244,7 +244,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         config=shown_config({"materialized": "view", **config.settings}),
     )
     if partition:
-        built.model = _with_version(built.model, linked.shown, built)
+        built.model = _with_version(built.model, linked.display, built)
     return built
 
 
