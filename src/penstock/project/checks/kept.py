@@ -297,16 +297,18 @@ def recall(
     """Return what an earlier load read of a model, if `now` gives the digests that it needed."""
     entries: dict[str, files.Entry] = {}
 
-    def agrees(kept: _Kept) -> bool:
-        if any(now(need) != digest for need, digest in kept.needs.items()):
+    def agrees(reading: _Kept) -> bool:
+        if any(now(need) != digest for need, digest in reading.needs.items()):
             return False
-        known = ((text, cache.current.get(text) or cache.earlier.get(text)) for text in kept.texts)
+        known = (
+            (text, cache.current.get(text) or cache.earlier.get(text)) for text in reading.texts
+        )
         entries.update((text, entry) for text, entry in known if entry)
-        return len(entries) == len(kept.texts)
+        return len(entries) == len(reading.texts)
 
-    kept = cache.recall(name, context, _Kept, agrees)
-    if kept is None:
+    reading = cache.recall(name, context, _Kept, agrees)
+    if reading is None:
         return None
     cache.current |= entries
-    checks = {number: KeptChecks.of(text, word) for number, word, text in kept.versions}
-    return Result(checks, list(kept.edges), list(kept.findings))
+    checks = {number: KeptChecks.of(text, word) for number, word, text in reading.versions}
+    return Result(checks, list(reading.edges), list(reading.findings))

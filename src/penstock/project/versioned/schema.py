@@ -82,7 +82,7 @@ def _read_fields(nodes: Sequence[YamlNode], label: str, findings: list[Finding])
         if _BAD_NAME.search(name):
             section.bad("name", "a column name without blanks, dots and ,;{}()=")
         elif name:
-            each = _said(section, SchemaField(name, section.place("name")), label)
+            each = _changed_field(section, SchemaField(name, section.place("name")), label)
             if not find_field(found, name):
                 found.append(each)
                 continue
@@ -96,7 +96,7 @@ def _name_of(node: YamlNode) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _said(section: FieldSection, old: SchemaField, label: str) -> SchemaField:
+def _changed_field(section: FieldSection, old: SchemaField, label: str) -> SchemaField:
     found, before = old, len(section.findings)
     kind = _kind(section)
     if kind is not None:
@@ -271,7 +271,7 @@ def _replaced(section: SchemaChangeSection, fields: Fields, label: str) -> Field
 
     def changed(item: YamlNode, old: SchemaField) -> Fields:
         inner = read_section(FieldSection, item, "schema.modify", section.findings, _CHANGED)
-        return (_said(inner, old, label),)
+        return (_changed_field(inner, old, label),)
 
     parts = (("remove", section.remove, lambda *_: ()), ("modify", section.modify, changed))
     for word, items, put in parts:
