@@ -300,10 +300,8 @@ def recall(
     def agrees(reading: _Kept) -> bool:
         if any(now(need) != digest for need, digest in reading.needs.items()):
             return False
-        known = (
-            (text, cache.current.get(text) or cache.earlier.get(text)) for text in reading.texts
-        )
-        entries.update((text, entry) for text, entry in known if entry)
+        pairs = ((t, cache.current.get(t) or cache.earlier.get(t)) for t in reading.texts)
+        entries.update((text, entry) for text, entry in pairs if entry)
         return len(entries) == len(reading.texts)
 
     reading = cache.recall(name, context, _Kept, agrees)

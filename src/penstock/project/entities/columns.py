@@ -172,10 +172,7 @@ def _roles(section: ColumnSection) -> Iterator[FieldRole]:
 
 
 def _calculated(
-    column: EntityColumn,
-    section: ExactSection,
-    expressions: Expressions,
-    before: ReadColumns,
+    column: EntityColumn, section: ExactSection, expressions: Expressions, before: ReadColumns
 ) -> EntityColumn:
     """Return a column what its expression says of itself."""
     part = section.members["expression"]
@@ -192,11 +189,7 @@ def _calculated(
         sentence = f'calculated column "{column.made_name}" uses {calls}: {effects}'
         section.findings.warn(part, "volatile-column", sentence)
     return replace(
-        column,
-        expression=facts.text,
-        reads=facts.reads,
-        volatile=volatile,
-        literal=facts.literal,
+        column, expression=facts.text, reads=facts.reads, volatile=volatile, literal=facts.literal
     )
 
 

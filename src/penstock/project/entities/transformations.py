@@ -18,11 +18,7 @@ from penstock.core.entities.transformations import (
 )
 from penstock.project.entities.columns import Expressions, ReadColumns, facts_under
 from penstock.project.entities.parts import Findings, word_of
-from penstock.project.entities.sections import (
-    KeptRowSection,
-    SharedSection,
-    TransformationSection,
-)
+from penstock.project.entities.sections import KeptRowSection, SharedSection, TransformationSection
 from penstock.project.files.nodes import Keys, YamlNode, items_of
 from penstock.project.files.sections import read_section
 

@@ -166,11 +166,7 @@ def written_values(section: KeyedSection) -> dict[str, Any]:
 
 
 def read_section(
-    section: type[S],
-    node: YamlNode,
-    above: str,
-    findings: list[Finding],
-    keys: Keys | None = None,
+    section: type[S], node: YamlNode, above: str, findings: list[Finding], keys: Keys | None = None
 ) -> S:
     """Read a mapping; of what is none everything has its default, beside a finding.
 
@@ -201,11 +197,9 @@ TEXTS: PartKind[tuple[str, ...]] = PartKind(
 )
 
 
-def node_as(schema: Plain = None, *sections: type[KeyedSection]) -> PartKind[YamlNode | None]:
+def node_as(schema: Plain = None, *parts: type[KeyedSection]) -> PartKind[YamlNode | None]:
     """Return the kind of anything at all, which its user reads."""
-    return PartKind(
-        "anything", _as_it_is, schema or {}, None, take=Section.find, refers_to=sections
-    )
+    return PartKind("anything", _as_it_is, schema or {}, None, take=Section.find, refers_to=parts)
 
 
 def _mapping(section: Section, name: str) -> YamlNode | None:
@@ -225,15 +219,13 @@ def section_node(inner: type[KeyedSection], *, is_list: bool = False) -> PartKin
     return replace(kind, inner=inner, is_list=is_list)
 
 
-def nodes(
-    what: str, schema: Plain, *sections: type[KeyedSection]
-) -> PartKind[tuple[YamlNode, ...]]:
+def nodes(what: str, schema: Plain, *parts: type[KeyedSection]) -> PartKind[tuple[YamlNode, ...]]:
     """Return the kind of lists of something, which its user reads."""
 
     def take(section: Section, name: str) -> tuple[YamlNode, ...]:
         return items_of(section, name, what)
 
-    return PartKind(f"a list of {what}", _as_it_is, schema, (), take=take, refers_to=sections)
+    return PartKind(f"a list of {what}", _as_it_is, schema, (), take=take, refers_to=parts)
 
 
 def subsection(inner: type[S], above: str = "") -> PartKind[S | None]:

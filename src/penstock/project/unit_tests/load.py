@@ -33,12 +33,7 @@ from penstock.project.unit_tests.definition import (
     files_with_tests,
     model_named,
 )
-from penstock.project.unit_tests.given import (
-    GivenReader,
-    error_of,
-    expectation_of,
-    partition_key,
-)
+from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of, partition_key
 from penstock.project.unit_tests.sections import (
     OverridesSection,
     RunSection,

@@ -12,14 +12,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ArrayType, ColumnType, Field, StructType
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import SECRETS
-from penstock.project.files.nodes import (
-    Broken,
-    Keys,
-    VersionReference,
-    YamlNode,
-    excerpt,
-    walk,
-)
+from penstock.project.files.nodes import Broken, Keys, VersionReference, YamlNode, excerpt, walk
 from penstock.project.files.sections import read_section
 from penstock.project.files.values import (
     KNOWN,
