@@ -222,11 +222,7 @@ class FirstPass:
         return {c.path: known[c.path] for c in contents if c.path in known}
 
     def _recalled(
-        self,
-        key: str,
-        fingerprint: str,
-        kind: type[F],
-        render_context: RenderContext | None = None,
+        self, key: str, fingerprint: str, kind: type[F], render_context: RenderContext | None = None
     ) -> F | None:
         context = render_context or RenderContext(self.environ)
         return self.cache.recall(key, fingerprint, kind, lambda file: context.agrees(file.reads))

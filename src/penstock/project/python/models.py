@@ -92,10 +92,7 @@ class PythonDraft(Draft):
 
 
 def drafts_of(
-    imported: Imported,
-    entries: dict[str, YamlEntry],
-    settings: Settings,
-    root: Path,
+    imported: Imported, entries: dict[str, YamlEntry], settings: Settings, root: Path
 ) -> list[PythonDraft]:
     """Return a draft of every function, each once; take the entries that describe them out.
 

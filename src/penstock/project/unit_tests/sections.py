@@ -72,16 +72,10 @@ NAME: ValueKind[str] = replace(LINE, parse=lambda value: TEXT.parse(value) or No
 SWITCH = ValueKind("true or false", _switch, {"type": "boolean"}, None)
 COUNT = ValueKind("an integer >= 0", _count, whole(0).schema, None)
 TIME = ValueKind(
-    "a time, for example 2024-06-02T00:00:00Z",
-    _time,
-    {"type": _WORDS, "$comment": "time"},
-    None,
+    "a time, for example 2024-06-02T00:00:00Z", _time, {"type": _WORDS, "$comment": "time"}, None
 )
 SHARE = ValueKind(
-    "a number from 0 to below 1, for example 1e-9",
-    _share,
-    {"type": ["number", "string"]},
-    0.0,
+    "a number from 0 to below 1, for example 1e-9", _share, {"type": ["number", "string"]}, 0.0
 )
 
 
