@@ -219,10 +219,10 @@ def with_example(section, key):
 
 def check_with(key):
     """Give what a check needs that has this key."""
-    kinds = {name: section_of(name).known for name in check_types() if name != "sql"}
+    kinds = {name: section_of(name).key_set for name in check_types() if name != "sql"}
     if key == "sql":
         return {"name": "no_refunds"}
-    name = next(name for name, keys in kinds.items() if key in (*keys.known, *keys.aliases))
+    name = next(name for name, keys in kinds.items() if key in (*keys.names, *keys.aliases))
     one = {"columns": "column", "fields": "field"} if name == "relationships" else {}
     needed = [one.get(each, each) for each in kinds[name].needed]
     given = {each: described("check", each)["example"] for each in needed}

@@ -45,8 +45,8 @@ def read(sql: str, key: str = "2024-12-03", grid: Grid = DAYS) -> dict[str, list
     span = grid.span(grid.parse(key))
     result: dict[str, list[str] | str] = {}
     for name, found in infer((linked(sql),), grid, SHAPES).items():
-        if found.found is not Found.INFERRED:
-            result[name.name] = found.found.value
+        if found.outcome is not Found.INFERRED:
+            result[name.name] = found.outcome.value
             continue
         ranges = spans(found.mapping, span, SHAPES[name].grid)
         result[name.name] = [written(low, high, grid) for low, high in ranges]

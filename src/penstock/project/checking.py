@@ -26,12 +26,12 @@ from penstock.project.versioned.given import GivenVersion
 from penstock.project.versioned.model import VersionedModel
 
 
-def attach_tests(linked: LinkedFiles) -> LinkedFiles:
+def attach_tests(files: LinkedFiles) -> LinkedFiles:
     """Attach each test of its own file to the last model it reads, else to a source or seed."""
-    first, findings = linked.parsed.first, linked.parsed.findings
-    tests, input_checks = {**linked.tests}, {**linked.input_checks}
-    parents = {name: tuple(each.parents) for name, each in linked.built.items()}
-    for path in linked.parsed.files.tests:
+    first, findings = files.parsed.first, files.parsed.findings
+    tests, input_checks = {**files.tests}, {**files.input_checks}
+    parents = {name: tuple(each.parents) for name, each in files.built.items()}
+    for path in files.parsed.files.tests:
         content = first.content(path)
         text = decode(content, findings) if content is not None else None
         if text is None:
@@ -40,7 +40,7 @@ def attach_tests(linked: LinkedFiles) -> LinkedFiles:
         if not file.branches:
             findings += file.findings
             continue
-        read = link(file.branches, linked.resolver, QueryOwner(path))
+        read = link(file.branches, files.resolver, QueryOwner(path))
         models = {n.name for n in read.inputs if n.kind is InputKind.MODEL} & parents.keys()
         above = {each: reach([each], parents) - {each} for each in models}
         last = models.difference(*above.values())
@@ -58,27 +58,27 @@ def attach_tests(linked: LinkedFiles) -> LinkedFiles:
             hint = "read one with ref(), or declare the table as a source"
             sentence, warning = "the test reads no model, so nothing runs it", Severity.WARNING
             findings.append(Finding(Location(path), "unused-sql", sentence, hint, warning))
-    return replace(linked, tests=tests, input_checks=input_checks)
+    return replace(files, tests=tests, input_checks=input_checks)
 
 
-def check_packages(linked: LinkedFiles) -> LinkedFiles:
+def check_packages(files: LinkedFiles) -> LinkedFiles:
     """Check session packages against the columns of their events, and the models they track."""
-    parsed = linked.parsed
+    parsed = files.parsed
     if parsed.sessions is not None:
-        parsed.sessions.check_columns(_Columns(linked).of_input, parsed.first.cache)
-        parsed.sessions.check_models(linked.models)
+        parsed.sessions.check_columns(_Columns(files).of_input, parsed.first.cache)
+        parsed.sessions.check_models(files.models)
         parsed.findings.extend(parsed.sessions.findings)
-    return linked
+    return files
 
 
-def attach_checks(linked: LinkedFiles) -> LinkedFiles:
+def attach_checks(files: LinkedFiles) -> LinkedFiles:
     """Give every model its checks and its order edges; all that is wrong is a finding."""
-    first, models = linked.parsed.first, linked.models
-    columns, sample = _Columns(linked), linked.parsed.settings.checks.sample
+    first, models = files.parsed.first, files.models
+    columns, sample = _Columns(files), files.parsed.settings.checks.sample
     tables = cache(columns.of_input)
-    attacher = Attacher(linked.resolver, first, first.cache, tables, linked.input_checks, sample)
+    attacher = Attacher(files.resolver, first, first.cache, tables, files.input_checks, sample)
     results: dict[str, Result] = {}
-    for checked in _checked_models(linked, columns):
+    for checked in _checked_models(files, columns):
         result = attacher.read(checked)
         if result is not None:
             results[checked.model.input.name] = result
@@ -89,7 +89,7 @@ def attach_checks(linked: LinkedFiles) -> LinkedFiles:
     first.findings += dropped
     names = [name for name in results if name in models]
     changed = {n: _with_result(models[n], results[n], order.get(n, ())) for n in names}
-    return replace(linked, models={**models, **changed})
+    return replace(files, models={**models, **changed})
 
 
 def _order_edges(
@@ -117,71 +117,71 @@ def _order_edges(
     return {model: tuple(sorted(reads)) for model, reads in found.items()}, findings
 
 
-def _checked_models(linked: LinkedFiles, columns: _Columns) -> Iterator[scene.CheckedModel]:
-    for draft in linked.drafts.values():
+def _checked_models(files: LinkedFiles, columns: _Columns) -> Iterator[scene.CheckedModel]:
+    for draft in files.drafts.values():
         if isinstance(draft, VersionedModel):
-            stands = _stands(linked, draft, columns)
-            yield scene.CheckedModel(draft.named, draft.strategy, [*stands])
+            stands = _stands(files, draft, columns)
+            yield scene.CheckedModel(draft.reference, draft.strategy, [*stands])
         elif draft.enabled:
-            built = linked.built[draft.name]
-            written = draft.checks(linked.parsed.first.fill)
-            written += (linked.tests[draft.name],) if draft.name in linked.tests else ()
+            built = files.built[draft.name]
+            written = draft.checks(files.parsed.first.fill)
+            written += (files.tests[draft.name],) if draft.name in files.tests else ()
             slices = built.strategy.reads_slices  # whose columns no file tells
             inputs = _outer(built.model.inputs) if built.model and not slices else None
             known = columns.of_draft(draft) if written else scene.UNKNOWN
             stand = scene.Stand(1, written, known, inputs)
-            yield scene.CheckedModel(draft.named, built.strategy, [stand])
-    read = {name for each in linked.built.values() if each.model for name in each.model.inputs}
+            yield scene.CheckedModel(draft.reference, built.strategy, [stand])
+    read = {name for each in files.built.values() if each.model for name in each.model.inputs}
     readers = versioned_strategy("", PartitionSettings("", "date", Grid()))  # may have partitions
-    seeds = linked.seeds
-    tables = {name: each.table for name, each in linked.sources.items()}
+    seeds = files.seeds
+    tables = {name: each.table for name, each in files.sources.items()}
     tables |= {name: each.table for name, each in seeds.items()}
-    for name in (each for each in tables if each in linked.input_checks and each not in read):
+    for name in (each for each in tables if each in files.input_checks and each not in read):
         # nobody builds from it; what is wrong with its checks is reported all the same
         if name in seeds:
             sentence = f"no model reads seed {name.name}, so nothing looks at its tests"
             hint, code = "read it in a model with ref()", "option-without-effect"
-            found = Finding(seeds[name].where, code, sentence, hint, Severity.WARNING)
-            linked.parsed.findings.append(found)
+            finding = Finding(seeds[name].where, code, sentence, hint, Severity.WARNING)
+            files.parsed.findings.append(finding)
         stand = scene.Stand(1, (), scene.UNKNOWN, (name,))
         yield scene.CheckedModel(Named(name, tables[name]), readers, [stand])
 
 
-def _stands(linked: LinkedFiles, item: VersionedModel, columns: _Columns) -> Iterator[scene.Stand]:
-    model = linked.built[item.name].model
+def _stands(files: LinkedFiles, item: VersionedModel, columns: _Columns) -> Iterator[scene.Stand]:
+    model = files.built[item.name].model
     versions = {each.number: each for each in model.versions} if model else {}
-    for given in item.draft.versions:
-        written = (scene.written_nodes(given.checks), linked.tests.get(item.name))
-        version = versions.get(given.number)
+    for draft in item.draft.versions:
+        written = (scene.written_nodes(draft.checks), files.tests.get(item.name))
+        version = versions.get(draft.number)
         inputs = None if version is None else _outer(version.body.query.inputs)
-        known = columns.of_version(version, given) if version else scene.UNKNOWN
-        yield scene.Stand(given.number, tuple(w for w in written if w), known, inputs)
+        known = columns.of_version(version, draft) if version else scene.UNKNOWN
+        yield scene.Stand(draft.number, tuple(w for w in written if w), known, inputs)
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
     """The columns of models, seeds and sources, as far as files tell."""
 
-    linked: LinkedFiles
+    files: LinkedFiles
 
-    def of_input(self, asked: InputName) -> scene.KnownColumns:
-        linked = self.linked
-        if asked in linked.sources:
-            return scene.declared_of(linked.sources[asked].columns)
-        if asked in linked.seeds:
-            return replace(scene.declared_of(linked.seeds[asked].columns), names=None)
-        item = linked.drafts.get(asked.name) if asked.kind is InputKind.MODEL else None
+    def of_input(self, name: InputName) -> scene.KnownColumns:
+        files = self.files
+        if name in files.sources:
+            return scene.declared_of(files.sources[name].columns)
+        if name in files.seeds:
+            return replace(scene.declared_of(files.seeds[name].columns), names=None)
+        item = files.drafts.get(name.name) if name.kind is InputKind.MODEL else None
         if item is None:
             return scene.UNKNOWN
         if not isinstance(item, VersionedModel):
             return self.of_draft(item)
-        built, given = linked.built[item.name], item.draft.newest
+        built, draft = files.built[item.name], item.draft.newest
         versions = built.model.versions if built.model else ()
-        version = next((v for v in versions if given and v.number == given.number), None)
-        return self.of_version(version, given) if version and given else scene.UNKNOWN
+        version = next((v for v in versions if draft and v.number == draft.number), None)
+        return self.of_version(version, draft) if version and draft else scene.UNKNOWN
 
     def of_draft(self, draft: Draft) -> scene.KnownColumns:
-        built = self.linked.built.get(draft.name)
+        built = self.files.built.get(draft.name)
         model = built.model if built else None
         if built and model and built.strategy.partitioning is not None:
             declared = model.versions[0].schema.columns
@@ -190,8 +190,8 @@ class _Columns:
         docs = model.columns if model else draft.config.columns
         return scene.selected(draft.file, docs, built.strategy if built else None)
 
-    def of_version(self, version: Version, given: GivenVersion) -> scene.KnownColumns:
-        return scene.columns_of_version(version, self.linked.parsed.gathered.sql[given.own.sql])
+    def of_version(self, version: Version, draft: GivenVersion) -> scene.KnownColumns:
+        return scene.columns_of_version(version, self.files.parsed.gathered.sql[draft.own.sql])
 
 
 def _outer(inputs: Iterable[InputName]) -> tuple[InputName, ...]:

@@ -92,7 +92,7 @@ class Templates:
             found[own] = name if word == "macro" else f"{TEST}{name}"
         self.tests = found
 
-    def named(self, text: TemplateText) -> TemplateText:
+    def with_macro(self, text: TemplateText) -> TemplateText:
         """Let the SQL of a parametrised test call the macro that there is."""
         macro = self.tests.get(text.test, "")
         start, call = f"{{{{ {TEST}{text.test}(", f"{{{{ {macro}("
@@ -130,9 +130,9 @@ class FirstPass:
 
     def fill(self, tree: Plain) -> Plain:
         """Fill the environment's values into a tree, and note those that are secret."""
-        asked: list[tuple[tuple[str | int, ...], str, bool]] = []
-        found = fill_environment(tree, self.environ, asked)
-        self.secrets |= {self.environ.get(name, "") for _, name, _ in asked if is_secret_key(name)}
+        calls: list[tuple[tuple[str | int, ...], str, bool]] = []
+        found = fill_environment(tree, self.environ, calls)
+        self.secrets |= {self.environ.get(name, "") for _, name, _ in calls if is_secret_key(name)}
         return found
 
     def has(self, path: str) -> bool:
@@ -165,7 +165,7 @@ class FirstPass:
     def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
         """Read the SQL of a check that is a template and stands on a line of a file."""
         templates = self.templates
-        text = templates.named(text)
+        text = templates.with_macro(text)
         fingerprint = digest(f"{text} {templates.digest}")
         key = place_key((path, "test", line, digest(text)[:12]))
         file = self._recalled(key, fingerprint, SqlFile, templates.render_context)
@@ -222,11 +222,7 @@ class FirstPass:
         return {c.path: known[c.path] for c in contents if c.path in known}
 
     def _recalled(
-        self,
-        key: str,
-        fingerprint: str,
-        kind: type[F],
-        render_context: RenderContext | None = None,
+        self, key: str, fingerprint: str, kind: type[F], render_context: RenderContext | None = None
     ) -> F | None:
         context = render_context or RenderContext(self.environ)
         return self.cache.recall(key, fingerprint, kind, lambda file: context.agrees(file.reads))
@@ -237,9 +233,9 @@ class FirstPass:
 
     def _read_yaml(self, path: str) -> YamlFile:
         content = self.content(path)
-        kept = self._recalled(path, content.digest, YamlFile) if content else None
-        if kept is not None:
-            return kept
+        cached = self._recalled(path, content.digest, YamlFile) if content else None
+        if cached is not None:
+            return cached
         text = decode(content, self.findings) if content else None
         if content is None or text is None:
             return YamlFile(path)

@@ -117,12 +117,12 @@ def link(parsed: ParsedFiles) -> LinkedFiles:
     target = _with_places(parsed, drafts)
     resolver = _resolver(drafts, seeds, sources, target)
     for each in enabled:  # what entities read and nobody has declared
-        if (made := each.made_source(resolver, target)) is not None:
-            resolver.add_source(made.table, made.path)
-            sources.append(made)
+        if (source := each.made_source(resolver, target)) is not None:
+            resolver.add_source(source.table, source.path)
+            sources.append(source)
     if parsed.sessions:
         parsed.sessions.link(resolver)
-    built = {each.name: each.made(resolver) for each in enabled}
+    built = {each.name: each.link(resolver) for each in enabled}
     return LinkedFiles(
         parsed,
         target,
@@ -281,12 +281,12 @@ def _resolver(
             resolver.frames.add(each.name)
         if each.is_incremental:
             resolver.incremental.add(each.name)
-        if (columns := each.kept) is not None:
+        if (columns := each.system_columns) is not None:
             resolver.history[each.name] = columns
     for each in enabled:
         resolver.models.setdefault(each.stem.lower(), resolver.models[each.name.lower()])
         resolver.add_table(each.written, each.name)
-        resolver.places[target.uri_of(each.table).rstrip("/")] = each.named
+        resolver.places[target.uri_of(each.table).rstrip("/")] = each.reference
     disabled = (each for each in drafts if not each.enabled)
     resolver.hidden |= {each.name.lower(): "that model is disabled" for each in disabled}
     for seed in seeds:

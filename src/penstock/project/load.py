@@ -48,19 +48,19 @@ def load_project(
     target: str | None = None,
     vars: Mapping[str, Plain] | None = None,  # noqa: A002  the word users know
     use_cache: bool = True,
-    given: GivenParts = NOTHING_GIVEN,
+    parts: GivenParts = NOTHING_GIVEN,
 ) -> Project:
     """Load the project in a folder; touch neither warehouse nor state.
 
     Raises `ProjectError` with the findings of all files if any is an error; a project that loads
     carries its warnings. `UsageError` is for a folder without penstock.yml (`no-project`) and for a
     target that does not exist (`unknown-target`). `vars` and `target` win over penstock.yml.
-    With what is `given` the folder may do without penstock.yml, and that is then all there is.
+    With `parts` the folder may do without penstock.yml, and that is then all there is.
     """
-    root, is_whole = project_root(root, is_needed=not given.is_some)
-    first = FirstPass(root, environ, open_cache(root, use=use_cache), contents=given.contents)
+    root, is_whole = project_root(root, is_needed=not parts.is_some)
+    first = FirstPass(root, environ, open_cache(root, use=use_cache), contents=parts.contents)
     settings = _settings(first, target, vars or {}, is_whole=is_whole)
-    value: Any = parse(settings, first, given, is_whole=is_whole)
+    value: Any = parse(settings, first, parts, is_whole=is_whole)
     for phase in PHASES:
         value = phase(value)
     return value  # type: ignore[no-any-return]  # the last phase makes it
@@ -80,7 +80,7 @@ def _settings(
 
 
 def parse(
-    settings: Settings, first: FirstPass, given: GivenParts, *, is_whole: bool
+    settings: Settings, first: FirstPass, parts: GivenParts, *, is_whole: bool
 ) -> ParsedFiles:
     """Read all files, each by itself."""
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
@@ -92,9 +92,9 @@ def parse(
     natives = [file for file in map(first.yaml_file, files.yaml) if file.is_entity]
     return replace(
         parsed,
-        entities=_entities(settings, files.entities, natives, first, given),
+        entities=_entities(settings, files.entities, natives, first, parts),
         sessions=_sessions(settings, files.sessions, first),
-        functions=_functions(first.root, files.python, given.functions or ()),
+        functions=_functions(first.root, files.python, parts.functions or ()),
     )
 
 
@@ -113,38 +113,38 @@ def _read(
     read = [first.yaml_file(path) for path in files.yaml]
     gathered = gather(read, files.sql, first)
     described = [f for f in read if not f.is_entity and f.path not in gathered.parts]
-    others = gathered.parts.union(*(file.named for file in described))
+    others = gathered.parts.union(*(file.check_files for file in described))
     contents = [c for path in files.sql if path not in others and (c := first.content(path))]
     contents += [query for file in described for query in queries_of(file)]
     sql = first.sql_files(contents)
     # SQL that the checks of a header name is no model: nobody knew before the header was read
-    named = {path for file in sql.values() for path in files_in_header(file)}
-    lone = list(lone_checks(sql, named))
-    named |= {each.where.path for each in lone}
+    check_files = {path for file in sql.values() for path in files_in_header(file)}
+    lone = list(lone_checks(sql, check_files))
+    check_files |= {each.where.path for each in lone}
     findings = first.findings
-    findings[:] = [each for each in findings if each.where.path not in named]
+    findings[:] = [each for each in findings if each.where.path not in check_files]
     findings += lone + gathered.findings
     findings += (f for f in files.findings if f.where.path not in gathered.parts)
     findings += (misfit for file in (document, *described) for misfit in file.misfits)
     trees = [(file, mapping_of(first.filled(file.path))) for file in described]
-    models = {path: file for path, file in sql.items() if path not in named}
+    models = {path: file for path, file in sql.items() if path not in check_files}
     return ParsedFiles(settings, first, files, document, gathered, trees, models)
 
 
 def _entities(
     settings: Settings,
-    found: Sequence[str],
+    paths: Sequence[str],
     natives: Sequence[YamlFile],
     first: FirstPass,
-    given: GivenParts,
+    parts: GivenParts,
 ) -> ReadEntities | None:
     """Read the entities of a project, if there are any, in files that were found or are given."""
-    documents = found if given.documents is None else tuple(given.documents)
+    documents = paths if parts.documents is None else tuple(parts.documents)
     if not documents and not natives:
         return None
     from penstock.project.entities.load import read_entities
 
-    entities = read_entities(documents, natives, settings, first, given.environment)
+    entities = read_entities(documents, natives, settings, first, parts.environment)
     first.findings += entities.findings
     return entities
 
@@ -159,40 +159,40 @@ def _sessions(settings: Settings, paths: Sequence[str], first: FirstPass) -> Rea
 
 
 def _functions(
-    root: Path, paths: Sequence[str], given: Sequence[PythonModel[..., Any]]
+    root: Path, paths: Sequence[str], models: Sequence[PythonModel[..., Any]]
 ) -> Imported | None:
     """Import the Python files of a project, beside functions that an app was given."""
-    if not paths and not given:
+    if not paths and not models:
         return None
     from penstock.project.python.imports import Imported, import_files
 
     found = import_files(root, paths) if paths else Imported(root)
-    found.models[:0] = given
+    found.models[:0] = models
     return found
 
 
-def map_ranges(linked: LinkedFiles) -> LinkedFiles:
+def map_ranges(files: LinkedFiles) -> LinkedFiles:
     """Let every partition model know which range of each input it reads."""
-    first, models = linked.parsed.first, linked.models
-    sources = {each.name: source for each, source in linked.sources.items()}
-    declared = {name: each.declared for name, each in linked.built.items()}
+    first, models = files.parsed.first, files.models
+    sources = {each.name: source for each, source in files.sources.items()}
+    declared = {name: each.declared for name, each in files.built.items()}
     mapped, findings = map_inputs(models, sources, declared, first.cache)
     first.findings += findings
-    return replace(linked, models=mapped)
+    return replace(files, models=mapped)
 
 
-def assemble(linked: LinkedFiles) -> Project:
+def assemble(files: LinkedFiles) -> Project:
     """Return the project with its warnings; raises `ProjectError` where any finding is an error."""
-    parsed = linked.parsed
+    parsed = files.parsed
     parsed.first.cache.save()
     entities, sessions = parsed.entities, parsed.sessions
     settings = {each.name: getattr(parsed.settings, each.name) for each in fields(ProjectSettings)}
     project = Project(
-        **{**settings, "target": linked.target},
+        **{**settings, "target": files.target},
         root=str(parsed.first.root),
-        models=linked.models,
-        sources={name.name: source for name, source in linked.sources.items()},
-        seeds={seed.name: seed for seed in linked.seeds.values()},
+        models=files.models,
+        sources={name.name: source for name, source in files.sources.items()},
+        seeds={seed.name: seed for seed in files.seeds.values()},
         entities=entities.entities if entities else {},
         packages=sessions.packages if sessions else {},
         environment=entities.environment if entities else EntityEnvironment(),
@@ -207,7 +207,7 @@ def assemble(linked: LinkedFiles) -> Project:
         error = project_error(tuple(findings))
         error.project = project
         raise error
-    return replace(project, findings=_with_models(findings, parsed, linked.models.values()))
+    return replace(project, findings=_with_models(findings, parsed, files.models.values()))
 
 
 PHASES: tuple[Callable[[Any], Any], ...] = (

@@ -83,13 +83,13 @@ class Draft:
         return f"model {self.name}"
 
     @property
-    def kept(self) -> SystemColumns | None:
+    def system_columns(self) -> SystemColumns | None:
         """The columns that say from when to when a version of a row was valid."""
         is_history = self.config.text("materialized") == "snapshot"
         return system_columns_of(self.config) if is_history else None
 
     @property
-    def named(self) -> Named:
+    def reference(self) -> Named:
         """What others call it."""
         return Named(InputName(InputKind.MODEL, self.name), self.table)
 
@@ -104,7 +104,7 @@ class Draft:
         """Whether its readers may ask for what is new in it alone."""
         return False
 
-    def made(self, resolver: NameResolver) -> Built:
+    def link(self, resolver: NameResolver) -> Built:
         """Resolve every setting and every name."""
         return model_of(self, resolver)
 
@@ -217,7 +217,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         return built
     _check_columns(item, strategy, layout)
     branches = file.branches if strategy.is_incremental else file.branches[:1]
-    linked = link(branches, resolver, QueryOwner(file.path, item.named))
+    linked = link(branches, resolver, QueryOwner(file.path, item.reference))
     config.findings += linked.findings
     config.findings += parameter_findings(branches, file.path, has_partition=bool(partition))
     inputs = _with_dependencies(item, dict(linked.inputs), resolver)
@@ -232,7 +232,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         query=linked.query if is_whole else replace(linked.query, inputs=tuple(inputs)),
         fingerprint=replace(
             fingerprint_of_settings(strategy, layout, description, config.columns),
-            sql=digest(linked.shown),
+            sql=digest(linked.display),
             canonical=digest(linked.query.canonical),
         ),
         depends_on=tuple(sorted(name for name in built.parents if name in resolver.built)),
@@ -244,7 +244,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         config=shown_config({"materialized": "view", **config.settings}),
     )
     if partition:
-        built.model = _with_version(built.model, linked.shown, built)
+        built.model = _with_version(built.model, linked.display, built)
     return built
 
 

@@ -41,7 +41,7 @@ class Outside:
     root: Path
     environ: Mapping[str, str]
     findings: list[Finding]
-    _known: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def applied(self, model: Model, config: Config) -> Model:
         """Return the model with what it depends on in the fingerprint of its settings."""
@@ -62,9 +62,9 @@ class Outside:
         return replace(changed, fingerprint=code(model.fingerprint), outside=text)
 
     def _lines(self, entry: str, where: Location) -> tuple[str, ...]:
-        if entry not in self._known:
-            self._known[entry] = tuple(self._read(entry, where))
-        return self._known[entry]
+        if entry not in self._texts:
+            self._texts[entry] = tuple(self._read(entry, where))
+        return self._texts[entry]
 
     def _read(self, entry: str, where: Location) -> Iterator[str]:
         _, _, name = entry.partition(":")
@@ -124,13 +124,13 @@ class Outside:
                 shown = folder.relative_to(self.root).as_posix()
                 self.findings.append(unreadable(shown, PermissionError(0, "Permission denied")))
 
-    def _digest(self, path: Path, shown: str) -> str:
-        finding = odd_file(path, shown)
+    def _digest(self, path: Path, name: str) -> str:
+        finding = odd_file(path, name)
         if finding is None:
             try:
                 with path.open("rb") as file:
                     return file_digest(file, "sha256").hexdigest()[:16]
             except OSError as error:
-                finding = unreadable(shown, error)
+                finding = unreadable(name, error)
         self.findings.append(finding)
         return "unreadable"

@@ -93,10 +93,10 @@ def disabled(entity: Entity) -> UsageError:
     return UsageError("entity-disabled", sentence, hint=hint)
 
 
-def _found(project: Project, known: Known, term: SelectorTerm) -> set[str]:
+def _models_of_term(project: Project, model_states: Known, term: SelectorTerm) -> set[str]:
     """Return the models that a term names; raise `entity-disabled` for one named exactly."""
     try:
-        return _find(project, known, term)
+        return _find(project, model_states, term)
     except SelectorError:
         for each in (e for e in project.entities.values() if not e.enabled):
             words = [*OF_ENTITIES["entity"](each)] if term.method == "entity" else []
@@ -106,11 +106,11 @@ def _found(project: Project, known: Known, term: SelectorTerm) -> set[str]:
         raise
 
 
-def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
+def _find(project: Project, model_states: Known, term: SelectorTerm) -> set[str]:
     """Return the models that a term names, before neighbours; raise `SelectorError` if none."""
     models, method = project.models, term.method
     if method in _WORDS:
-        words = {name: [*_WORDS[method](model, known)] for name, model in models.items()}
+        words = {name: [*_WORDS[method](model, model_states)] for name, model in models.items()}
         if (method, term.value) != ("state", "drifted"):
             return _among(term, method, words)
         drifted = {name for name, now in words.items() if {*now} - {"current"}}
@@ -183,8 +183,8 @@ def _among(term: SelectorTerm, what: str, words: Mapping[str, Iterable[str]]) ->
     raise SelectorError("no-match", sentence, hint=hint)
 
 
-def _nothing(term: SelectorTerm, what: str, known: Iterable[str]) -> set[str]:
-    names = set(known)
+def _nothing(term: SelectorTerm, what: str, candidates: Iterable[str]) -> set[str]:
+    names = set(candidates)
     hint = did_you_mean(term.value, names) or f"there are: {some_of(names)}"
     raise SelectorError("no-match", f"{term.text!r} matches no {what}", hint=hint)
 
@@ -208,13 +208,13 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def select(
-    project: Project, include: Sequence[str], exclude: Sequence[str], known: Known
+    project: Project, include: Sequence[str], exclude: Sequence[str], model_states: Known
 ) -> tuple[str, ...]:
     """Return the selected models in topological order; without `include` all but the excluded.
 
     Several `include` intersect, several `exclude` unite. What matches nothing raises (law 10).
     """
-    graph = _Graph(project, known)
+    graph = _Graph(project, model_states)
     chosen = set(project.models)
     for position, value in enumerate(include):
         found = graph.union(value)
@@ -231,11 +231,11 @@ def select(
     return tuple(name for name in ordered(before) if name in left)
 
 
-def left_out(project: Project, include: Sequence[str], known: Known) -> int:
+def left_out(project: Project, include: Sequence[str], model_states: Known) -> int:
     """Count the models that some of several `include` select and others do not."""
     if len(include) <= 1:
         return 0
-    graph = _Graph(project, known)
+    graph = _Graph(project, model_states)
     found = [graph.union(value) for value in include]
     common = {name for name in found[0] if all(name in each for each in found)}
     return len(set().union(*found) - common)
@@ -258,8 +258,8 @@ def exact_names(include: Sequence[str]) -> tuple[str, ...]:
 class _Graph:
     """The models of one project with their arrows both ways."""
 
-    def __init__(self, project: Project, known: Known) -> None:
-        self._project, self._known = project, known
+    def __init__(self, project: Project, model_states: Known) -> None:
+        self._project, self._states = project, model_states
         self.parents = {name: list(m.depends_on) for name, m in project.models.items()}
         self._children = children(self.parents)
 
@@ -275,7 +275,7 @@ class _Graph:
         return found
 
     def _with_neighbours(self, term: SelectorTerm) -> set[str]:
-        start = _found(self._project, self._known, term)
+        start = _models_of_term(self._project, self._states, term)
         result = set(start)
         if term.up is not None:
             result |= reach(start, self.parents, int(term.up) if term.up else None)

@@ -93,7 +93,7 @@ def run_test(services: Services, project: Project, test: UnitTest, folder: Path)
     given: dict[InputName, tuple[str, ...]] = {}
     for each in test.runs:
         for name, table in each.given.inputs.items():
-            given[name] = (*given.get(name, ()), *table.names, *table.known)
+            given[name] = (*given.get(name, ()), *table.names, *table.file_types)
     read = (name for each in test.runs for name in wanted_inputs(model, test, each))
     lacking = [name for name in read if name not in given and is_seed(project, name)]
     seeds = {name: project.seeds[name.name] for name in lacking}

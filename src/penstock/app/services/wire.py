@@ -114,7 +114,7 @@ def open_project(where: Where) -> Project:
         target=where.target,
         vars=where.variables,
         environ=dict(os.environ),
-        given=where.given,
+        parts=where.given,
     )
     write_names(project, dt.datetime.now(dt.UTC).date())
     return project

@@ -103,7 +103,7 @@ def _judge_inputs(project: Project, test: UnitTest, notes: list[Finding]) -> Non
 
 
 def _judge_input(table: GivenTable, notes: list[Finding]) -> None:
-    if not table.query and not table.names and not table.known:
+    if not table.query and not table.names and not table.file_types:
         hint = "give columns: {name: TYPE}"
         notes.append(
             Finding(table.where, "test-type-unknown", "a table without rows has no columns", hint)
@@ -155,7 +155,7 @@ def _judge_targets(
     columns = model.history.columns
     plain = dict(zip(_WORDS, columns.names, strict=True))
     for target in targets:  # versions without their beginning; only Spark knows those of a query
-        named = target.valued - {name.lower() for name in target.known}
+        named = target.valued - {name.lower() for name in target.file_types}
         called = [f"{name} is {plain[name]} here" for name in plain if name in named]
         hint = "; ".join([f"give {columns.valid_from} in every row", *called])
         for row in target.rows:
@@ -231,7 +231,7 @@ def _judge_watermark(
             continue
         if table.query:
             return
-        names = {each.lower(): each for each in (*table.known, *table.names)}
+        names = {each.lower(): each for each in (*table.file_types, *table.names)}
         kinds = {each: type_in(table, each) for each in names.values()}
         columns = (Column(each, str(kind)) for each, kind in kinds.items() if kind)
         schemas[name.name] = Schema(tuple(columns))

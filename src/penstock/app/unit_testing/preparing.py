@@ -50,7 +50,7 @@ def target_types(
 ) -> Mapping[str, ColumnType]:
     """Return the columns of the target by their types: declared ones, else those of the query."""
     ours = {name.lower() for name in model.history.columns.names} if model.history else set()
-    declared = {name: kind for name, kind in table.known.items() if name.lower() not in ours}
+    declared = {name: kind for name, kind in table.file_types.items() if name.lower() not in ours}
     folded = {name.lower(): kind for name, kind in declared.items()}
     found = declared
     complete = bool(model.versions) and all(v.schema.columns for v in model.versions)
@@ -137,11 +137,11 @@ class Preparing:
                 self._write(session, name, Typed(columns, f"SELECT * FROM {QUERY_VIEW}"))
         for name, table in given.inputs.items():
             with placed(table):
-                self._write(session, name, typed_table(session, table, table.known))
+                self._write(session, name, typed_table(session, table, table.file_types))
         for name, table in self.later.items():
             if name.name not in self.inputs:  # every input is there from the start, without rows
                 with placed(table):
-                    made = typed_table(session, table, table.known)
+                    made = typed_table(session, table, table.file_types)
                     sql = f"SELECT * FROM ({made.sql}) WHERE false"
                     self._write(session, name, Typed(made.columns, sql))
         self._deliver(session, given.slices)
@@ -184,7 +184,7 @@ class Preparing:
         Path(folder.path).mkdir(parents=True, exist_ok=True)
         for name, table in slices.items():
             with placed(table):
-                made = typed_table(session, table, table.known)
+                made = typed_table(session, table, table.file_types)
                 uri = f"{folder.path}/{name}"
                 sql = f"INSERT OVERWRITE DIRECTORY {literal(uri)} USING parquet {made.sql}"
                 session.commit(Commit(sql), self._intent(uri, self.clock.run_timestamp))

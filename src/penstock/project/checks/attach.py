@@ -15,7 +15,7 @@ from penstock.project.checks.kept import Edge, Result, keep, recall
 from penstock.project.checks.phases import Phases, joined, name_of, test_of
 from penstock.project.checks.scene import CheckedModel, KnownColumns, Scene, Stand, WrittenChecks
 from penstock.project.files.cache import ParseCache
-from penstock.project.files.nodes import TemplateText, YamlNode, mapping_node, shown
+from penstock.project.files.nodes import TemplateText, YamlNode, excerpt, mapping_node
 from penstock.project.files.parsed import SqlFile, place_key
 from penstock.project.files.readers import Files
 from penstock.project.files.values import digest
@@ -98,7 +98,7 @@ class _CheckReading:
 
     def __post_init__(self) -> None:
         cache = self.of.cache
-        self.texts = ParseCache(None, cache.key, ChainMap(cache.current, dict(cache.known)))
+        self.texts = ParseCache(None, cache.key, ChainMap(cache.current, dict(cache.earlier)))
 
     def stand(self, stand: Stand, shared: Mapping[InputName, WrittenChecks]) -> None:
         """Read the checks of one version."""
@@ -114,7 +114,7 @@ class _CheckReading:
             of.resolver,
             files=self,
             cache=self.texts,
-            known=self.columns_of,
+            input_columns=self.columns_of,
             sample=of.sample,
             columns=stand.columns,
             inputs=stand.inputs,
@@ -209,7 +209,9 @@ class _CheckReading:
             return None
         word, modes = str(node.value).lower(), ", ".join(OnFailure)
         if word not in tuple(OnFailure):
-            sentence = f"on_failure is {shown('on_failure', node.value)}; it must be one of {modes}"
+            sentence = (
+                f"on_failure is {excerpt('on_failure', node.value)}; it must be one of {modes}"
+            )
             findings.append(Finding(node.where, "bad-value", sentence, modes))
             return None
         if word == OnFailure.ROLLBACK and self.checked.strategy.is_view:

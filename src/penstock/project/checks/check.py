@@ -17,7 +17,7 @@ from penstock.project.checks.kept import definition_of
 from penstock.project.checks.phases import LONGEST, name_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files.kinds import word
-from penstock.project.files.nodes import Section, TemplateText, YamlNode, shown
+from penstock.project.files.nodes import Section, TemplateText, YamlNode, excerpt
 from penstock.project.files.sections import read_section
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.settings.check_keys import RowsSection, section_of
@@ -85,10 +85,10 @@ def _empty(section: Section, kind: type[CheckType]) -> str:
     return ""
 
 
-def _reads(rule: CheckType, named: InputName | None, query: Query | None) -> tuple[InputName, ...]:
+def _reads(rule: CheckType, table: InputName | None, query: Query | None) -> tuple[InputName, ...]:
     queries = (query, *parts_of(rule, Query))
     tables = [name for each in queries if each for name in each.inputs]
-    read = dict.fromkeys((*((named,) if named else ()), *tables, *parts_of(rule, InputName)))
+    read = dict.fromkeys((*((table,) if table else ()), *tables, *parts_of(rule, InputName)))
     return tuple(each for each in read if each.kind is not InputKind.THIS)
 
 
@@ -109,7 +109,7 @@ def _kind(node: YamlNode, findings: list[Finding]) -> type[CheckType] | None:
     word = str(member.node.value)
     if found := check_types().get(word.lower()):
         return found
-    sentence = f"type {shown('type', member.node.value)} is not known"
+    sentence = f"type {excerpt('type', member.node.value)} is not known"
     hint = did_you_mean(word, check_types()) or listed
     findings.append(Finding(member.node.where, "unknown-check-type", sentence, hint))
     return None
@@ -128,7 +128,7 @@ def _check_name(form: Form, name: str) -> None:
 def _rows(form: Form, kind: type[CheckType]) -> tuple[InputName | None, Query | None]:
     section, is_before = form.section, form.phase is Phase.BEFORE
     query, _ = form.query("query")
-    named, _ = form.table("input") or (None, "")
+    table, _ = form.table("input") or (None, "")
     has_query, has_input = section.find("query") is not None, section.find("input") is not None
     for key in ("input", "scope"):
         if has_query and section.find(key) is not None:
@@ -151,20 +151,20 @@ def _rows(form: Form, kind: type[CheckType]) -> tuple[InputName | None, Query | 
             "type", "check-needs-input", sentence, "write query: with the rows to look at"
         )
     elif inputs and len(inputs) > 1 and is_open:
-        names = [form.scene.shown(each) for each in inputs]
+        names = [form.scene.label_of(each) for each in inputs]
         sentence = f"the model reads {some_of(names)}; which of them is looked at?"
         form.section.report("type", "check-needs-input", sentence, f"input: {min(names)}")
-    return named, query
+    return table, query
 
 
-def _columns(form: Form, named: InputName | None) -> KnownColumns:
+def _columns(form: Form, table: InputName | None) -> KnownColumns:
     scene = form.scene
     if form.section.find("query") is not None:
         return UNKNOWN
     if form.phase is Phase.AFTER:
         return scene.columns
-    if named is not None:
-        return scene.columns_of(named)
+    if table is not None:
+        return scene.columns_of(table)
     inputs = scene.inputs or ()
     return scene.columns_of(inputs[0]) if len(inputs) == 1 else UNKNOWN
 
@@ -213,7 +213,7 @@ def read_failing(form: Form, rule: CheckType | None) -> Thresholds | None:
     """Read what failing rows mean; say what of it has no effect."""
     section, severity = form.section, form.section.severity
     store, limit = section.store_failures, section.limit
-    given = {key: _given(form, key) for key in _IF if section.find(key) is not None}
+    thresholds = {key: _threshold(form, key) for key in _IF if section.find(key) is not None}
     mostly = _mostly(form)
     counts = rule is not None and rule.counts_rows
     for key in ("mostly", *_IF):
@@ -222,22 +222,22 @@ def read_failing(form: Form, rule: CheckType | None) -> Thresholds | None:
         if not counts:
             sentence = f"{key}: {rule.name} counts no rows that fail"
             form.section.report(key, "unsupported-threshold", sentence, _UNCOUNTED)
-        elif not rule.takes_rows and (key == "mostly" or _is_share(given.get(key))):
+        elif not rule.takes_rows and (key == "mostly" or _is_share(thresholds.get(key))):
             sentence = f"{key}: SQL gives failing rows alone, which are no share of anything"
             form.section.report(key, "unsupported-threshold", sentence, 'write a number: "> 10"')
-    if mostly is not None and given:
-        sentence = f"mostly says what {next(iter(given))} says"
+    if mostly is not None and thresholds:
+        sentence = f"mostly says what {next(iter(thresholds))} says"
         form.section.report("mostly", "option-conflict", sentence, "keep one of them")
     if limit is not None and not store:
         _idle(form, "limit", "limit is how many failing rows are kept, and none are")
     if store and rule is not None and not (counts or rule.stores_rows):
         _idle(form, "store_failures", f"{rule.name} has no rows that fail")
-    return _thresholds(form, given, mostly, severity)
+    return _thresholds(form, thresholds, mostly, severity)
 
 
 def _thresholds(
     form: Form,
-    given: dict[str, Threshold | None],
+    thresholds: dict[str, Threshold | None],
     mostly: Threshold | None,
     severity: Severity,
 ) -> Thresholds | None:
@@ -245,24 +245,24 @@ def _thresholds(
     if mostly is not None:
         is_error = severity is Severity.ERROR
         return Thresholds(mostly) if is_error else Thresholds(None, mostly)
-    if not given:
+    if not thresholds:
         return None
-    warning, error = (given.get(key) or ANY_ROW for key in _IF)
+    warning, error = (thresholds.get(key) or ANY_ROW for key in _IF)
     if severity is not Severity.ERROR:
-        if "error_if" in given:
+        if "error_if" in thresholds:
             _idle(form, "error_if", "the severity is warning, so nothing is an error")
         return Thresholds(None, warning)
-    if "error_if" not in given and warning != ANY_ROW:
+    if "error_if" not in thresholds and warning != ANY_ROW:
         _idle(form, "warn_if", "without error_if a single failing row is an error")
     return Thresholds(error, warning)
 
 
-def _given(form: Form, key: str) -> Threshold | None:
+def _threshold(form: Form, key: str) -> Threshold | None:
     node = form.section.find(key)
-    found = threshold_of(str(node.value)) if node is not None else None
-    if found is None:
+    threshold = threshold_of(str(node.value)) if node is not None else None
+    if threshold is None:
         form.section.bad(key, _EXPECTED, 'quote it: "> 10"')
-    return found
+    return threshold
 
 
 def _mostly(form: Form) -> Threshold | None:
@@ -281,8 +281,8 @@ def _mostly(form: Form) -> Threshold | None:
     return Threshold(">", share or Decimal(0), percent=True)
 
 
-def _is_share(found: Threshold | None) -> bool:
-    return found is not None and found.percent
+def _is_share(threshold: Threshold | None) -> bool:
+    return threshold is not None and threshold.percent
 
 
 def _idle(form: Form, key: str, sentence: str) -> None:

@@ -123,10 +123,10 @@ def _reach(tokens: Sequence[Token], number: int) -> tuple[int, bool]:
             return last, is_filtered
 
 
-def _shut(tokens: Sequence[Token], opened: int) -> int:
+def _shut(tokens: Sequence[Token], opening: int) -> int:
     """Return the token that shuts a bracket; the last one of a text that never does."""
     depth = 0
-    for number in range(opened, len(tokens)):
+    for number in range(opening, len(tokens)):
         depth += _SHIFT.get(tokens[number].token_type, 0)
         if depth == 0:
             return number

@@ -183,12 +183,12 @@ class Form:
             self.section.report(key, "wrong-column-type", sentence, hint)
         return name
 
-    def column_names(self, key: str, known: KnownColumns) -> tuple[str, ...]:
+    def column_names(self, key: str, columns: KnownColumns) -> tuple[str, ...]:
         """Return one or more of some columns, each once."""
         names: list[str] = []
         for item in self.section.texts(key):
             name = str(item.value)
-            self._check_column(name, item.where, known)
+            self._check_column(name, item.where, columns)
             if name.lower() in {each.lower() for each in names}:
                 sentence = f"column {name!r} is there twice"
                 self._note(item.where, "bad-value", sentence, "keep one of them")
@@ -328,7 +328,7 @@ class Form:
             kind=kind,
             column=self.column if kind is ConditionKind.CHECK else "",
             allowed=self.scene.allowed,
-            known=self.columns,
+            columns=self.columns,
             cache=self.scene.cache,
         )
         where = node.where
@@ -347,7 +347,7 @@ class Form:
         is_own = found.kind is InputKind.MODEL and found == self.scene.model.input
         name = InputName(InputKind.THIS, found.name) if is_own else found
         self.others = self.scene.columns_of(name)
-        return name, self.scene.shown(name)
+        return name, self.scene.label_of(name)
 
     def _check_column(self, name: str, where: Location, of: KnownColumns) -> None:
         if of.lacks(name):

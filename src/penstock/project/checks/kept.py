@@ -126,13 +126,13 @@ def condition_of(
     *,
     column: str = "",
     allowed: frozenset[str],
-    known: KnownColumns = UNKNOWN,
+    columns: KnownColumns = UNKNOWN,
     cache: files.ParseCache | None = None,
 ) -> ReadText[Condition]:
     """Read a condition; beside an error there is no value.
 
     `column` is what `{column}` means, "" where it means nothing. `allowed` names the parameters
-    that have a value here, `known` the columns that there are; `column` is not looked up.
+    that have a value here, `columns` those that there are; `column` is not looked up.
     """
 
     def make() -> Understood:
@@ -144,9 +144,9 @@ def condition_of(
     # Columns that there are not, each once.
     first = dict(reversed(found.columns))
     unknown = [
-        Finding(Location("", first[name] + 1), "unknown-column", *known.without(name))
+        Finding(Location("", first[name] + 1), "unknown-column", *columns.without(name))
         for name in dict.fromkeys(name for name, _ in found.columns)
-        if known.lacks(name) and name.lower() != column.lower()
+        if columns.lacks(name) and name.lower() != column.lower()
     ]
     problems = (*found.findings, *not_allowed(found.parameters, allowed), *unknown)
     return ReadText(None if _has_error(problems) else found.condition, problems)
@@ -222,8 +222,8 @@ class Result:
 class KeptChecks(core.Checks):
     """Checks as text, which become values when they are first looked at."""
 
-    __slots__ = ("_opened",)
-    _opened: Callable[[], core.Checks]
+    __slots__ = ("_load",)
+    _load: Callable[[], core.Checks]
 
     def __new__(cls, *args: Any, **fields: Any) -> core.Checks:  # type: ignore[misc]  # noqa: ANN401
         """Make an ordinary value: `dataclasses.replace` of a kept one gives that."""
@@ -233,27 +233,27 @@ class KeptChecks(core.Checks):
     def of(cls, text: parsed.Packed, on_failure: core.OnFailure | None) -> core.Checks:
         """Take the text of both lists, as `keep` packs it."""
         found = object.__new__(cls)
-        object.__setattr__(found, "_opened", functools.cache(partial(_read, text)))
+        object.__setattr__(found, "_load", functools.cache(partial(_read, text)))
         object.__setattr__(found, "on_failure", on_failure)
         return found
 
     @property
     def before(self) -> tuple[core.Check, ...]:
         """Those that look at the rows of inputs."""
-        return self._opened().before
+        return self._load().before
 
     @property
     def after(self) -> tuple[core.Check, ...]:
         """Those that look at the rows of a step."""
-        return self._opened().after
+        return self._load().after
 
     def __eq__(self, other: object) -> bool:
         """Equal what says the same, read or not."""
-        return self._opened() == (other._opened() if isinstance(other, KeptChecks) else other)
+        return self._load() == (other._load() if isinstance(other, KeptChecks) else other)
 
     def __hash__(self) -> int:
         """Hash as the ordinary value does."""
-        return hash(self._opened())
+        return hash(self._load())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the ordinary value."""
@@ -297,16 +297,16 @@ def recall(
     """Return what an earlier load read of a model, if `now` gives the digests that it needed."""
     entries: dict[str, files.Entry] = {}
 
-    def agrees(kept: _Kept) -> bool:
-        if any(now(need) != digest for need, digest in kept.needs.items()):
+    def agrees(reading: _Kept) -> bool:
+        if any(now(need) != digest for need, digest in reading.needs.items()):
             return False
-        known = ((text, cache.current.get(text) or cache.known.get(text)) for text in kept.texts)
-        entries.update((text, entry) for text, entry in known if entry)
-        return len(entries) == len(kept.texts)
+        pairs = ((t, cache.current.get(t) or cache.earlier.get(t)) for t in reading.texts)
+        entries.update((text, entry) for text, entry in pairs if entry)
+        return len(entries) == len(reading.texts)
 
-    kept = cache.recall(name, context, _Kept, agrees)
-    if kept is None:
+    reading = cache.recall(name, context, _Kept, agrees)
+    if reading is None:
         return None
     cache.current |= entries
-    checks = {number: KeptChecks.of(text, word) for number, word, text in kept.versions}
-    return Result(checks, list(kept.edges), list(kept.findings))
+    checks = {number: KeptChecks.of(text, word) for number, word, text in reading.versions}
+    return Result(checks, list(reading.edges), list(reading.findings))

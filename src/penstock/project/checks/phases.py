@@ -18,10 +18,10 @@ from penstock.project.files.nodes import (
     TemplateText,
     VersionReference,
     YamlNode,
+    excerpt,
     items_of,
     mapping_node,
     open_section,
-    shown,
 )
 from penstock.project.files.values import did_you_mean
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS, PhasesSection, canonical
@@ -41,7 +41,7 @@ _FAILING = ("mostly", "warn_if", "error_if", "limit", "store_failures")
 _KEPT = ("name", "description", "severity", "where", "enabled", "tags", "meta", *_FAILING)
 _IDLE = ("store_failures_as", "quote")
 _CONFIG = Keys((*_KEPT, *_IDLE))
-_BESIDE = ("arguments", "config", *_CONFIG.known)
+_BESIDE = ("arguments", "config", *_CONFIG.names)
 _OF_MODEL = Keys(("column_name", "column", "columns"))
 _WORD = re.compile(r"[A-Za-z_]\w*")
 TEST = "test_"
@@ -81,10 +81,10 @@ def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
         return Phases(after=_checks(value, above, findings))
     if not isinstance(value, Mapping):
         expected = "a list of checks, or a mapping with before and after"
-        sentence = f"{above} is {shown(above, value)}; it must be {expected}"
+        sentence = f"{above} is {excerpt(above, value)}; it must be {expected}"
         findings.append(Finding(node.where, "bad-value", sentence))
         return NONE
-    return phases_in(open_section(node, PhasesSection.known, above, findings))
+    return phases_in(open_section(node, PhasesSection.key_set, above, findings))
 
 
 def phases_in(section: Section) -> Phases:
@@ -110,10 +110,10 @@ def name_of(node: YamlNode) -> str:
     kind = _text(texts.get("type")).lower()
     if kind in ("", "sql"):
         is_file = sql.endswith(".sql") and len(sql.split()) == 1
-        return _made(posixpath.basename(sql).removesuffix(".sql")) if is_file else ""
+        return _plain_name(posixpath.basename(sql).removesuffix(".sql")) if is_file else ""
     columns = texts.get("columns")
     listed = columns.items or (columns,) if columns else ()
-    return _made("_".join((kind, *(_text(each) for each in listed if _text(each)))))
+    return _plain_name("_".join((kind, *(_text(each) for each in listed if _text(each)))))
 
 
 def find_check(nodes: Iterable[YamlNode], name: str) -> YamlNode | None:
@@ -153,7 +153,7 @@ def changed(node: YamlNode, change: YamlNode) -> YamlNode:
     return node.having({**kept, **change.members}, change.where)
 
 
-def _made(name: str) -> str:
+def _plain_name(name: str) -> str:
     plain = _OTHER.sub("_", name)[:LONGEST]
     return f"_{plain}"[:LONGEST] if plain[:1].isdigit() else plain
 
@@ -228,11 +228,11 @@ def _check(test: YamlNode, column: YamlNode | None, findings: list[Finding]) -> 
         inner = test.members[word].node
         body = {**beside, **inner.members}
         if not isinstance(inner.value, Mapping) and not inner.is_absent:
-            sentence = f"{word} is {shown(word, inner.value)}; it must be a mapping"
+            sentence = f"{word} is {excerpt(word, inner.value)}; it must be a mapping"
             findings.append(Finding(inner.where, "bad-value", sentence))
     if word in TESTS:
         made = mapping_node(test.where, {"type": word} | ({"column": column} if column else {}))
-        members = _said(word, test.having(body), column, findings)
+        members = _check_members(word, test.having(body), column, findings)
         yield made.having({**made.members, **members})
     elif _WORD.fullmatch(word):
         yield _called(word, test.having(body), column, findings)
@@ -241,26 +241,26 @@ def _check(test: YamlNode, column: YamlNode | None, findings: list[Finding]) -> 
         findings.append(Finding(test.where, "unknown-check-type", sentence, hint))
 
 
-def unknown_test(word: str, known: Iterable[str]) -> tuple[str, str]:
+def unknown_test(word: str, tests: Iterable[str]) -> tuple[str, str]:
     """Say that there is no such test, and which there are."""
-    names = (*TESTS, *sorted(known))
+    names = (*TESTS, *sorted(tests))
     near = did_you_mean(word, names)
     hint = f"{near} " * bool(near) + f"known here: {', '.join(names)}"
     return f"{word!r} is no test", hint
 
 
-def _said(
+def _check_members(
     word: str, body: YamlNode, column: YamlNode | None, findings: list[Finding]
 ) -> dict[str, Member]:
     """Return the keys of a test that every project has, under the names that checks have."""
-    mine = TESTS[word] if column else Keys((*TESTS[word].known, *_OF_MODEL.known))
+    mine = TESTS[word] if column else Keys((*TESTS[word].names, *_OF_MODEL.names))
     arguments, config = (body.members.get(key) for key in ("arguments", "config"))
-    known = Keys((*mine.known, "arguments", "config", *_CONFIG.known))
-    top = open_section(body, known, "", findings).members
+    allowed = Keys((*mine.names, "arguments", "config", *_CONFIG.names))
+    top = open_section(body, allowed, "", findings).members
     inner = open_section(arguments.node, mine, "arguments", findings).members if arguments else {}
     below = open_section(config.node, _CONFIG, "config", findings).members if config else {}
-    said = _noted({**top, **below, **inner}, findings)
-    found = {key: said[key] for key in (*mine.known, *_KEPT) if key in said}
+    members = _noted({**top, **below, **inner}, findings)
+    found = {key: members[key] for key in (*mine.names, *_KEPT) if key in members}
     return {_ARGUMENTS.get(key, key): member for key, member in found.items() if key != "quote"}
 
 
@@ -268,11 +268,11 @@ _ARGUMENTS = {"column_name": "column"}
 _SINGULAR = Keys((*(key for key in _KEPT if key != "where"), *_IDLE))
 
 
-def _noted(said: Mapping[str, Member], findings: list[Finding]) -> dict[str, Member]:
-    for key in (each for each in _IDLE if each in said):
+def _noted(members: Mapping[str, Member], findings: list[Finding]) -> dict[str, Member]:
+    for key in (each for each in _IDLE if each in members):
         code, sentence = "option-without-effect", f"{key} has no effect on a check"
-        findings.append(Finding(said[key].key, code, sentence, severity=Severity.INFO))
-    return {key: member for key, member in said.items() if key not in ("arguments", "config")}
+        findings.append(Finding(members[key].key, code, sentence, severity=Severity.INFO))
+    return {key: member for key, member in members.items() if key not in ("arguments", "config")}
 
 
 def _called(
@@ -281,12 +281,12 @@ def _called(
     """Return a test of the project as SQL: the call of its macro, which says what else it takes."""
     arguments, config = (body.members.get(key) for key in ("arguments", "config"))
     below = open_section(config.node, _CONFIG, "config", findings).members if config else {}
-    said = _noted({**body.members, **below}, findings)
-    given = {key: member.node for key, member in said.items() if key not in _CONFIG.known}
+    members = _noted({**body.members, **below}, findings)
+    given = {key: member.node for key, member in members.items() if key not in _CONFIG.names}
     given |= {key: each.node for key, each in (arguments.node.members if arguments else {}).items()}
     if column is not None:
         given = {"column_name": column, **given}
-    where = str(said["where"].node.value) if "where" in said else ""
+    where = str(members["where"].node.value) if "where" in members else ""
     rows = f"(select * from {{{{ this }}}} where {where}) as rows_of_test" if where else ""
     start = f"{{% set rows_of_test %}}{rows}{{% endset %}}" if where else ""
     values = [f"{key}={_argument(node)}" for key, node in given.items()]
@@ -294,9 +294,9 @@ def _called(
     text = f"{start}{{{{ {TEST}{word}({call}) }}}}"
     parts = [word, *(str(given[key].value) for key in ("column_name",) if key in given)]
     made = mapping_node(
-        body.where, {"name": _made("_".join(parts)), "sql": _template(body.where, text, word)}
+        body.where, {"name": _plain_name("_".join(parts)), "sql": _template(body.where, text, word)}
     )
-    kept = {key: said[key] for key in _KEPT if key in said and key != "where"}
+    kept = {key: members[key] for key in _KEPT if key in members and key != "where"}
     return made.having({**made.members, **kept})
 
 

@@ -71,7 +71,7 @@ UNKNOWN = KnownColumns()
 class Scene:
     """One version of a model, and what its checks may ask for.
 
-    `inputs` is None where its SQL cannot be read. `known` gives the columns of other tables.
+    `inputs` is None where its SQL cannot be read. `input_columns` gives those of other tables.
     """
 
     model: Named
@@ -79,7 +79,7 @@ class Scene:
     resolver: NameResolver
     files: TextFiles
     cache: ParseCache
-    known: Callable[[InputName], KnownColumns]
+    input_columns: Callable[[InputName], KnownColumns]
     sample: bool = True
     columns: KnownColumns = UNKNOWN
     inputs: tuple[InputName, ...] | None = None
@@ -93,9 +93,9 @@ class Scene:
 
     def columns_of(self, name: InputName) -> KnownColumns:
         """Return the columns of an input, or of the model itself."""
-        return self.columns if name.kind is InputKind.THIS else self.known(name)
+        return self.columns if name.kind is InputKind.THIS else self.input_columns(name)
 
-    def shown(self, name: InputName) -> str:
+    def label_of(self, name: InputName) -> str:
         """Return what people call the table of an input, or of the model itself."""
         if name.kind is InputKind.THIS:
             return str(self.model.table)
@@ -229,10 +229,10 @@ def files_in_header(file: SqlFile) -> tuple[str, ...]:
     return tuple(named_in(file.path, said))
 
 
-def lone_checks(files: Mapping[str, SqlFile], named: Collection[str]) -> Iterator[Finding]:
+def lone_checks(files: Mapping[str, SqlFile], check_files: Collection[str]) -> Iterator[Finding]:
     """Warn of SQL in folders of checks that no check names: neither a check nor a model."""
     for path, file in files.items():
-        if "checks" not in path.split("/")[1:-1] or path in named or file.config:
+        if "checks" not in path.split("/")[1:-1] or path in check_files or file.config:
             continue
         name = path.rpartition("/")[2].removesuffix(".sql")
         sentence = "no check names this file, and it has no header of a model: it is not read"

@@ -44,24 +44,24 @@ class Expressions:
 
     def facts(self, text: str) -> ExpressionFacts:
         """Return what an expression says."""
-        known = self.current.get(text) or self.earlier.get(text)
-        if known is None:
+        facts = self.current.get(text) or self.earlier.get(text)
+        if facts is None:
             from penstock.project.entities.expressions import facts_of  # imports a parser
 
-            known = facts_of(text)
-        self.current[text] = known
-        return known
+            facts = facts_of(text)
+        self.current[text] = facts
+        return facts
 
     def projected(self, item: str) -> ExpressionFacts:
         """Return what an item of a projection says."""
         text = f"SELECT {item}"
-        known = self.current.get(text) or self.earlier.get(text)
-        if known is None:
+        facts = self.current.get(text) or self.earlier.get(text)
+        if facts is None:
             from penstock.project.entities.expressions import projection_facts  # the same
 
-            known = projection_facts(item)
-        self.current[text] = known
-        return known
+            facts = projection_facts(item)
+        self.current[text] = facts
+        return facts
 
 
 def _type_of(part: YamlNode | None, column: str, findings: Findings) -> str:
@@ -123,21 +123,23 @@ class ReadColumns:
 
 
 def columns_of(
-    entity: SharedSection, known: Expressions, made: Sequence[Transformation]
+    entity: SharedSection, expressions: Expressions, transformations: Sequence[Transformation]
 ) -> ReadColumns:
     """Read the columns of an entity that is transformed.
 
-    `known` are facts of expressions, taken and added to.
+    `expressions` are facts of expressions, taken and added to.
     """
-    read = ReadColumns({name.lower() for each in made for name in each.volatile})
+    read = ReadColumns({name.lower() for each in transformations for name in each.volatile})
     for section in entity.columns:
-        column = _column(section, known, read)
+        column = _column(section, expressions, read)
         if column is not None:
             read.add(column, section.node, entity.findings)
     return read
 
 
-def _column(section: ColumnSection, known: Expressions, before: ReadColumns) -> EntityColumn | None:
+def _column(
+    section: ColumnSection, expressions: Expressions, before: ReadColumns
+) -> EntityColumn | None:
     findings, name, newname = section.findings, section.name, section.newname
     roles, where = frozenset(_roles(section)), section.node.where
     kind = _type_of(section.datatype, name or newname, findings)
@@ -154,7 +156,7 @@ def _column(section: ColumnSection, known: Expressions, before: ReadColumns) -> 
         findings.report(section.node, "empty-column-name", sentence, "write newname")
         return None
     if written:
-        return _calculated(column, section, known, before)
+        return _calculated(column, section, expressions, before)
     is_volatile = name.lower() in before.volatile
     return replace(column, volatile=("transformations",)) if is_volatile else column
 
@@ -170,38 +172,33 @@ def _roles(section: ColumnSection) -> Iterator[FieldRole]:
 
 
 def _calculated(
-    column: EntityColumn,
-    section: ExactSection,
-    known: Expressions,
-    before: ReadColumns,
+    column: EntityColumn, section: ExactSection, expressions: Expressions, before: ReadColumns
 ) -> EntityColumn:
     """Return a column what its expression says of itself."""
     part = section.members["expression"]
-    facts = facts_under(part, known, section.findings)
+    facts = facts_under(part, expressions, section.findings)
     if facts is None:
         return column
     read = {name.lower() for name in facts.reads}
-    made = ["transformations"] if read & before.volatile else []
-    made += [w for c in before.columns if c.made_name.lower() in read for w in c.volatile]
-    volatile = tuple(dict.fromkeys((*facts.volatile, *made)))
+    sources = ["transformations"] if read & before.volatile else []
+    sources += [w for c in before.columns if c.made_name.lower() in read for w in c.volatile]
+    volatile = tuple(dict.fromkeys((*facts.volatile, *sources)))
     if volatile:
         calls = " and ".join(f"{w}()" if w in facts.volatile else w for w in volatile)
         effects = "it differs on every run, is left out of the hash, and a rerun changes it"
         sentence = f'calculated column "{column.made_name}" uses {calls}: {effects}'
         section.findings.warn(part, "volatile-column", sentence)
     return replace(
-        column,
-        expression=facts.text,
-        reads=facts.reads,
-        volatile=volatile,
-        literal=facts.literal,
+        column, expression=facts.text, reads=facts.reads, volatile=volatile, literal=facts.literal
     )
 
 
-def facts_under(part: YamlNode, known: Expressions, findings: Findings) -> ExpressionFacts | None:
+def facts_under(
+    part: YamlNode, expressions: Expressions, findings: Findings
+) -> ExpressionFacts | None:
     """Read the expression of one row; None beside a finding."""
     text = str(part.value)
-    facts = known.facts(text)
+    facts = expressions.facts(text)
     if facts.problem:
         sentence = f'expression "{text}" is none of one row: {facts.problem}'
         findings.report(part, "not-a-row-expression", sentence, "transformations may do more")
@@ -227,7 +224,7 @@ def watermark_of(entity: SharedSection, read: ReadColumns) -> tuple[WatermarkEnt
     entries = []
     for section in entity.watermark:
         if section.column_name:
-            column = _named(section, section.column_name, read.columns)
+            column = _final_name(section, section.column_name, read.columns)
             kind = next((c.type for c in read.columns if c.final_name == column), "")
             bare = _bare(section, section.expression, kind.upper() or UNKNOWN)
             operation, group = section.operation, section.operation_group
@@ -235,7 +232,7 @@ def watermark_of(entity: SharedSection, read: ReadColumns) -> tuple[WatermarkEnt
     return tuple(entries)
 
 
-def _named(section: ExactSection, name: str, columns: Sequence[EntityColumn]) -> str:
+def _final_name(section: ExactSection, name: str, columns: Sequence[EntityColumn]) -> str:
     """Return the final name that a watermark means: it may say that of the slice, too."""
     final = normalised(name).lower()
     finals = [each for each in columns if each.final_name.lower() == final]

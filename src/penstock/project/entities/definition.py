@@ -105,42 +105,42 @@ def document_entity(part: YamlNode, scene: EntityScene, findings: Findings) -> R
     if reading.names["connection"] and reading.names["entity"]:
         bronze, silver = places.bronze(), places.silver()
     reading.secure = section.secure
-    return reading.placed(bronze, silver)
+    return reading.read(bronze, silver)
 
 
 def native_entity(whole: YamlNode, scene: EntityScene, findings: Findings) -> ReadEntity | None:
     """Read a native file; None where something that it must say cannot be read."""
     top = read_section(NativeSection, whole, "", findings)
-    inside = top.entity
-    if inside is None:
+    inner = top.entity
+    if inner is None:
         return None
     process = ProcessType.FULL if top.strategy == FULL_TABLE else PROCESSES.get(top.strategy)
-    reading = _EntityReader(scene, top, inside, process)
+    reading = _EntityReader(scene, top, inner, process)
     for key in PLACES:
         if key in reading.settings.own:
             sentence = f"{key} has no effect: a native file says where its layers are"
             findings.warn(reading.settings.parts[key], "option-without-effect", sentence)
-    if inside.timezone:
-        reading.timezone = timezone_under(inside, "timezone")
-    if inside.find("systemfield_prefix") is not None:
-        reading.prefix = prefix_under(inside, "systemfield_prefix")
+    if inner.timezone:
+        reading.timezone = timezone_under(inner, "timezone")
+    if inner.find("systemfield_prefix") is not None:
+        reading.prefix = prefix_under(inner, "systemfield_prefix")
     table = reading.native_table(top.schema)
-    bronze = None if inside.bronze is None else reading.native_bronze(inside.bronze)
-    return reading.placed(bronze, None if table is None else (table, ""))
+    bronze = None if inner.bronze is None else reading.native_bronze(inner.bronze)
+    return reading.read(bronze, None if table is None else (table, ""))
 
 
 class _EntityReader:
-    """One entity while it is read; `said` is where its name and description stand."""
+    """One entity while it is read; `top` is where its name and description stand."""
 
     def __init__(
         self,
         scene: EntityScene,
-        said: EntitySection | NativeSection,
+        top: EntitySection | NativeSection,
         section: EntitySection | NativeEntitySection,
         process: ProcessType | None,
     ) -> None:
-        self.scene, self.said, self.section = scene, said, section
-        self.name, self.process = said.name, process
+        self.scene, self.top, self.section = scene, top, section
+        self.name, self.process = top.name, process
         self.findings, self.secure = section.findings, False
         facts = scene.environment.facts
         self.prefix, self.timezone = facts.prefix, facts.timezone
@@ -156,13 +156,13 @@ class _EntityReader:
         self.names = {key: text.lower() for key, text in texts.items()} | self.settings.names
 
     def _connected(self) -> ReadConnection | None:
-        known = self.scene.connections
+        connections = self.scene.connections
         connection = self.section.connection
-        if not connection or connection in known:
-            return known.get(connection)
+        if not connection or connection in connections:
+            return connections.get(connection)
         part = self.section.members["connection"]
         sentence = f'no connection is called "{connection}"'
-        hint = did_you_mean(connection, known) or "write it under connections"
+        hint = did_you_mean(connection, connections) or "write it under connections"
         self.findings.report(part, "unknown-connection", sentence, hint)
         return None
 
@@ -170,7 +170,7 @@ class _EntityReader:
         """Return the table that a native file names."""
         bad = False
         for what, key, word in (("schema", "schema", schema), ("table", "name", self.name)):
-            part = self.said.find(key)
+            part = self.top.find(key)
             found = check_name(what, word, part.where) if part is not None and word else None
             if found is not None and part is not None:
                 bad = True
@@ -179,13 +179,13 @@ class _EntityReader:
 
     def native_bronze(self, section: BronzeSection) -> Bronze | None:
         """Return the bronze layer that a native file names."""
-        given = [part for key in ("path", "table") if (part := section.find(key)) is not None]
-        if len(given) != 1:
-            code = "option-conflict" if given else "missing-key"
-            sentence = f"bronze has {'both path and table' if given else 'no path and no table'}"
+        parts = [part for key in ("path", "table") if (part := section.find(key)) is not None]
+        if len(parts) != 1:
+            code = "option-conflict" if parts else "missing-key"
+            sentence = f"bronze has {'both path and table' if parts else 'no path and no table'}"
             self.findings.report(section.node, code, sentence, "write one of both")
             return None
-        is_whole, is_table = section.read_ == "whole", given[0].path[-1] != "path"
+        is_whole, is_table = section.read_ == "whole", parts[0].path[-1] != "path"
         ordering = _ordering(section)
         idle = ("read", *_OF_SLICES) if is_table else _OF_SLICES if is_whole else ()
         for key in idle:
@@ -195,7 +195,7 @@ class _EntityReader:
                 sentence = f"{key} has no effect: {what} is read whole"
                 self.findings.warn(part, "option-without-effect", sentence)
         written = section.path or section.table
-        found = filled(given[0], written, self.names, self.findings) if written else None
+        found = filled(parts[0], written, self.names, self.findings) if written else None
         if found is None:
             return None
         if is_table:
@@ -206,27 +206,27 @@ class _EntityReader:
             WholeFolder(path) if is_whole else Slices(path, section.pattern or EVERY_FILE, ordering)
         )
 
-    def placed(
+    def read(
         self, bronze: Bronze | None, silver: tuple[TableName, str] | None
     ) -> ReadEntity | None:
         """Read everything else."""
-        section, known = self.section, self.scene.expressions
-        transformations = transformations_of(section, known)
-        columns = columns_of(section, known, transformations)
+        section, expressions = self.section, self.scene.expressions
+        transformations = transformations_of(section, expressions)
+        columns = columns_of(section, expressions, transformations)
         check_deduplicate(section, transformations, columns)
         watermark = watermark_of(section, columns)
         check_volatile_keys(columns, [each.column for each in watermark], self.findings)
-        checks = _checks(self.said)
+        checks = _checks(self.top)
         if self.process is not None:
             self._check_process(self.process, bronze, columns)
             self._check_inference(self.process, watermark)
-        said = self._said()
+        outline = self._outline()
         if bronze is not None:
             self._check_place(bronze)
         if self.process is None or bronze is None or silver is None:
             return None
         entity = replace(
-            said,
+            outline,
             model=str(silver[0]),
             table=TableName(self.scene.schema_prefix + silver[0].schema, silver[0].table),
             path=silver[1],
@@ -238,16 +238,16 @@ class _EntityReader:
         )
         return ReadEntity(entity, section.node, columns, checks)
 
-    def _said(self) -> Entity:
+    def _outline(self) -> Entity:
         """Return what an entity says beside its columns; its layers and its process are not yet."""
-        section, said = self.section, self.said
+        section, top = self.section, self.top
         return Entity(
             name=self.name,
             model="",
             table=TableName("", ""),
             process=ProcessType.FULL,
             bronze=WholeTable(RunText("")),
-            where=(said.find("name") or section.node).where,
+            where=(top.find("name") or section.node).where,
             id=section.id,
             connection=section.connection,
             destination=self.destination,
@@ -259,9 +259,9 @@ class _EntityReader:
             timezone=self.timezone,
             settings=entity_settings(self.settings),
             names=self.names,
-            description=said.description.strip(),
-            tags=said.tags,
-            meta=pairs_of(said.meta.plain) if said.meta else {},
+            description=top.description.strip(),
+            tags=top.tags,
+            meta=pairs_of(top.meta.plain) if top.meta else {},
         )
 
     def _check_place(self, bronze: Bronze) -> None:
@@ -323,5 +323,5 @@ def _ordering(bronze: BronzeSection) -> Ordering:
     return ordering_of(parts, bronze.findings)
 
 
-def _checks(said: EntitySection | NativeSection) -> Phases:
-    return NONE if said.checks is None else read_phases(said.checks, "checks", said.findings)
+def _checks(top: EntitySection | NativeSection) -> Phases:
+    return NONE if top.checks is None else read_phases(top.checks, "checks", top.findings)

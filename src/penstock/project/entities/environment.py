@@ -85,7 +85,7 @@ def read_documents(
 def _checked(environment: YamlNode, findings: Findings) -> Mapping[str, YamlNode]:
     """Return what an environment says; note unknown keys."""
     section = EnvironmentSection(environment, "", findings)
-    take_members(section, section.known)
+    take_members(section, section.key_set)
     return environment.members
 
 

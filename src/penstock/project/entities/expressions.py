@@ -155,17 +155,17 @@ def projection_facts(item: str) -> ExpressionFacts:
     return ExpressionFacts(item, volatile=volatile)
 
 
-def columns_over(text: str, view: str, known: Sequence[str]) -> tuple[str, ...]:
+def columns_over(text: str, view: str, view_columns: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of a query over a view that has those, as far as its text tells.
 
     >>> columns_over("SELECT *, upper(b) AS c FROM (SELECT a, b FROM `v`)", "v", ["a", "b", "x y"])
     ('a', 'b', 'c')
     """
-    given = ", ".join(f"NULL AS {quoted(name)}" for name in known) or "NULL"
-    whole = f"WITH {quoted(view)} AS (SELECT {given}) {text}"
+    values = ", ".join(f"NULL AS {quoted(name)}" for name in view_columns) or "NULL"
+    whole = f"WITH {quoted(view)} AS (SELECT {values}) {text}"
     try:
         query = parse_query(tokens_of(whole), whole)
     except (SqlglotError, NotAQueryError):  # Spark will say
-        return tuple(known)
+        return tuple(view_columns)
     columns = outputs_of(query).columns if query is not None else ()
     return tuple(each.name for each in columns if each.name)

@@ -58,7 +58,7 @@ def read_entities(
     natives: Sequence[YamlFile],
     settings: Settings,
     first: FirstPass,
-    given: Mapping[str, Plain],
+    keys: Mapping[str, Plain],
 ) -> ReadEntities:
     """Read the documents of a project, and native files; keys of an environment may be given."""
     findings, target = Findings(), settings.target
@@ -68,7 +68,7 @@ def read_entities(
     read_files = [e for e in files if e.tree is not None or e.path not in broken]
     written = [file_node(file, first.filled(file.path)) for file in read_files]
     above = [*overrides(project, first.filled(PROJECT_FILE) if project.tree else None, target.name)]
-    above += [file_node(YamlFile("Environment"), given)] if given else []
+    above += [file_node(YamlFile("Environment"), keys)] if keys else []
     said = read_documents(written, above, findings)
     environment = environment_of(said, project, first.root, findings)
     connections = connections_of(said, findings)
@@ -106,10 +106,10 @@ def _about(
         yield from (replace(each, about=(names.get(where, ""),)) for each in its)
 
 
-def _certain(found: Sequence[Finding], where: Location) -> Iterator[Finding]:
+def _certain(findings: Sequence[Finding], where: Location) -> Iterator[Finding]:
     """Leave out what is said of things that may be there, and of keys that are missing."""
     lost = (("unknown-connection", None), ("missing-key", where))
-    for finding in found:
+    for finding in findings:
         if not any(finding.code == code and at in (None, finding.where) for code, at in lost):
             yield finding
 

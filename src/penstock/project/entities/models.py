@@ -64,7 +64,7 @@ class EntityDraft(Draft):
         return f"entity {self.table}"
 
     @property
-    def kept(self) -> SystemColumns | None:
+    def system_columns(self) -> SystemColumns | None:
         """The columns that say from when to when a version of a row was valid."""
         history = self._strategy().history
         return history.columns if history else None
@@ -87,7 +87,7 @@ class EntityDraft(Draft):
             return None
         return Source(found.table, self.where, target.uri_of(found.table))
 
-    def made(self, resolver: NameResolver) -> Built:
+    def link(self, resolver: NameResolver) -> Built:
         """Resolve what it reads."""
         config, entity, read = self.config, self.entity, self._read(resolver)
         strategy = self._strategy()
@@ -148,7 +148,7 @@ def draft_of(entity: Entity, phases: Phases, prefix: str) -> EntityDraft:
     """Return an entity as a draft; `prefix` stands before the schemas of the target."""
     where, table = entity.where, entity.table
     docs = tuple(ColumnDoc(each.final_name, type=each.type) for each in entity.columns)
-    config = StrategyConfig(_said(entity), {}, where, entity.model, columns=docs)
+    config = StrategyConfig(_config_values(entity), {}, where, entity.model, columns=docs)
     return EntityDraft(
         name=entity.model,
         where=where,
@@ -163,7 +163,7 @@ def draft_of(entity: Entity, phases: Phases, prefix: str) -> EntityDraft:
     )
 
 
-def _said(entity: Entity) -> dict[str, Plain]:
+def _config_values(entity: Entity) -> dict[str, Plain]:
     """Return its settings under the keys of documents, as `config.KEY:` selects by them."""
     settings = entity.settings
     found: dict[str, Plain] = {

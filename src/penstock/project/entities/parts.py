@@ -32,7 +32,7 @@ class Findings(list[Finding]):
     def bad(self, part: YamlNode, hint: str) -> None:
         """Note that a value is not what its key asks for."""
         key = next((each for each in reversed(part.path) if isinstance(each, str)), "the document")
-        self.report(part, "bad-value", f"{key} is {shown(part)}", hint)
+        self.report(part, "bad-value", f"{key} is {describe_value(part)}", hint)
 
 
 class ExactSection(KeyedSection):
@@ -49,18 +49,18 @@ class ExactSection(KeyedSection):
         del key
         self.findings.bad(item, "write a text")
 
-    def _said(self, key: str, sentence: str) -> str:
+    def _phrase(self, key: str, sentence: str) -> str:
         return f"{sentence} ({self.members.get(key, self.node)})"
 
     def _missing(self, key: str) -> None:
         self.findings.report(self.node, "missing-key", f"{key!r} is missing")
 
-    def _unknown(self, written: str, member: YamlNode, known: Iterable[str]) -> None:
-        sentence, hint = f"unknown key {written!r} ({member})", near_or_known(written, known)
+    def _unknown(self, written: str, member: YamlNode, candidates: Iterable[str]) -> None:
+        sentence, hint = f"unknown key {written!r} ({member})", near_or_known(written, candidates)
         self.findings.append(Finding(member.key, "unknown-key", sentence, hint))
 
 
-def shown(part: YamlNode) -> str:
+def describe_value(part: YamlNode) -> str:
     """Name a value in a sentence: its kind and itself, short, and no password."""
     match part.value:
         case None:

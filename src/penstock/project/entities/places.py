@@ -130,17 +130,17 @@ class EntityPlaces:
         part = self.settings.parts.get("silver_table")
         if part is None:
             connection, destination = self.names["connection"], self.names["destination"]
-            return self._named(self.whole, [f"silver_{connection}", destination])
+            return self._table_name(self.whole, [f"silver_{connection}", destination])
         found = self._filled(part)
         if found is None or self._moves(found, part):
             return None
-        return self._named(part, found.sample.lower().split("."))
+        return self._table_name(part, found.sample.lower().split("."))
 
-    def _named(self, part: YamlNode, written: list[str]) -> TableName | None:
+    def _table_name(self, part: YamlNode, written: list[str]) -> TableName | None:
         parts = [normalised(each.lower()) for each in written]
-        shown, hint = ".".join(written), "each part of letters, digits and _: schema.table"
+        written_name, hint = ".".join(written), "each part of letters, digits and _: schema.table"
         if not all(_PART.fullmatch(each) for each in parts):
-            self._bad_name(part, shown, hint)
+            self._bad_name(part, written_name, hint)
             return None
         if len(parts) == _MOST_PARTS and parts[0] == self.catalog.lower():
             parts = parts[1:]
@@ -148,13 +148,13 @@ class EntityPlaces:
             parts = ["default", *parts]
         if len(parts) != 2:  # noqa: PLR2004  schema and table
             said = f", {self.catalog} in front of it or not" if self.catalog else ""
-            self._bad_name(part, shown, f"write schema.table{said}")
+            self._bad_name(part, written_name, f"write schema.table{said}")
             return None
         return TableName(*parts)
 
-    def _bad_name(self, part: YamlNode, shown: str, hint: str) -> None:
+    def _bad_name(self, part: YamlNode, name: str, hint: str) -> None:
         self.findings.report(
-            part, "bad-table-name", f'"{_shown(part, shown)}" names no table', hint
+            part, "bad-table-name", f'"{_safe_text(part, name)}" names no table', hint
         )
 
     def _path(self, layer: str, part: YamlNode) -> RunText | None:
@@ -177,26 +177,26 @@ class EntityPlaces:
         if odd is None:
             return False
         what = f'the segment "{odd}"' if odd else "an empty segment"
-        sentence = f'"{_shown(part, path)}" has {what}'
+        sentence = f'"{_safe_text(part, path)}" has {what}'
         hint = "no value of a template may be empty, absolute or hold .."
         self.findings.report(part, "unsafe-path", sentence, hint)
         return True
 
-    def _moves(self, found: FilledTemplate, part: YamlNode) -> bool:
-        if found.moves:
+    def _moves(self, template: FilledTemplate, part: YamlNode) -> bool:
+        if template.moves:
             sentence = f'"{part.value}" asks for the day: the table would move every day'
             hint = "take ${today} out; bronze may have it"
             self.findings.report(part, "volatile-target", sentence, hint)
-        return found.moves
+        return template.moves
 
     def _filled(self, part: YamlNode) -> FilledTemplate | None:
         return filled(part, str(part.value), self.names, self.findings)
 
 
-def _shown(part: YamlNode, said: str) -> str:
+def _safe_text(part: YamlNode, text: str) -> str:
     """Show what a template gives; of one that asks for a secret the template itself."""
     written = part.value
-    return written if isinstance(written, str) and is_secret_key(written) else said
+    return written if isinstance(written, str) and is_secret_key(written) else text
 
 
 def filled(

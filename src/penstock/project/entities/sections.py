@@ -16,11 +16,11 @@ from penstock.project.files.sections import (
     TEXT_LIST,
     TEXTS,
     each_of,
-    held,
-    inside,
     key,
     node_as,
     nodes,
+    section_node,
+    subsection,
 )
 from penstock.project.files.values import Plain
 from penstock.project.settings.check_keys import CHECKS
@@ -129,7 +129,7 @@ class SettingsSection(ExactSection):
     """`append` adds columns that are new, `sync` also drops those that are gone, `ignore` leaves
     new ones out, `fail` stops the step.
     """
-    retention = key(inside(RetentionSection), {"keep_last": 3})
+    retention = key(subsection(RetentionSection), {"keep_last": 3})
     """Of histories: which old versions are removed."""
     table_properties = key(MAPPING, {"delta.appendOnly": True})
     """Properties of the Delta table."""
@@ -146,7 +146,7 @@ class ConnectionSection(ExactSection):
     """What it is called."""
     enabled = key(FLAG, example=False, default=True)
     """`false` leaves its entities out."""
-    settings = key(held(SettingsSection), {"delete_missing": True})
+    settings = key(section_node(SettingsSection), {"delete_missing": True})
     """[Settings](#settings) that stand under those of its entities."""
 
 
@@ -197,7 +197,7 @@ class TransformationSection(ExactSection):
     where = key(TEXT, "amount > 0", "all rows stay")
     """A condition: other rows are left out."""
     deduplicate = key(
-        inside(KeptRowSection), {"keep": "last", "order_by": ["changed"]}, "all rows stay"
+        subsection(KeptRowSection), {"keep": "last", "order_by": ["changed"]}, "all rows stay"
     )
     """[Which row of a business key stays](#one-row-of-each-key)."""
 
@@ -225,7 +225,7 @@ class SharedSection(ExactSection):
         [{"column": "city", "expression": "trim(city)"}],
     )
     """[What is done to a slice](#a-transformation) before anything else, in order."""
-    settings = key(held(SettingsSection), {"delete_missing": True})
+    settings = key(section_node(SettingsSection), {"delete_missing": True})
     """[Settings](#settings); they win over those of the connection."""
 
 
@@ -261,7 +261,7 @@ class DocumentSection(ExactSection):
     """A document of entities."""
 
     environment = key(
-        held(EnvironmentSection),
+        section_node(EnvironmentSection),
         {
             "name": "dev",
             "root_folder": "/data",
@@ -272,10 +272,10 @@ class DocumentSection(ExactSection):
         "as `penstock.yml` says",
     )
     """[What all entities share](#the-environment)."""
-    connections = key(held(ConnectionSection, is_list=True), [{"name": "sales"}])
+    connections = key(section_node(ConnectionSection, is_list=True), [{"name": "sales"}])
     """[Where they come from](#a-connection)."""
     entities = key(
-        held(EntitySection, is_list=True),
+        section_node(EntitySection, is_list=True),
         [{"id": 9, "name": "shops", "connection": "sales", "processtype": "full"}],
     )
     """The [entities](#an-entity) of this document."""
@@ -304,7 +304,7 @@ class NativeEntitySection(SharedSection):
     """What a native file says of its entity."""
 
     bronze = key(
-        inside(BronzeSection), {"path": "/data/prices", "pattern": "*.parquet"}, needed=True
+        subsection(BronzeSection), {"path": "/data/prices", "pattern": "*.parquet"}, needed=True
     )
     """[Where its slices lie](#the-bronze-of-a-model)."""
     id = key(whole(), 7)
@@ -329,7 +329,7 @@ class NativeSection(SaidSection):
     strategy = key(word((*PROCESSES, FULL_TABLE)), "merge", needed=True)
     """How rows are written; `table` is `full`, `delta` is `merge`."""
     entity = key(
-        inside(NativeEntitySection),
+        subsection(NativeEntitySection),
         {"timezone": "UTC", "bronze": {"path": "/data/prices"}},
         needed=True,
     )

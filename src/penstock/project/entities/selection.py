@@ -40,11 +40,11 @@ def select_entities(entities: Entities, include: Sequence[str]) -> tuple[Entity,
 def _united(entities: Entities, value: str) -> set[str]:
     found: set[str] = set()
     for terms in parse_terms(value):
-        found |= set.intersection(*(_named(entities, term) for term in terms))
+        found |= set.intersection(*(_find(entities, term) for term in terms))
     return found
 
 
-def _named(entities: Entities, term: SelectorTerm) -> set[str]:
+def _find(entities: Entities, term: SelectorTerm) -> set[str]:
     words = _WORDS.get(term.method)
     if words is None:
         known = [word for word in _WORDS if word]

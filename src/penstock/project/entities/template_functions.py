@@ -39,12 +39,12 @@ def family(kind: str) -> str:
     return "integer" if kind in {"TINYINT", "SMALLINT", "INT", "BIGINT"} else kind
 
 
-def fits(found: str, wanted: str) -> bool:
+def fits(kind: str, wanted: str) -> bool:
     """Whether a value of one type may stand where another is wanted."""
-    return UNKNOWN in (found, wanted) or family(found) == family(wanted)
+    return UNKNOWN in (kind, wanted) or family(kind) == family(wanted)
 
 
-def within(value: TypedValue) -> TypedValue:
+def check_range(value: TypedValue) -> TypedValue:
     """Return a number that its type holds."""
     number = value.key
     if isinstance(number, int | Decimal):

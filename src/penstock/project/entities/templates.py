@@ -19,10 +19,10 @@ from penstock.project.entities.template_functions import (
     FUNCTIONS,
     UNKNOWN,
     BadExpressionError,
+    check_range,
     family,
     fits,
     pattern_runs,
-    within,
 )
 
 _DEEPEST = 20
@@ -95,7 +95,7 @@ class EntityTemplate:
 
     def render(self, values: Mapping[str, TypedValue]) -> str:
         """Return the text with every term's value; of a DATE its digits."""
-        shown = (part if isinstance(part, str) else _shown(part, values) for part in self.parts)
+        shown = (part if isinstance(part, str) else _term_text(part, values) for part in self.parts)
         return "".join(shown)
 
 
@@ -226,13 +226,13 @@ def value_of(term: Term, values: Mapping[str, TypedValue]) -> TypedValue:
         case CallTerm(name, arguments):
             given = [value_of(each, values) for each in arguments]
             try:
-                return within(FUNCTIONS[name].call(*given))
+                return check_range(FUNCTIONS[name].call(*given))
             except (OverflowError, ValueError, InvalidOperation, UsageError) as error:
                 shown = ", ".join(each.text for each in given)
                 raise BadExpressionError(f"{name}({shown}) has no value of its type") from error
 
 
-def _shown(term: Term, values: Mapping[str, TypedValue]) -> str:
+def _term_text(term: Term, values: Mapping[str, TypedValue]) -> str:
     value = value_of(term, values)
     return value.text.replace("-", "") if value.type == "DATE" else value.text
 

@@ -18,11 +18,7 @@ from penstock.core.entities.transformations import (
 )
 from penstock.project.entities.columns import Expressions, ReadColumns, facts_under
 from penstock.project.entities.parts import Findings, word_of
-from penstock.project.entities.sections import (
-    KeptRowSection,
-    SharedSection,
-    TransformationSection,
-)
+from penstock.project.entities.sections import KeptRowSection, SharedSection, TransformationSection
 from penstock.project.files.nodes import Keys, YamlNode, items_of
 from penstock.project.files.sections import read_section
 
@@ -36,7 +32,7 @@ _OF_TIME = frozenset({"current_timestamp", "now", "current_date", "curdate", "lo
 class _TransformationReader:
     """Reads transformations in their order."""
 
-    known: Expressions
+    expressions: Expressions
     findings: Findings
     volatile: set[str] = field(default_factory=set)
     """Columns made so far that differ from run to run."""
@@ -45,7 +41,7 @@ class _TransformationReader:
 
     def of_mapping(self, node: YamlNode) -> Iterator[Transformation]:
         """Read a filter, a deduplication or a made column."""
-        first = next((each for each in (_FILTER, _KEPT) if each.known[0] in node.members), _MADE)
+        first = next((each for each in (_FILTER, _KEPT) if each.names[0] in node.members), _MADE)
         section = read_section(TransformationSection, node, "", self.findings, first)
         if section.where:
             yield from self._filter(section.members["where"])
@@ -64,7 +60,7 @@ class _TransformationReader:
             texts.append(item.value)
             if re.fullmatch(r"\w+|\*", item.value):
                 continue
-            facts = self.known.projected(item.value)
+            facts = self.expressions.projected(item.value)
             volatile += facts.volatile
             if facts.problem:
                 sentence = f'"{item.value}" is no select list: {facts.problem}'
@@ -75,7 +71,7 @@ class _TransformationReader:
         return Projection(tuple(texts), tuple(volatile), items[0].where if items else NOWHERE)
 
     def _filter(self, part: YamlNode) -> Iterator[Filter]:
-        facts = facts_under(part, self.known, self.findings)
+        facts = facts_under(part, self.expressions, self.findings)
         if facts is not None and self._is_stable(part, facts.volatile, facts.reads):
             yield Filter(facts.text, part.where)
 
@@ -88,7 +84,7 @@ class _TransformationReader:
                 self.findings.bad(part, "write a text")
                 is_right = False
                 continue
-            facts = facts_under(part, self.known, self.findings)
+            facts = facts_under(part, self.expressions, self.findings)
             if facts is None or not self._is_stable(part, facts.volatile, facts.reads):
                 is_right = False
             else:
@@ -112,7 +108,7 @@ class _TransformationReader:
     def _made_column(self, section: TransformationSection) -> Iterator[ColumnTransformation]:
         column = section.column
         if column and section.expression:
-            facts = facts_under(section.members["expression"], self.known, self.findings)
+            facts = facts_under(section.members["expression"], self.expressions, self.findings)
             if facts is not None:
                 reads = {name.lower() for name in facts.reads}
                 if not _OF_TIME.issuperset(facts.volatile) or reads & self.unstable:
@@ -123,9 +119,11 @@ class _TransformationReader:
                 yield ColumnTransformation(column, facts.text, is_volatile, where)
 
 
-def transformations_of(entity: SharedSection, known: Expressions) -> tuple[Transformation, ...]:
+def transformations_of(
+    entity: SharedSection, expressions: Expressions
+) -> tuple[Transformation, ...]:
     """Read the transformations; texts side by side are one projection."""
-    part, reading = entity.transformations, _TransformationReader(known, entity.findings)
+    part, reading = entity.transformations, _TransformationReader(expressions, entity.findings)
     is_one = part is not None and isinstance(part.value, str)
     items = (part,) if part and is_one else items_of(entity, "transformations", "transformations")
     found: list[Transformation] = []
@@ -142,10 +140,10 @@ def transformations_of(entity: SharedSection, known: Expressions) -> tuple[Trans
 
 
 def check_deduplicate(
-    entity: SharedSection, found: Sequence[Transformation], columns: ReadColumns
+    entity: SharedSection, transformations: Sequence[Transformation], columns: ReadColumns
 ) -> None:
     """Report duplicates of keys that are not known where transformations run."""
-    if not any(isinstance(each, Deduplicate) for each in found):
+    if not any(isinstance(each, Deduplicate) for each in transformations):
         return
     part = entity.members["transformations"]
     keys = [each for each in columns.columns if FieldRole.BUSINESS_KEY in each.roles]

@@ -44,7 +44,7 @@ class ParseCache:
 
     path: Path | None
     key: str
-    known: Mapping[str, Entry] = field(default_factory=dict)
+    earlier: Mapping[str, Entry] = field(default_factory=dict)
     current: dict[str, Entry] = field(default_factory=dict)
 
     def recall(
@@ -54,7 +54,7 @@ class ParseCache:
 
         So it is where `agrees` says that what was found counts no more.
         """
-        entry = self.current.get(file) or self.known.get(file)
+        entry = self.current.get(file) or self.earlier.get(file)
         if entry is None or entry[0] != content:
             return None
         try:
@@ -75,12 +75,12 @@ class ParseCache:
 
         What holds a secret value, as SQL may that was rendered, is not kept.
         """
-        if self.path is None or self.current == self.known:
+        if self.path is None or self.current == self.earlier:
             return
         if _holds_secret(text := self._text()):
             found = self.current.items()
             self.current = {file: e for file, e in found if not _holds_secret(json.dumps(e))}
-            if self.current == self.known:
+            if self.current == self.earlier:
                 return
             text = self._text()
         data = text.encode("utf-8", "surrogatepass")
@@ -158,17 +158,17 @@ def codec_of(kind: Any) -> Codec:  # noqa: ANN401  a type expression
     >>> codec_of(tuple[timedelta | None, ...]).write((None, timedelta(seconds=1)))
     [None, 1000000]
     """
-    origin, inside = get_origin(kind), get_args(kind)
+    origin, arguments = get_origin(kind), get_args(kind)
     if kind in _CODECS:
         form = _CODECS[kind]
-    elif origin is tuple and inside[-1] is ...:
-        write, read = codec_of(inside[0])
+    elif origin is tuple and arguments[-1] is ...:
+        write, read = codec_of(arguments[0])
         many = tuple if read is _same else lambda kept: tuple(map(read, kept))
         form = Codec(lambda value: [*map(write, value)], many)
     elif origin is tuple:
-        form = _row(inside, tuple, lambda *parts: parts)
+        form = _row(arguments, tuple, lambda *parts: parts)
     elif origin is Mapping:
-        write, read = codec_of(inside[1])
+        write, read = codec_of(arguments[1])
         form = Codec(
             lambda value: {key: write(each) for key, each in value.items()},
             lambda kept: {key: read(each) for key, each in kept.items()},
@@ -180,7 +180,7 @@ def codec_of(kind: Any) -> Codec:  # noqa: ANN401  a type expression
     elif kind is CheckType:
         form = _one_of([*check_types().values()])
     elif origin in (Union, UnionType):
-        form = _one_of([each for each in inside if each is not NoneType])
+        form = _one_of([each for each in arguments if each is not NoneType])
     elif isinstance(kind, type) and issubclass(kind, Enum):
         words = {str(each): each for each in kind}
         form = Codec(str, words.__getitem__)
@@ -195,10 +195,10 @@ def _row(
     forms = [*map(codec_of, kinds)]
     read = [(at, form.read) for at, form in enumerate(forms) if form.read is not _same]
 
-    def from_parts(kept: Sequence[Any]) -> object:
-        if len(kept) != len(forms):
-            raise ValueError(f"{len(kept)} parts of {len(forms)}")
-        parts = [*kept]  # most are what they were: a load reads a hundred thousand
+    def from_parts(row: Sequence[Any]) -> object:
+        if len(row) != len(forms):
+            raise ValueError(f"{len(row)} parts of {len(forms)}")
+        parts = [*row]  # most are what they were: a load reads a hundred thousand
         for at, each in read:
             parts[at] = each(parts[at])
         return make(*parts)
@@ -214,15 +214,15 @@ def _one_of(kinds: Sequence[Any]) -> Codec:
     if len(kinds) == 1:
         write, read = codec_of(kinds[0])
     elif all(map(is_dataclass, kinds)):
-        named = {kind.__name__.lower(): kind for kind in kinds}
+        by_name = {kind.__name__.lower(): kind for kind in kinds}
         # each is asked for when it is met: one may hold others
 
         def write(value: object) -> list[Any]:
             name = type(value).__name__.lower()
-            return [name, *codec_of(named[name]).write(value)]
+            return [name, *codec_of(by_name[name]).write(value)]
 
-        def read(kept: Sequence[Any]) -> object:
-            return codec_of(named[kept[0]]).read(kept[1:])
+        def read(row: Sequence[Any]) -> object:
+            return codec_of(by_name[row[0]]).read(row[1:])
 
     else:
         return Codec(_same, _same)
@@ -240,8 +240,8 @@ def _write_spots(spots: Spots) -> list[list[Any]]:
     return [[*spots], *map(list, zip(*spots.values(), strict=True))]
 
 
-def _read_spots(kept: Sequence[Sequence[Any]]) -> Spots:
-    names, lines, columns = kept if len(kept) > 1 else (*kept, (), ())
+def _read_spots(rows: Sequence[Sequence[Any]]) -> Spots:
+    names, lines, columns = rows if len(rows) > 1 else (*rows, (), ())
     return dict(zip(names, zip(lines, columns, strict=True), strict=True))
 
 

@@ -80,8 +80,8 @@ def discover(
 ) -> Discovery:
     """Find the files of models and packages, and of the fixed folders; hidden ones are left out."""
     findings: list[Finding] = []
-    models = _inside(root, "models", folders, findings)
-    held = _inside(root, "session_paths", packages, findings)
+    models = _files_of_key(root, "models", folders, findings)
+    held = _files_of_key(root, "session_paths", packages, findings)
     below = {each: files_below(root, each, findings) for each in ("seeds", "macros", "tests")}
     documents = files_below(root, ENTITIES, findings)
     for paths, endings, hint in (
@@ -181,22 +181,24 @@ def ignored(path: str, sentence: str, hint: str, line: int = 1) -> Finding:
     return Finding(Location(path, line), IGNORED_CODE, sentence, hint, Severity.WARNING)
 
 
-def _inside(root: FilePath, key: str, at: Mapping[str, Location], said: list[Finding]) -> list[str]:
+def _files_of_key(
+    root: FilePath, key: str, at: Mapping[str, Location], findings: list[Finding]
+) -> list[str]:
     """Return the files below the folders of a key of penstock.yml; the usual one may be missing."""
-    inside = []
+    below = []
     for folder, where in at.items():
         pure = PurePosixPath(folder)
         if pure.is_absolute() or ".." in pure.parts:
             sentence = f"{key}: {folder!r} lies outside the project"
             hint = "name a folder of the project, relative to penstock.yml"
-            said.append(Finding(where, "path-outside-project", sentence, hint))
+            findings.append(Finding(where, "path-outside-project", sentence, hint))
             continue
-        inside.append(folder)
+        below.append(folder)
         if folder not in _USUAL and not _is_folder(root / folder):
             hint = "make the folder, or correct its name"
             sentence = f"{key}: there is no folder {folder!r}"
-            said.append(Finding(where, "bad-value", sentence, hint))
-    return sorted({path for folder in inside for path in files_below(root, folder, said)})
+            findings.append(Finding(where, "bad-value", sentence, hint))
+    return sorted({path for folder in below for path in files_below(root, folder, findings)})
 
 
 def _is_folder(path: FilePath) -> bool:

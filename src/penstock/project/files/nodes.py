@@ -210,7 +210,7 @@ def mapping_node(where: Location, values: Mapping[str, YamlNode | str]) -> YamlN
 class Keys:
     """The keys that a mapping may have; `aliases` are other words for some of them."""
 
-    known: tuple[str, ...]
+    names: tuple[str, ...]
     needed: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
 
@@ -282,7 +282,9 @@ class Section:
         if isinstance(item.value, VersionReference | Broken):
             self.bad(key, "a list of texts")
             return
-        sentence = f"{self.dotted(key)} holds {shown(key, item.value)}; it must be a list of texts"
+        sentence = (
+            f"{self.dotted(key)} holds {excerpt(key, item.value)}; it must be a list of texts"
+        )
         self.findings.append(Finding(item.where, "bad-value", sentence))
 
     def dotted(self, key: str) -> str:
@@ -297,28 +299,28 @@ class Section:
             sentence = f"{value} stands under {dotted}, which is no {value.field}"
             self.report(key, "reference-wrong-field", sentence)
         else:
-            sentence = f"{dotted} is {shown((*node.path, key), value)}; it must be {expected}"
+            sentence = f"{dotted} is {excerpt((*node.path, key), value)}; it must be {expected}"
             self.report(key, "bad-value", sentence, hint)
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note an error where a value stands."""
-        self.findings.append(Finding(self.place(key), code, self._said(key, sentence), hint))
+        self.findings.append(Finding(self.place(key), code, self._phrase(key, sentence), hint))
 
     def warn(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note a warning where a value stands."""
         where, warning = self.place(key), Severity.WARNING
-        self.findings.append(Finding(where, code, self._said(key, sentence), hint, warning))
+        self.findings.append(Finding(where, code, self._phrase(key, sentence), hint, warning))
 
-    def _said(self, key: str, sentence: str) -> str:  # noqa: ARG002  exact sections show it
+    def _phrase(self, key: str, sentence: str) -> str:  # noqa: ARG002  exact sections show it
         """Return a sentence about a key, "" for the mapping, as it is shown."""
         return sentence
 
     def _missing(self, key: str) -> None:
         where = self.members[key].key if key in self.members else self.node.where
-        self.findings.append(Finding(where, "missing-key", self._said("", f"{key!r} is missing")))
+        self.findings.append(Finding(where, "missing-key", self._phrase("", f"{key!r} is missing")))
 
-    def _unknown(self, written: str, member: YamlNode, known: Iterable[str]) -> None:
-        self.findings.append(unknown_key(member.key, written, known))
+    def _unknown(self, written: str, member: YamlNode, candidates: Iterable[str]) -> None:
+        self.findings.append(unknown_key(member.key, written, candidates))
 
 
 def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]) -> Section:
@@ -337,8 +339,8 @@ def take_members(section: Section, keys: Keys) -> None:
     for written, member in section.node.members.items():
         key = keys.aliases.get(written, written)
         first = members.get(key)
-        if key not in keys.known:
-            section._unknown(written, member, (*keys.known, *keys.aliases))  # noqa: SLF001  its own
+        if key not in keys.names:
+            section._unknown(written, member, (*keys.names, *keys.aliases))  # noqa: SLF001  its own
         elif first is not None and member.is_merged == first.is_merged:
             names = [key, *(alias for alias, name in keys.aliases.items() if name == key)]
             one, two = sorted((first.key, member.key))
@@ -359,12 +361,12 @@ def items_of(section: Section, key: str, what: str) -> tuple[YamlNode, ...]:
     return node.items if node else ()
 
 
-def unknown_key(where: Location, key: str, known: Iterable[str]) -> Finding:
+def unknown_key(where: Location, key: str, candidates: Iterable[str]) -> Finding:
     """Say that a mapping may have no such key."""
-    return Finding(where, "unknown-key", f"unknown key {key!r}", near_or_known(key, known))
+    return Finding(where, "unknown-key", f"unknown key {key!r}", near_or_known(key, candidates))
 
 
-def shown(keys: str | Path, value: object) -> str:
+def excerpt(keys: str | Path, value: object) -> str:
     """Show the value under some keys in a sentence: short, and no password."""
     if isinstance(value, Mapping):
         return "a mapping"

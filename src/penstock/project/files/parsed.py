@@ -163,8 +163,8 @@ class YamlFile:
 
     `keys` tells where keys stand, `places` where values begin. `misfits` are findings that count
     unless the file is a versioned model or a part of one. `checks` are the texts of what stands
-    under `checks:` by the place of its entry (`settings/check_keys.py`); `named` the SQL files that
-    they name.
+    under `checks:` by the place of its entry (`settings/check_keys.py`); `check_files` the SQL
+    files that they name.
     """
 
     path: str
@@ -175,7 +175,7 @@ class YamlFile:
     reads: tuple[Dependency, ...] = ()
     misfits: tuple[Finding, ...] = ()
     checks: Mapping[str, Packed] = field(default_factory=dict)
-    named: tuple[str, ...] = ()
+    check_files: tuple[str, ...] = ()
 
     @property
     def is_versioned(self) -> bool:
@@ -273,19 +273,19 @@ class RenderContext:
 
 
 def fill_environment(
-    tree: Plain, environ: Mapping[str, str], asked: list[tuple[Path, str, bool]], path: Path = ()
+    tree: Plain, environ: Mapping[str, str], calls: list[tuple[Path, str, bool]], path: Path = ()
 ) -> Plain:
     """Fill in every variable; one with neither value nor default becomes the empty text.
 
-    Note in `asked` where each stands, its name and whether it had something.
+    Note in `calls` where each stands, its name and whether it had something.
 
     >>> fill_environment({"a": "{{ env_var('HOST', 'db') }}:1"}, {}, [])
     {'a': 'db:1'}
     """
     if isinstance(tree, Mapping):
-        return {k: fill_environment(v, environ, asked, (*path, k)) for k, v in tree.items()}
+        return {k: fill_environment(v, environ, calls, (*path, k)) for k, v in tree.items()}
     if isinstance(tree, list):
-        return [fill_environment(v, environ, asked, (*path, i)) for i, v in enumerate(tree)]
+        return [fill_environment(v, environ, calls, (*path, i)) for i, v in enumerate(tree)]
     if not isinstance(tree, str) or "env_var" not in tree:
         return tree
 
@@ -293,7 +293,7 @@ def fill_environment(
         name = call["name"]
         texts = (environ.get(name), call["single"], call["double"], call["bare"])
         found = next((text for text in texts if text is not None), None)
-        asked.append((path, name, found is not None))
+        calls.append((path, name, found is not None))
         return found or ""
 
     return _CALL.sub(value, tree)

@@ -52,7 +52,7 @@ class _Resolver:
         return self.node(file, (), self.files.filled(path), chain)
 
     def node(self, file: YamlFile, path: Path, tree: Plain, chain: tuple[str, ...]) -> YamlNode:
-        self.seen(1)
+        self.count_nodes(1)
         where = file.place(*path) if path else Location(file.path, 1, 1)
         if isinstance(tree, Mapping):
             if REFERENCE in tree:
@@ -62,7 +62,7 @@ class _Resolver:
             return YamlNode(self.items(file, path, tree, chain), where)
         return YamlNode(tree if isinstance(tree, str | int | float | bool) else None, where)
 
-    def seen(self, count: int) -> None:
+    def count_nodes(self, count: int) -> None:
         self.count += count
         if self.count > _MOST:
             raise _TooLargeError
@@ -75,7 +75,7 @@ class _Resolver:
             node = self.node(file, (*path, index), item, chain)
             spliced = REFERENCE in mapping_of(item) and isinstance(node.value, tuple)
             found += node.items if spliced else [node]
-            self.seen(len(node.items) if spliced else 0)
+            self.count_nodes(len(node.items) if spliced else 0)
         return tuple(found)
 
     def mapping(
@@ -92,7 +92,7 @@ class _Resolver:
                 self.report(node.where, "bad-value", "<< merges what is no mapping")
             merged = {key: m.under(m.key, is_merged=True) for key, m in node.members.items()}
             own = merged | own
-            self.seen(len(node.members))
+            self.count_nodes(len(node.members))
         return own
 
     def reference(self, inner: str, where: Location, chain: tuple[str, ...]) -> YamlNode:

@@ -37,7 +37,7 @@ class PartKind(ValueKind[T_co]):
     is_list: bool = False
     is_map: bool = False
     """Whether it holds sections by names."""
-    named: tuple[type[KeyedSection], ...] = ()
+    refers_to: tuple[type[KeyedSection], ...] = ()
     """The sections that its schema refers to by their definitions."""
 
 
@@ -97,7 +97,7 @@ class KeyedSection(Section):
     declared: ClassVar[Mapping[str, Key[Any]]] = {}
     attributes: ClassVar[Mapping[str, str]] = {}
     """The attribute of each key: a name that a section has already ends in `_`."""
-    known: ClassVar[Keys] = Keys(())
+    key_set: ClassVar[Keys] = Keys(())
     definition: ClassVar[str] = ""
     """The name of its schema where others refer to it."""
     instead: ClassVar[Plain] = None
@@ -131,7 +131,7 @@ class KeyedSection(Section):
             setattr(cls, name, each.default)
         needed = tuple(name for name, each in cls.declared.items() if each.is_needed)
         aliases = {alias: name for name, each in cls.declared.items() for alias in each.aliases}
-        cls.known = Keys((*cls.declared,), needed, aliases)
+        cls.key_set = Keys((*cls.declared,), needed, aliases)
 
 
 def fill_section(section: KeyedSection, needed: Sequence[str] = ()) -> None:
@@ -166,11 +166,7 @@ def written_values(section: KeyedSection) -> dict[str, Any]:
 
 
 def read_section(
-    section: type[S],
-    node: YamlNode,
-    above: str,
-    findings: list[Finding],
-    keys: Keys | None = None,
+    section: type[S], node: YamlNode, above: str, findings: list[Finding], keys: Keys | None = None
 ) -> S:
     """Read a mapping; of what is none everything has its default, beside a finding.
 
@@ -179,7 +175,7 @@ def read_section(
     found = section(node, above, findings)
     found.is_mapping = isinstance(node.value, Mapping)
     if found.is_mapping:
-        take_members(found, keys or section.known)
+        take_members(found, keys or section.key_set)
     elif not isinstance(node.value, Broken):
         section(node, "", findings, {above: node}).bad(
             above, "a mapping", "write a mapping" if found.is_exact else ""
@@ -201,9 +197,9 @@ TEXTS: PartKind[tuple[str, ...]] = PartKind(
 )
 
 
-def node_as(schema: Plain = None, *named: type[KeyedSection]) -> PartKind[YamlNode | None]:
+def node_as(schema: Plain = None, *parts: type[KeyedSection]) -> PartKind[YamlNode | None]:
     """Return the kind of anything at all, which its user reads."""
-    return PartKind("anything", _as_it_is, schema or {}, None, take=Section.find, named=named)
+    return PartKind("anything", _as_it_is, schema or {}, None, take=Section.find, refers_to=parts)
 
 
 def _mapping(section: Section, name: str) -> YamlNode | None:
@@ -217,27 +213,28 @@ def _mapping(section: Section, name: str) -> YamlNode | None:
 MAPPING: PartKind[YamlNode | None] = PartKind("a mapping", _as_it_is, OBJECT, None, take=_mapping)
 
 
-def held(inner: type[KeyedSection], *, is_list: bool = False) -> PartKind[Any]:
+def section_node(inner: type[KeyedSection], *, is_list: bool = False) -> PartKind[Any]:
     """Return the kind of a section, or of a list of them, that its user opens."""
     kind = nodes("mappings", ()) if is_list else node_as()
     return replace(kind, inner=inner, is_list=is_list)
 
 
-def nodes(what: str, schema: Plain, *named: type[KeyedSection]) -> PartKind[tuple[YamlNode, ...]]:
+def nodes(what: str, schema: Plain, *parts: type[KeyedSection]) -> PartKind[tuple[YamlNode, ...]]:
     """Return the kind of lists of something, which its user reads."""
 
     def take(section: Section, name: str) -> tuple[YamlNode, ...]:
         return items_of(section, name, what)
 
-    return PartKind(f"a list of {what}", _as_it_is, schema, (), take=take, named=named)
+    return PartKind(f"a list of {what}", _as_it_is, schema, (), take=take, refers_to=parts)
 
 
-def inside(inner: type[S], above: str = "") -> PartKind[S | None]:
+def subsection(inner: type[S], above: str = "") -> PartKind[S | None]:
     """Return the kind of a section inside of another."""
 
     def take(section: Section, name: str) -> S | None:
         node = section.find(name)
-        return None if node is None else opened(inner, node, above or section.dotted(name), section)
+        at = above or section.dotted(name)
+        return None if node is None else read_inner(inner, node, at, section)
 
     return PartKind("a mapping", _as_it_is, {}, None, take=take, inner=inner)
 
@@ -247,7 +244,7 @@ def each_of(inner: type[S], what: str, above: str = "") -> PartKind[tuple[S, ...
 
     def take(section: Section, name: str) -> tuple[S, ...]:
         dotted = above or section.dotted(name)
-        items = (opened(inner, item, dotted, section) for item in items_of(section, name, what))
+        items = (read_inner(inner, item, dotted, section) for item in items_of(section, name, what))
         return tuple(each for each in items if each is not None)
 
     found: PartKind[tuple[S, ...]] = PartKind(f"a list of {what}", _as_it_is, {}, (), take=take)
@@ -269,7 +266,7 @@ def each_under(inner: type[S]) -> PartKind[Mapping[str, S]]:
     return replace(found, inner=inner, is_map=True)
 
 
-def opened(inner: type[S], node: YamlNode, above: str, section: Section) -> S | None:
+def read_inner(inner: type[S], node: YamlNode, above: str, section: Section) -> S | None:
     """Read a section inside of another; None beside a finding for what is no mapping."""
     found = read_section(inner, node, above, section.findings)
     return found if isinstance(node.value, Mapping) else None
@@ -288,17 +285,17 @@ def described_keys(section: type[KeyedSection]) -> dict[str, dict[str, Plain]]:
         found[name] = {"says": says[name], "example": each.example}
         if each.unset is not None:
             is_default = each.unset == "none" and each.default not in (each.kind.empty, ())
-            found[name]["unset"] = f"`{_shown(each.default)}`" if is_default else each.unset
+            found[name]["unset"] = f"`{_default_text(each.default)}`" if is_default else each.unset
         for alias in each.aliases:
             text = f"Another word for `{name}`."
             found[alias] = {"says": text, "unset": "none", "example": each.example}
     return found
 
 
-def _shown(value: object) -> str:
+def _default_text(value: object) -> str:
     """Return a default as YAML has it."""
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(_default_text, value))}]"
     return text_of(cast("Plain", value))
 
 
@@ -360,7 +357,7 @@ def inner_sections(
     yield name, section
     for word, each in section.declared.items():
         kind = each.kind
-        below = (kind.inner, *kind.named) if isinstance(kind, PartKind) else ()
+        below = (kind.inner, *kind.refers_to) if isinstance(kind, PartKind) else ()
         for inner in below:
             if inner is not None and inner is not section:
                 yield from inner_sections(inner, inner.definition or f"{name}.{word}")
@@ -368,4 +365,4 @@ def inner_sections(
 
 def words_of(section: type[KeyedSection]) -> Sequence[str]:
     """Return the keys that a section may have."""
-    return (*section.known.known, *section.known.aliases)
+    return (*section.key_set.names, *section.key_set.aliases)

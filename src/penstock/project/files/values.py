@@ -121,24 +121,24 @@ def duration_of(value: Plain) -> dt.timedelta | None:
     return None
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, candidates: Iterable[str]) -> str:
     """Return the known name that is most like `name`, or "" if none is near.
 
     >>> nearest("taget", ["targets", "threads"])
     'targets'
     """
-    folded = {candidate.lower(): candidate for candidate in sorted(known)}
-    found = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
-    return folded[found[0]] if found else ""
+    folded = {candidate.lower(): candidate for candidate in sorted(candidates)}
+    matches = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else ""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Word the hint, "" if nothing is near."""
-    found = nearest(name, known)
+    found = nearest(name, candidates)
     return f"did you mean {found!r}?" if found else ""
 
 
-def near_or_known(name: str, known: Iterable[str]) -> str:
+def near_or_known(name: str, candidates: Iterable[str]) -> str:
     """Word the hint about a key: the one that is meant; else all of few, of many the nearest.
 
     >>> near_or_known("tag", ["tags", "meta"]), near_or_known("x", ["tags", "meta"])
@@ -146,7 +146,7 @@ def near_or_known(name: str, known: Iterable[str]) -> str:
     >>> near_or_known("x", map(str, range(99)))
     'delete it; penstock schema prints the 99 keys that are known here'
     """
-    names = sorted({*known})
+    names = sorted({*candidates})
     if len(names) <= _FEW:
         return did_you_mean(name, names) or f"known here: {', '.join(names) or 'none'}"
     many = f"delete it; penstock schema prints the {len(names)} keys that are known here"
@@ -233,8 +233,8 @@ def shown_type(kind: ColumnType) -> str:
     return kind.name.upper() if isinstance(kind, ScalarType) else str(kind)
 
 
-def _nested(opening: str, inside: str, text: str) -> ColumnType:
-    parts = _parts(inside, text)
+def _nested(opening: str, inner: str, text: str) -> ColumnType:
+    parts = _parts(inner, text)
     match opening, parts:
         case "array", [element]:
             return ArrayType(read_type(element))

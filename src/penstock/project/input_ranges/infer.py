@@ -109,7 +109,7 @@ class _ConditionReader:
             case exp.Not() if (turned := _negated(node.this)) is not None:
                 return self.read(turned)
             case exp.Between():
-                return _both(map(self.read, _between(node)))
+                return _both(map(self.read, _bounds(node)))
             case exp.In() if node.expressions:
                 equal = (exp.EQ(this=node.this, expression=each) for each in node.expressions)
                 return _either(map(self.read, equal))
@@ -145,52 +145,52 @@ class _ConditionReader:
                 return self._passed(found, far)
         return None
 
-    def _against(self, kind: type[exp.Expr], found: ColumnTerm, value: Constant) -> _Limits | None:
-        is_of_letters = kind not in _EQUAL and found.kind is None and value.kind is Kind.TEXT
+    def _against(self, kind: type[exp.Expr], column: ColumnTerm, value: Constant) -> _Limits | None:
+        is_of_letters = kind not in _EQUAL and column.kind is None and value.kind is Kind.TEXT
         if self.direct and is_of_letters:  # '2024-4-9' is then after '2024-05-01'
             return None
-        bound = value.compared(found.kind)
+        bound = value.compared(column.kind)
         if bound is None:
             return None
         if kind is exp.NEQ:
             return _ANY
-        first = found.first(bound, self.grid)
+        first = column.first(bound, self.grid)
         if kind in (exp.GT, exp.GTE):
-            return _Limits(found.beyond(bound, self.grid, 1) if kind is exp.GT else first)
-        tick = DAY if value.kind is Kind.DATE and found.kind is None else 1
-        high = first if kind is exp.LT else found.beyond(bound, self.grid, tick)
+            return _Limits(column.beyond(bound, self.grid, 1) if kind is exp.GT else first)
+        tick = DAY if value.kind is Kind.DATE and column.kind is None else 1
+        high = first if kind is exp.LT else column.beyond(bound, self.grid, tick)
         return _Limits(first if kind in _EQUAL else None, high)
 
-    def _passed(self, found: ColumnTerm, far: ColumnTerm) -> _Limits | None:
+    def _passed(self, near: ColumnTerm, far: ColumnTerm) -> _Limits | None:
         """Return the range that an equality passes on from another column."""
-        if found.kind and far.kind and (found.kind is Kind.NUMBER) != (far.kind is Kind.NUMBER):
+        if near.kind and far.kind and (near.kind is Kind.NUMBER) != (far.kind is Kind.NUMBER):
             return None
-        known = self._known(far)
-        if known.is_open:
+        limits = self._range_of(far)
+        if limits.is_open:
             return None
-        low, high = known.low, known.high
-        is_day = far.kind is None and found.kind in (None, Kind.DATE)
+        low, high = limits.low, limits.high
+        is_day = far.kind is None and near.kind in (None, Kind.DATE)
         if is_day and self.grid.grain is not Grain.RANGE:
             low = low and floor(low, "day", self.grid)  # a text may lose its time on the way
             high = high and ceil(high, "day", self.grid)
-        return _Limits(low and found.first(low, self.grid), high and found.first(high, self.grid))
+        return _Limits(low and near.first(low, self.grid), high and near.first(high, self.grid))
 
-    def _known(self, far: ColumnTerm) -> _Limits:
+    def _range_of(self, far: ColumnTerm) -> _Limits:
         """Return the range that the values of a term surely have, NULL left out."""
         relation = self.relations.get(far.relation)
         if relation is None:
             return _ANY
-        asked = replace(self, label=far.relation, column=far.column, direct=True)
-        found = [asked.read(each) for each in relation.conditions]
+        reader = replace(self, label=far.relation, column=far.column, direct=True)
+        limits = [reader.read(each) for each in relation.conditions]
         inner = [term(branch.output(far.column), self.kind_of) for branch in relation.branches]
-        known = [self._known(each) for each in inner if each is not None]
-        if known and len(known) == len(inner):
-            found.append(_either(known))
-        both = _both(found)
+        branches = [self._range_of(each) for each in inner if each is not None]
+        if branches and len(branches) == len(inner):
+            limits.append(_either(branches))
+        both = _both(limits)
         return _Limits(*far.over(both.low, both.high, self.grid))
 
 
-def _between(node: exp.Between) -> tuple[exp.Expr, exp.Expr]:
+def _bounds(node: exp.Between) -> tuple[exp.Expr, exp.Expr]:
     low = exp.GTE(this=node.this, expression=node.args["low"])
     return low, exp.LTE(this=node.this, expression=node.args["high"])
 
@@ -208,7 +208,7 @@ def _negated(node: exp.Expr) -> exp.Expr | None:
             this, other = _negated(node.this), _negated(node.expression)
             return None if this is None or other is None else kind(this=this, expression=other)
         case exp.Between():
-            low, high = _between(node)
+            low, high = _bounds(node)
             return exp.Or(this=_negated(low), expression=_negated(high))
         case exp.Binary() if type(node) in _NEGATED:
             return _NEGATED[type(node)](this=node.this, expression=node.expression)
@@ -223,13 +223,13 @@ class _Shapes:
     inputs: Mapping[InputName, InputShape]
     unread: set[InputName] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
-    _opened: dict[str, OpenedTable] = field(default_factory=dict)
+    _tables: dict[str, OpenedTable] = field(default_factory=dict)
 
     def of(self, token: str) -> InputShape:
         return self.inputs.get(_name_of(token), InputShape())
 
-    def opened(self, token: str) -> OpenedTable:
-        if token not in self._opened:
+    def open_table(self, token: str) -> OpenedTable:
+        if token not in self._tables:
             shape = self.of(token)
             trees = {text: self.parsed(text) for text in shape.view}
             for text in (text for text, tree in trees.items() if tree is None):
@@ -237,8 +237,8 @@ class _Shapes:
             columns = shape.columns and tuple(column.lower() for column in shape.columns)
             certain = frozenset({shape.field.lower()} - {""})
             parsed = tuple(filter(None, trees.values()))
-            self._opened[token] = OpenedTable(columns, certain, parsed)
-        return self._opened[token]
+            self._tables[token] = OpenedTable(columns, certain, parsed)
+        return self._tables[token]
 
     def parsed(self, text: str) -> exp.Query | None:
         """Parse a query, and count the tables that the walk over its tree must come to."""
@@ -268,7 +268,7 @@ def infer(
     """
     names = list(_reached(texts, inputs))
     shapes = _Shapes(inputs)
-    tree = Tree(shapes.opened)
+    tree = Tree(shapes.open_table)
     try:
         for text in texts:
             query = shapes.parsed(text)

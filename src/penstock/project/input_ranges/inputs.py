@@ -72,7 +72,7 @@ class Inferred(NamedTuple):
     """What one input is read for, and how that was found."""
 
     mapping: RangeMapping
-    found: Found
+    outcome: Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +161,13 @@ def over_column(mapping: RangeMapping, column: str, grid: Grid) -> RangeMapping:
 def narrower(
     name: InputName,
     entry: Declared,
-    said: RangeMapping,
+    mapping: RangeMapping,
     read: RangeMapping,
     model: Model,
     grid: Grid,
 ) -> list[Finding]:
     """Say that a declared mapping leaves out what the SQL reads, in any sample partition."""
-    declared, inferred = reading(said, grid), reading(read, grid)
+    declared, inferred = reading(mapping, grid), reading(read, grid)
     spans = map(model.grid.span, _samples(model, read, _FEW))
     if not any(difference(_places(inferred(s), grid), _places(declared(s), grid)) for s in spans):
         return []

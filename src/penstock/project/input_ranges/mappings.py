@@ -181,7 +181,7 @@ class _Bodies:
             return Everything(), found
         if grid.grain is Grain.WHOLE:
             mapping = over_column(mapping, entry.column, model.grid)
-        if read is None or read.found not in (Found.INFERRED, Found.WHOLE):
+        if read is None or read.outcome not in (Found.INFERRED, Found.WHOLE):
             return mapping, []
         is_comparable = entry.column or grid.grain is not Grain.WHOLE
         found = narrower(name, entry, mapping, read.mapping, model, grid) if is_comparable else []

@@ -61,7 +61,7 @@ class Cte:
     """One CTE: its query, those that it may name itself, and the names of its columns."""
 
     query: exp.Expr
-    known: Mapping[str, Cte | None]
+    ctes: Mapping[str, Cte | None]
     names: Names | None
     recursive: bool = False
 
@@ -70,13 +70,13 @@ class Cte:
 class SelectScope:
     """One SELECT: its relations, its conditions with the relations they hold for, its columns.
 
-    `known` are the CTEs that it may name, None for one that is being defined.
+    `ctes` are the CTEs that it may name, None for one that is being defined.
     `order` are the names of its columns, None where they are not known; `aliases` those that a
     name in the select list may mean beside columns of relations.
     """
 
     outer: SelectScope | None = None
-    known: Mapping[str, Cte | None] = field(default_factory=dict)
+    ctes: Mapping[str, Cte | None] = field(default_factory=dict)
     relations: list[FromItem] = field(default_factory=list)
     shared: dict[str, FromItem | None] = field(default_factory=dict)
     tests: list[tuple[exp.Expr, frozenset[str]]] = field(default_factory=list)

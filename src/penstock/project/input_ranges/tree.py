@@ -26,7 +26,7 @@ from penstock.project.input_ranges.scopes import (
 
 _MOST = 5_000
 _SEEN_ELSEWHERE = {"from_", "joins", "with_", "laterals", "hint", "expressions", "where"}
-Known = Mapping[str, Cte | None]
+Ctes = Mapping[str, Cte | None]
 Branches = tuple[SelectScope, ...]
 
 
@@ -45,29 +45,29 @@ class OpenedTable:
 
 @dataclass(slots=True)
 class Tree:
-    """Builds the scopes of a query; `opened` tells what a token stands for.
+    """Builds the scopes of a query; `open_table` tells what a token stands for.
 
     `roots` are the scopes that nothing is pushed into.
     """
 
-    opened: Callable[[str], OpenedTable]
+    open_table: Callable[[str], OpenedTable]
     roots: list[SelectScope] = field(default_factory=list)
     relations: dict[str, FromItem] = field(default_factory=dict)
-    _inside: list[str] = field(default_factory=list)
+    _views: list[str] = field(default_factory=list)
     _used: set[int] = field(default_factory=set)
 
-    def build(self, query: exp.Expr, known: Known, outer: SelectScope | None) -> Branches:
+    def build(self, query: exp.Expr, ctes: Ctes, outer: SelectScope | None) -> Branches:
         """Return the SELECTs whose rows a query unites, columns named as in the first."""
-        known, ctes = self._with(query, known)
+        ctes, own = self._with(query, ctes)
         match query:
             case exp.Select():
-                branches: Branches = (self._select(query, known, outer),)
+                branches: Branches = (self._select(query, ctes, outer),)
             case exp.SetOperation():
-                branches = self._united(query, known, outer)
+                branches = self._united(query, ctes, outer)
             case exp.Subquery() if not is_group(query):
-                branches = self.build(query.this, known, outer)
+                branches = self.build(query.this, ctes, outer)
             case exp.Subquery():
-                scope = SelectScope(outer, known)
+                scope = SelectScope(outer, ctes)
                 self._from(query.this, scope)
                 scope.stars = [Star(tuple(scope.relations), frozenset())]
                 branches = (scope,)
@@ -76,33 +76,33 @@ class Tree:
         if any(query.args.get(key) for key in ("limit", "offset", "sample")):
             for branch in branches:
                 branch.closed = True
-        for cte in ctes:
+        for cte in own:
             if id(cte.query) not in self._used:
-                self.roots += self.build(cte.query, cte.known, outer)
+                self.roots += self.build(cte.query, cte.ctes, outer)
         return branches
 
-    def _with(self, query: exp.Expr, known: Known) -> tuple[Known, list[Cte]]:
+    def _with(self, query: exp.Expr, ctes: Ctes) -> tuple[Ctes, list[Cte]]:
         clause = query.args.get("with_")
-        added, ctes = dict(known), list[Cte]()
+        added, own = dict(ctes), list[Cte]()
         recursive = bool(clause and clause.args.get("recursive"))
         for each in clause.expressions if clause else ():
             name = each.alias.lower()
             inside = {**added, name: None} if recursive else dict(added)
             added[name] = cte = Cte(each.this, inside, alias_names(each.args["alias"]), recursive)
-            ctes.append(cte)
-        return added, ctes
+            own.append(cte)
+        return added, own
 
-    def _united(self, query: exp.SetOperation, known: Known, outer: SelectScope | None) -> Branches:
-        left = self.build(query.this, known, outer)
-        right = self.build(query.expression, known, outer)
+    def _united(self, query: exp.SetOperation, ctes: Ctes, outer: SelectScope | None) -> Branches:
+        left = self.build(query.this, ctes, outer)
+        right = self.build(query.expression, ctes, outer)
         if not query.args.get("by_name"):
             renamed(right, left[0].order)
             for branch in right if left[0].order is None else ():
                 branch.outputs, branch.stars, branch.order = {}, [], None
         return left + right
 
-    def _select(self, select: exp.Select, known: Known, outer: SelectScope | None) -> SelectScope:
-        scope = SelectScope(outer, known)
+    def _select(self, select: exp.Select, ctes: Ctes, outer: SelectScope | None) -> SelectScope:
+        scope = SelectScope(outer, ctes)
         source = select.args.get("from_")
         left = self._from(source.this, scope) if source else []
         self._joins(select.args.get("joins") or (), left, scope)
@@ -113,7 +113,7 @@ class Tree:
         for test in conjuncts(where.this if where else None):
             scope.tests.append((self._resolve(test, scope), visible))
         self._outputs(select, scope)
-        unnamed = SelectScope(known=known)  # a name may be that of a result there: none is resolved
+        unnamed = SelectScope(ctes=ctes)  # a name may be that of a result there: none is resolved
         for node in select.iter_expressions():
             if node.arg_key not in _SEEN_ELSEWHERE:
                 self._resolve(node, unnamed)
@@ -137,14 +137,14 @@ class Tree:
         relation = self._new(name)
         scope.relations.append(relation)
         if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Query):
-            self._derive(relation, self.build(node.this, scope.known, scope), names)
+            self._derive(relation, self.build(node.this, scope.ctes, scope), names)
         elif isinstance(node, exp.Subquery):
-            self._derive(relation, self.build(node, scope.known, scope.outer), names)
+            self._derive(relation, self.build(node, scope.ctes, scope.outer), names)
         elif isinstance(node, exp.Table) and node.name.startswith(TOKEN):
             self._token(relation, node, names)
-        elif isinstance(node, exp.Table) and not node.db and node.name.lower() in scope.known:
+        elif isinstance(node, exp.Table) and not node.db and node.name.lower() in scope.ctes:
             relation.name = name or node.name.lower()
-            cte = scope.known[node.name.lower()]
+            cte = scope.ctes[node.name.lower()]
             if cte:
                 self._derive(relation, self._of_cte(cte, scope.outer), names)
         else:
@@ -158,23 +158,23 @@ class Tree:
     def _token(self, relation: FromItem, node: exp.Table, names: Names | None) -> None:
         token, _, bare = node.name.partition(":bare:")
         relation.name = relation.name or (bare or token.rpartition(":")[2]).lower()
-        opened = self.opened(token)
-        if opened.trees and token not in self._inside:
-            self._inside.append(token)
-            branches = tuple(b for tree in opened.trees for b in self.build(tree, {}, None))
-            self._inside.pop()
+        table = self.open_table(token)
+        if table.trees and token not in self._views:
+            self._views.append(token)
+            branches = tuple(b for tree in table.trees for b in self.build(tree, {}, None))
+            self._views.pop()
             self._derive(relation, branches, names)
-            if len(opened.trees) > 1:
+            if len(table.trees) > 1:
                 relation.columns = None
             return
         relation.token = token
-        relation.columns = None if names else opened.columns
-        relation.certain = frozenset() if names else opened.certain
+        relation.columns = None if names else table.columns
+        relation.certain = frozenset() if names else table.certain
         relation.sealed = bool(names)
 
     def _of_cte(self, cte: Cte, outer: SelectScope | None) -> Branches:
         self._used.add(id(cte.query))
-        branches = self.build(cte.query, cte.known, outer)
+        branches = self.build(cte.query, cte.ctes, outer)
         renamed(branches, cte.names)
         for branch in branches:
             branch.closed = branch.closed or cte.recursive
@@ -283,7 +283,7 @@ class Tree:
 
         def replace(each: exp.Expr) -> exp.Expr:
             if isinstance(each, exp.Query):
-                self.roots += self.build(each, scope.known, scope)
+                self.roots += self.build(each, scope.ctes, scope)
                 return exp.Placeholder(this=QUERY)
             is_name = isinstance(each, exp.Column) and not isinstance(each.this, exp.Star)
             return resolved_column(each, scope) if is_name else each

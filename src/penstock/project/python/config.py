@@ -72,7 +72,7 @@ class PythonConfig(StrategyConfig):
     """The settings of a function, as its strategy reads them."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
-    named: Mapping[str, str] = field(default_factory=dict)
+    input_names: Mapping[str, str] = field(default_factory=dict)
     """The inputs that parameters stand for."""
 
     def window(self) -> WindowSettings | None:
@@ -82,7 +82,7 @@ class PythonConfig(StrategyConfig):
             return None
         return replace(
             found,
-            on={self.named.get(name, name): column for name, column in found.on.items()},
+            on={self.input_names.get(name, name): column for name, column in found.on.items()},
             grain=str(self.options.get("grain", "")),
             overlaps=self.text("materialized") == "overwrite",
             lookback=self.options.get("lookback"),

@@ -325,7 +325,7 @@ class Decorators:
         self, function: Callable[P, R] | None = None, /, **options: Unpack[SourceOptions]
     ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
         """Declare a frame from outside: of a table or path, or made by the function itself."""
-        return _given(self._decorator(FunctionKind.SOURCE, options), function)
+        return _decorate(self._decorator(FunctionKind.SOURCE, options), function)
 
     @overload
     def model(self, function: Callable[P, R], /) -> PythonModel[P, R]: ...
@@ -337,7 +337,7 @@ class Decorators:
         self, function: Callable[P, R] | None = None, /, **options: Unpack[ModelOptions]
     ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
         """Declare a frame between others; nothing is stored."""
-        return _given(self._decorator(FunctionKind.MODEL, options), function)
+        return _decorate(self._decorator(FunctionKind.MODEL, options), function)
 
     @overload
     def table(self, function: Callable[P, R], /) -> PythonModel[P, R]: ...
@@ -349,7 +349,7 @@ class Decorators:
         self, function: Callable[P, R] | None = None, /, **options: Unpack[TableOptions]
     ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
         """Declare a Delta table that each step replaces as a whole."""
-        return _given(self._decorator(FunctionKind.TABLE, options), function)
+        return _decorate(self._decorator(FunctionKind.TABLE, options), function)
 
     def incremental_table(
         self, **options: Unpack[IncrementalOptions]
@@ -375,7 +375,7 @@ class Decorators:
         return decorate
 
 
-def _given(
+def _decorate(
     decorate: Callable[[Callable[P, R]], PythonModel[P, R]], function: Callable[P, R] | None
 ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
     """Decorate at once where the decorator stands bare."""

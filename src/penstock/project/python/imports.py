@@ -109,17 +109,18 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
     return found
 
 
-def _is_used(path: str, text: str, found: Imported) -> bool:
+def _is_used(path: str, text: str, imported: Imported) -> bool:
     """Whether a file without models has another use: an import, a package, or a test."""
     pure, module = PurePosixPath(path), _module_name(path)
     if pure.name in _NOT_MODELS or pure.name.startswith("test_"):
         return True
-    if not is_model_file(path) and not found.modules.keys().isdisjoint({module, _package(module)}):
+    names = {module, _package(module)}
+    if not is_model_file(path) and not imported.modules.keys().isdisjoint(names):
         return True
     if not any(line.split("#")[0].strip() for line in text.splitlines()):
         return True
     named = re.compile(rf"{_IMPORTS}\b{re.escape(pure.stem)}\b", re.MULTILINE)
-    others = (each for name, each in found.modules.items() if name != module)
+    others = (each for name, each in imported.modules.items() if name != module)
     return any(map(named.search, others))
 
 

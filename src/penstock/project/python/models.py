@@ -33,7 +33,7 @@ from penstock.project.python.config import (
 from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.imports import Imported
 from penstock.project.python.meaning import meaning_of
-from penstock.project.python.sections import shown
+from penstock.project.python.sections import short_repr
 from penstock.project.python.texts import path_below
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import merged, shown_config
@@ -55,7 +55,7 @@ class PythonDraft(Draft):
     text: str = field(kw_only=True, default="")
     code: str = field(kw_only=True, default="")
 
-    def made(self, resolver: NameResolver) -> Built:
+    def link(self, resolver: NameResolver) -> Built:
         """Resolve the parameters and every option."""
         return _Linking(self, resolver).built()
 
@@ -92,10 +92,7 @@ class PythonDraft(Draft):
 
 
 def drafts_of(
-    imported: Imported,
-    entries: dict[str, YamlEntry],
-    settings: Settings,
-    root: Path,
+    imported: Imported, entries: dict[str, YamlEntry], settings: Settings, root: Path
 ) -> list[PythonDraft]:
     """Return a draft of every function, each once; take the entries that describe them out.
 
@@ -111,16 +108,16 @@ def drafts_of(
     return [_draft(each, imported, entries, settings, root) for each in functions]
 
 
-def _is_again(known: PythonModel[..., Any], now: PythonModel[..., Any]) -> bool:
+def _is_again(earlier: PythonModel[..., Any], now: PythonModel[..., Any]) -> bool:
     """Whether a function was reached before, typed again, or read anew; not defined twice."""
     if not now.identity[0]:
         return True
-    if known.function is now.function:
-        return (known.kind, known.options) == (now.kind, now.options)
-    codes = [getattr(inspect.unwrap(m.function), "__code__", None) for m in (known, now)]
+    if earlier.function is now.function:
+        return (earlier.kind, earlier.options) == (now.kind, now.options)
+    codes = [getattr(inspect.unwrap(m.function), "__code__", None) for m in (earlier, now)]
     if codes[0] is codes[1]:
         return False
-    return known.place == now.place or known.text != now.text
+    return earlier.place == now.place or earlier.text != now.text
 
 
 def _draft(
@@ -182,7 +179,7 @@ def _plain(written: object) -> Plain:
             return [_plain(each) for each in written]
         case _:
             as_mapping = getattr(written, "as_mapping", None)
-            return cast("Plain", as_mapping()) if as_mapping else shown(written)
+            return cast("Plain", as_mapping()) if as_mapping else short_repr(written)
 
 
 def _folder(path: str, settings: Settings) -> str:
@@ -239,7 +236,7 @@ class _Linking:
         draft, config = self.draft, cast("PythonConfig", self.draft.config)
         kind = draft.declared.kind
         self._link(kind)
-        config.named = {param: each.name for param, each in self.parameters.items()}
+        config.input_names = {param: each.name for param, each in self.parameters.items()}
         strategy = strategies()[config.text("materialized")].read(config)
         layout = layout_of(config, strategy)
         built = Built(strategy, findings=config.findings)
@@ -336,7 +333,7 @@ class _Linking:
             self.reserved |= set(parameters)
 
     def _resolve(self, name: str, *, has_default: bool) -> None:
-        found = self._named(name)
+        found = self._find_input(name)
         parameter, report = f"parameter {name!r} of {self.draft.name!r}", self.draft.config.report
         if isinstance(found, list):
             sentence = f"{parameter} is a table of several sources"
@@ -349,7 +346,7 @@ class _Linking:
             sentence = f"{parameter} is no model, source or reserved name"
             report(name, "unknown-reference", sentence, hint)
 
-    def _named(self, name: str) -> Named | list[str] | None:
+    def _find_input(self, name: str) -> Named | list[str] | None:
         """Find a model, a table of one source, or either by `schema__name`."""
         resolver = self.resolver
         found = resolver.models.get(name.lower())

@@ -198,13 +198,13 @@ def _marking(statement: ast.AST) -> Iterator[str]:
             yield _root(called)
 
 
-def _written_by(definition: ast.AST, known: dict[str, list[Statement]]) -> set[str]:
+def _written_by(definition: ast.AST, statements: dict[str, list[Statement]]) -> set[str]:
     """Return the names of a module that a function changes when it is called."""
     if not isinstance(definition, DEFINITIONS):
         return set()
     nodes = [*ast.walk(definition)]
     found = {name for each in nodes if isinstance(each, ast.Global) for name in each.names}
-    return found | {name for each in nodes for name in _changed(each) if name in known}
+    return found | {name for each in nodes for name in _changed(each) if name in statements}
 
 
 def _called_at_import(statement: ast.AST) -> set[str]:

@@ -51,7 +51,7 @@ class Reach:
     def add_values(self, places: Sequence[Place]) -> None:
         """Follow names whose code stands in a value."""
         for module, name in places:
-            for each in self._found(module, (name,), set()) if self.has(module) else ():
+            for each in self._find(module, (name,), set()) if self.has(module) else ():
                 self._come_to(each, as_value=True)
 
     def add_all_of(self, module: str) -> None:
@@ -73,7 +73,7 @@ class Reach:
             self.reached[place] = None
             for statement in self._of(place):
                 reads = statement.reads(annotated=place in self.values)
-                named = [*self._named(place[0], reads)]
+                named = [*self._references(place[0], reads)]
                 for next_place, as_value in named:
                     self._come_to(next_place, as_value=as_value)
                 if reads.subclasses:
@@ -105,7 +105,7 @@ class Reach:
                 self._moving.add(place)
                 return True
             names = (dotted for each in made for dotted in each.made_of)
-            more = {p for dotted in names for p in self._found(module, dotted, set())} - seen
+            more = {p for dotted in names for p in self._find(module, dotted, set())} - seen
             seen |= more
             waiting += more
         self._still |= seen
@@ -147,52 +147,52 @@ class Reach:
         origins = (".".join(part for part in each if part) for each in imports)
         return [*(f"import {origin} as {name}" for origin in dict.fromkeys(origins)), *texts]
 
-    def _named(self, module: str, reads: Reads) -> Iterator[tuple[Place, bool]]:
+    def _references(self, module: str, reads: Reads) -> Iterator[tuple[Place, bool]]:
         """Yield every place that a statement names, and whether it uses it as a value."""
         for dotted, as_value in reads.names:
-            yield from ((each, as_value) for each in self._found(module, dotted, set()))
+            yield from ((each, as_value) for each in self._find(module, dotted, set()))
         for bound in reads.imported:
-            yield from ((each, False) for each in self._found(module, (bound,), set()))
+            yield from ((each, False) for each in self._find(module, (bound,), set()))
         for other in reads.modules:  # nobody imported it yet: a function may want what it does
             if self.has(other) and self.texts.namespace(other) is None:
                 yield from ((each, False) for each in self._all_of(other))
         for kind, name in reads.found_by_text:
             if kind == "global":
-                yield from ((each, True) for each in self._found(module, (name,), set()))
+                yield from ((each, True) for each in self._find(module, (name,), set()))
             elif self.has(name):
                 yield from ((each, True) for each in self._all_of(name))
 
     def _all_of(self, module: str) -> Iterator[Place]:
         known = self.module(module)
         for name in dict.fromkeys((*known.statements, *known.imports)):
-            yield from self._found(module, (name,), set())
+            yield from self._find(module, (name,), set())
 
-    def _found(self, module: str, dotted: Sequence[str], seen: set[Place]) -> Iterator[Place]:
+    def _find(self, module: str, dotted: Sequence[str], visited: set[Place]) -> Iterator[Place]:
         """Yield the places of a dotted name in a module; a module alone is all its places."""
         first, *rest = dotted
-        known = self.module(module)
-        if (module, first) in seen:
+        source = self.module(module)
+        if (module, first) in visited:
             return
-        seen.add((module, first))
-        if first in known.statements:
+        visited.add((module, first))
+        if first in source.statements:
             yield module, first
-        elif first in known.imports:
-            origins = known.imports[first]
-            found = [p for each in origins for p in self._imported(*each, rest, seen)]
+        elif first in source.imports:
+            origins = source.imports[first]
+            found = [p for each in origins for p in self._imported(*each, rest, visited)]
             yield from found or [(module, first)]
-            if first in known.deeds or (found and first in known.decorated):
+            if first in source.deeds or (found and first in source.decorated):
                 yield module, first
         else:
-            stars = (self._found(each, dotted, seen) for each in known.stars if self.has(each))
+            stars = (self._find(each, dotted, visited) for each in source.stars if self.has(each))
             found = [place for each in stars for place in each]
             if not found and first[:2] != "__" and first in (self.texts.namespace(module) or {}):
                 found = [(module, first)]  # `globals()` put it there, or a library's star import
-            if "__getattr__" in known.statements:  # what the module answers to any name
+            if "__getattr__" in source.statements:  # what the module answers to any name
                 found.append((module, "__getattr__"))
             yield from found
 
     def _imported(
-        self, module: str, name: str, rest: Sequence[str], seen: set[Place]
+        self, module: str, name: str, rest: Sequence[str], visited: set[Place]
     ) -> Iterator[Place]:
         path = [*module.split("."), *([name] if name else []), *rest]
         for cut in range(len(path), 0, -1):
@@ -200,7 +200,7 @@ class Reach:
             if not self.has(inner):
                 continue
             if cut < len(path):
-                yield from self._found(inner, path[cut:], seen)
+                yield from self._find(inner, path[cut:], visited)
             else:
                 yield from ((inner, each) for each in self.module(inner).statements)
             return

@@ -19,7 +19,7 @@ from penstock.project.python.declare import FunctionKind
 _SHOWN = 80
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return a value as it is written, or its type alone where Python writes an address."""
     try:
         text = repr(value)
@@ -65,7 +65,7 @@ def _words(*words: str) -> ValueKind[Any]:
         lambda value: value if _is_text(value) and value in words else None,
         {"enum": [*map(repr, words)]},
         None,
-        hint=lambda value: nearest(shown(value), words),
+        hint=lambda value: nearest(short_repr(value), words),
     )
 
 
@@ -125,7 +125,7 @@ class DecoratorSection(KeyedSection):
     def bad(self, key: str, expected: str, hint: str = "") -> None:
         """Note that a value does not fit."""
         value = self.members[key].value
-        sentence = f"{key} is {shown(value)}; it must be {expected}"
+        sentence = f"{key} is {short_repr(value)}; it must be {expected}"
         self.report(key, "bad-value", sentence, hint or self.declared[key].kind.hint(value))
 
 

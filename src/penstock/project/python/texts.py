@@ -51,12 +51,12 @@ class ModuleTexts(dict[str, str]):
 
     def __init__(
         self,
-        known: Mapping[str, str],
+        texts: Mapping[str, str],
         folders: Sequence[Path] = (),
         namespaces: Mapping[str, Mapping[str, object]] | None = None,
     ) -> None:
         """Start from known texts and namespaces; other modules lie in `folders`."""
-        super().__init__(known)
+        super().__init__(texts)
         self._folders = folders
         self._namespaces = namespaces or {}
         self._absent: set[str] = set()

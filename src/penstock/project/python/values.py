@@ -55,7 +55,7 @@ class Values:
     root: str
     since: float = BEGAN
     places: list[Place] = field(default_factory=list)
-    _known: dict[int, tuple[object, bytes]] = field(default_factory=dict)
+    _bytes: dict[int, tuple[object, bytes]] = field(default_factory=dict)
     _deep: list[object] = field(default_factory=list)
     _depth: int = 0
 
@@ -71,18 +71,18 @@ class Values:
         kind = type(value)
         if kind in _LEAVES:
             return self._leaf(value)
-        if id(value) in self._known:
+        if id(value) in self._bytes:
             if kind is FunctionType:
                 self._own_places(value)
         elif self._depth == _DEEPEST:
             self._deep.append(value)
             return b"deep"
         else:
-            self._known[id(value)] = (value, b"again")  # it may hold itself
+            self._bytes[id(value)] = (value, b"again")  # it may hold itself
             self._depth += 1
-            self._known[id(value)] = (value, self._data(value))
+            self._bytes[id(value)] = (value, self._data(value))
             self._depth -= 1
-        return self._known[id(value)][1]
+        return self._bytes[id(value)][1]
 
     def _leaf(self, value: Any) -> bytes:  # noqa: ANN401  any of _LEAVES
         if isinstance(value, str):
@@ -101,7 +101,7 @@ class Values:
                 return self._quick(value) or self._many(value)
             return self._code(value) or self._content(value) or self._object(value)
         except Exception:  # noqa: BLE001  code of a user, or of any library
-            return shown(value, self.root)
+            return stable_repr(value, self.root)
 
     def _quick(self, value: Any) -> bytes:  # noqa: ANN401  a collection
         """Return plain data at once: version 2 of marshal has no references and sorts sets."""
@@ -157,7 +157,7 @@ class Values:
             text = _bare_text(function)
             known = function.__globals__
             named = {each: known[each] for each in _names(function.__code__) if each in known}
-        held = {
+        members = {
             **{f"global {key}": each for key, each in named.items()},
             **{f"default {n}": each for n, each in enumerate(function.__defaults__ or ())},
             **(function.__kwdefaults__ or {}),
@@ -165,8 +165,8 @@ class Values:
             **dict(_cells(function)),
         }
         wrapped = getattr(function, "__wrapped__", None)
-        held |= {"wrapped": wrapped} if wrapped is not None else {}
-        return self._named(b"function", text, held)
+        members |= {"wrapped": wrapped} if wrapped is not None else {}
+        return self._frame_members(b"function", text, members)
 
     def _own_places(self, function: FunctionType) -> bool:
         """Note where a function of the project stands; of a lambda what it names."""
@@ -185,18 +185,18 @@ class Values:
         has_file = (self._namespace(kind) or {"__file__": ""}).get("__file__") is not None
         text = kind.__qualname__ if has_file else _bare_text(kind)
         if issubclass(kind, Enum):
-            held: dict[str, object] = {each: m.value for each, m in kind.__members__.items()}
+            body: dict[str, object] = {each: m.value for each, m in kind.__members__.items()}
         else:
             own = vars(kind).items()
-            held = {key: each for key, each in own if not _DUNDER.fullmatch(key)}
-            held |= {"defaults": kind._field_defaults} if hasattr(kind, "_field_defaults") else {}
-        return self._named(b"class", text, held)
+            body = {key: each for key, each in own if not _DUNDER.fullmatch(key)}
+            body |= {"defaults": kind._field_defaults} if hasattr(kind, "_field_defaults") else {}
+        return self._frame_members(b"class", text, body)
 
-    def _named(self, what: bytes, text: str, held: Mapping[str, object]) -> bytes:
-        parts = [framed(each.encode(), self._held(each, held[each])) for each in sorted(held)]
+    def _frame_members(self, what: bytes, text: str, members: Mapping[str, object]) -> bytes:
+        parts = [framed(key.encode(), self._member(key, members[key])) for key in sorted(members)]
         return framed(what, text.encode(), *parts)
 
-    def _held(self, key: str, value: object) -> bytes:
+    def _member(self, key: str, value: object) -> bytes:
         return b"secret" if is_secret_key(key) and not callable(value) else self.encoded(value)
 
     def _content(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
@@ -239,7 +239,7 @@ class Values:
         plain: Any = next((each for each in _PLAIN if isinstance(value, each)), None)
         inner = self.encoded(plain(value)) if plain else b""
         held = {key: each for key, each in fields.items() if key not in ("__weakref__", "__dict__")}
-        return self._named(b"object", "", held) + self.encoded(kind) + inner
+        return self._frame_members(b"object", "", held) + self.encoded(kind) + inner
 
     def _counts_by_content(self, value: Any) -> bool:  # noqa: ANN401  anything at all
         """Whether a part of a pickle is written as we write it."""
@@ -383,7 +383,7 @@ class _Pickler(pickle._Pickler):  # noqa: SLF001  the one in C cannot be changed
         return NotImplemented
 
 
-def shown(value: object, root: str) -> bytes:
+def stable_repr(value: object, root: str) -> bytes:
     """Return the `repr` of a value without addresses or the project's folder, sets in order."""
     try:
         text = _ADDRESS.sub("", repr(value)).replace(root, "<root>")

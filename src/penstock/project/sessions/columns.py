@@ -99,7 +99,7 @@ def _place(package: SessionPackage, key: str) -> Location:
     return package.places.get(key) or package.places.get("events", package.where)
 
 
-def _asked(
+def _needed(
     package: SessionPackage,
     key: str,
     column: str | None,
@@ -111,20 +111,20 @@ def _asked(
 
 def _of_base(package: SessionPackage) -> Iterator[NeededColumn]:
     options, written = package.options, package.places
-    yield from _asked(package, "timestamp", options.timestamp, types=_TIMES)
+    yield from _needed(package, "timestamp", options.timestamp, types=_TIMES)
     if options.tests_lateness:
         for key in ("created_tstamp", "sent_tstamp"):
             hint = f"set {key}: null to switch the lateness test off"
-            yield from _asked(package, key, getattr(options, key), types=_TIMES, hint=hint)
+            yield from _needed(package, key, getattr(options, key), types=_TIMES, hint=hint)
     if options.app_ids:
-        yield from _asked(package, "app_id", options.app_id)
+        yield from _needed(package, "app_id", options.app_id)
     hint = "name a DATE column that the events are partitioned by, or take the key out"
     column = options.partition_column
-    yield from _asked(package, "partition_column", column, types=("date",), hint=hint)
+    yield from _needed(package, "partition_column", column, types=("date",), hint=hint)
     for column in options.tie_break if "tie_break" in written else ():
-        yield from _asked(package, "tie_break", column)
+        yield from _needed(package, "tie_break", column)
     for column in options.event_columns:
-        yield from _asked(package, "event_columns", None if column == "*" else column)
+        yield from _needed(package, "event_columns", None if column == "*" else column)
 
 
 def _of_modules(package: SessionPackage) -> Iterator[NeededColumn]:
@@ -132,13 +132,13 @@ def _of_modules(package: SessionPackage) -> Iterator[NeededColumn]:
     if options.built_modules:
         hint = "set user_stitching_id to the column of users that are known"
         column = options.user_stitching_id
-        yield from _asked(package, "user_stitching_id", column, hint=hint, of_modules=True)
+        yield from _needed(package, "user_stitching_id", column, hint=hint, of_modules=True)
     if _has_views(options):
         hint = f"set derived_tstamp: null to take {options.timestamp}"
         clock, of = options.derived_tstamp, {"types": _TIMES, "of_modules": True}
-        yield from _asked(package, "derived_tstamp", clock, hint=hint, **of)
+        yield from _needed(package, "derived_tstamp", clock, hint=hint, **of)
         if options.bot_pattern:
-            yield from _asked(package, "useragent", options.useragent, of_modules=True)
+            yield from _needed(package, "useragent", options.useragent, of_modules=True)
 
 
 def _has_views(options: SessionOptions) -> bool:
@@ -181,9 +181,9 @@ def _counts(each: WrittenSql, options: SessionOptions) -> bool:
     return each.key not in of_sessions or SessionTable.SESSIONS in options.modules
 
 
-def column_findings(file: SessionFile, known: KnownColumns, facts: Facts) -> Iterator[Finding]:
+def column_findings(file: SessionFile, columns: KnownColumns, facts: Facts) -> Iterator[Finding]:
     """Hold what a package asks for against the columns of its events, as far as they are known."""
-    yield from _held_against(file.package, needed_columns(file, facts), known)
+    yield from _held_against(file.package, needed_columns(file, facts), columns)
     yield from _user_findings(file, file.package.options)
 
 
@@ -204,7 +204,7 @@ def events_findings(package: SessionPackage, schema: Schema) -> Iterator[Finding
 
 
 def _held_against(
-    package: SessionPackage, needed: Iterable[NeededColumn], known: KnownColumns
+    package: SessionPackage, needed: Iterable[NeededColumn], columns: KnownColumns
 ) -> Iterator[Finding]:
     carried, events = _carried(package.options), package.events.name
     seen = set()
@@ -212,13 +212,13 @@ def _held_against(
         if (each.key, each.column.lower()) in seen:
             continue
         seen.add((each.key, each.column.lower()))
-        if known.lacks(each.column):
-            near = did_you_mean(each.column, known.names or ())
+        if columns.lacks(each.column):
+            near = did_you_mean(each.column, columns.names or ())
             sentence = f"{events} has no {each.column!r}"
-            hint = each.hint or near or known.without(each.column)[1]
+            hint = each.hint or near or columns.without(each.column)[1]
             yield Finding(each.where, "unknown-column", sentence, hint)
             continue
-        kind = known.type_of(each.column)
+        kind = columns.type_of(each.column)
         if kind and each.types and kind not in each.types:
             wanted = " or ".join(word.upper() for word in each.types)
             sentence = f"{each.key} is {each.column}, which is {kind.upper()}; it must be {wanted}"
@@ -228,7 +228,7 @@ def _held_against(
             sentence = f"event_columns leaves {each.column!r} out, which {each.key} needs"
             yield Finding(where, "module-needs", sentence, f"add {each.column}, or '*'")
     for name in RESERVED:
-        if known.names is not None and not known.lacks(name):
+        if columns.names is not None and not columns.lacks(name):
             sentence = f"{events} has a column {name!r}, which penstock adds to its events"
             hint = "rename it in a view, and let events name that"
             yield Finding(_place(package, "events"), "reserved-column", sentence, hint)

@@ -72,13 +72,13 @@ class SessionFile:
 class SessionScene:
     """What the packages of a project share: variables, and the schema of those that name none.
 
-    `asked` are the variables of the command.
+    `asked_vars` are the variables of the command.
     """
 
     schema: str
     schema_prefix: str = ""
     vars: Mapping[str, YamlNode] = field(default_factory=dict)
-    asked: Mapping[str, YamlNode] = field(default_factory=dict)
+    asked_vars: Mapping[str, YamlNode] = field(default_factory=dict)
 
 
 def read_package(
@@ -128,7 +128,7 @@ def _with_variables(node: YamlNode, scene: SessionScene, findings: list[Finding]
         if _value(key, known) != _value(key, member):
             sentence = f"{key} is {_plain(known)} but vars has {variable} {_plain(member)}"
             findings.append(Finding(known.where, "conflicting-settings", sentence, "keep one"))
-    for key, (variable, member) in aliased(scene.asked).items():
+    for key, (variable, member) in aliased(scene.asked_vars).items():
         written = members.get(key)
         where = written.key if written else members.get("name", node).where
         members[key] = member.under(where)
@@ -175,15 +175,15 @@ def _written_sql(section: PackageSection) -> Iterator[WrittenSql]:
 
 
 def _schemas(section: PackageSection, scene: SessionScene) -> SessionSchemas:
-    def named(key: str, usual: str) -> str:
+    def schema(key: str, usual: str) -> str:
         text = getattr(section, key) or usual
         bad = check_name("schema", text, section.place(key)) if key in section.members else None
         if bad is not None:
             section.findings.append(bad)
         return text
 
-    derived = named("schema", scene.schema)
-    found = (derived, named("manifest_schema", derived), named("scratch_schema", derived))
+    derived = schema("schema", scene.schema)
+    found = (derived, schema("manifest_schema", derived), schema("scratch_schema", derived))
     return SessionSchemas(*(scene.schema_prefix + each for each in found))
 
 

@@ -126,22 +126,22 @@ def _fingerprint(file: SessionFile, facts: Callable[[str], ExpressionFacts]) -> 
     """Return the digests of all options that decide rows, those of the base tables apart."""
     means = {each.text: facts(each.text).canonical for each in file.sql if not is_plain(each.text)}
 
-    def said(value: object) -> object:
+    def plain(value: object) -> object:
         match value:
             case str():
                 return means.get(value, value)
             case tuple():
-                return [said(each) for each in value]
+                return [plain(each) for each in value]
             case CarriedColumn(name, sql):
-                return [name, said(sql)]
+                return [name, plain(sql)]
             case Passthrough():
-                return {each.name: said(getattr(value, each.name)) for each in fields(value)}
+                return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
         return str(value)
 
     options = file.package.options
     names = [each.name for each in fields(options) if each.name not in COST_KEYS]
     base, other = (
-        {name: said(getattr(options, name)) for name in names if (name in BASE_KEYS) is is_base}
+        {name: plain(getattr(options, name)) for name in names if (name in BASE_KEYS) is is_base}
         for is_base in (True, False)
     )
     return package_fingerprint(digest(json.dumps(base)), digest(json.dumps(other)))

@@ -53,7 +53,7 @@ class SessionDraft(Draft):
         """Its settings, which know the package."""
         return cast("SessionConfig", self.config)
 
-    def made(self, resolver: NameResolver) -> Built:
+    def link(self, resolver: NameResolver) -> Built:
         """Resolve what it reads; the events are those of the package."""
         del resolver
         package, session = self.settings.session()
@@ -110,14 +110,14 @@ def drafts_of_package(
         config = SessionConfig(settings, {}, package.where, each.name, package=package, model=each)
         written = TableName(each.table.schema.removeprefix(prefix), each.table.table)
         checks = file.checks.get(str(each.part))
-        held = _held(checks, path, package.where.line) if checks else SqlFile(path)
+        held = _checks_file(checks, path, package.where.line) if checks else SqlFile(path)
         found.append(
             SessionDraft(each.name, package.where, each.name, held, config, each.table, written)
         )
     return found
 
 
-def _held(member: YamlNode, path: str, line: int) -> SqlFile:
+def _checks_file(member: YamlNode, path: str, line: int) -> SqlFile:
     """Return the checks of one table as a header has them, with their lines."""
     lines: dict[str, int] = {}
     _note(member.node, ("checks",), lines)

@@ -31,10 +31,10 @@ from penstock.project.files.sections import (
     TEXTS,
     KeyedSection,
     PartKind,
-    inside,
     key,
     node_as,
     read_section,
+    subsection,
     written_values,
 )
 from penstock.project.files.values import Plain
@@ -125,7 +125,7 @@ def _carried(section: Section, key: str) -> tuple[CarriedColumn, ...]:
             hint = "write a column, or {name: SQL}"
             section.findings.append(Finding(item.where, "bad-value", sentence, hint))
             continue
-        found += _named(members)
+        found += _columns_of(members)
     return tuple(found)
 
 
@@ -135,10 +135,10 @@ def _aggregates(section: Section, key: str) -> tuple[CarriedColumn, ...]:
     if not isinstance(node.value, Mapping) or not fits:
         section.bad(key, "a mapping of names to SQL")
         return ()
-    return tuple(_named(node.members))
+    return tuple(_columns_of(node.members))
 
 
-def _named(members: Mapping[str, YamlNode]) -> Iterator[CarriedColumn]:
+def _columns_of(members: Mapping[str, YamlNode]) -> Iterator[CarriedColumn]:
     for name, node in members.items():
         yield CarriedColumn(name, str(node.value).strip(), node.where)
 
@@ -208,9 +208,9 @@ class PassthroughSection(KeyedSection):
 
     page_views = key(_CARRIED, ["page_title", {"host": "parse_url(page_url, 'HOST')"}])
     """Columns of page views: a name, or `{name: SQL}`."""
-    sessions = key(inside(CarriedSessionsSection), {"first": ["mkt_source"]})
+    sessions = key(subsection(CarriedSessionsSection), {"first": ["mkt_source"]})
     """Columns of sessions."""
-    users = key(inside(CarriedUsersSection), {"first": ["mkt_source"]})
+    users = key(subsection(CarriedUsersSection), {"first": ["mkt_source"]})
     """Columns of users."""
 
 

@@ -249,7 +249,7 @@ def without_checks(file: YamlFile) -> YamlFile:
             take(source, "tables", ("sources", index)) if isinstance(source, Mapping) else source
             for index, source in enumerate(list_of(tree["sources"]))
         ]
-    return replace(file, tree=tree, checks=texts, named=tuple(named))
+    return replace(file, tree=tree, checks=texts, check_files=tuple(named))
 
 
 def checks_at(file: YamlFile, at: Path, filled: Callable[[Plain], Plain]) -> YamlNode:

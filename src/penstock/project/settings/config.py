@@ -69,7 +69,7 @@ def _add(lifted: Lifted, written: str, value: Plain, where: Location) -> None:
         return
     first, at = lifted.values[key], lifted.places[key]
     if _normal(key, first) != _normal(key, value):
-        pair = sorted([(at, _shown(first)), (where, _shown(value))], key=lambda each: each[0])
+        pair = sorted([(at, _text(first)), (where, _text(value))], key=lambda each: each[0])
         (earlier, said), (later, here) = pair
         sentence = f"{key} is {here} here and {said} at line {earlier.line}"
         lifted.findings.append(Finding(later, "conflicting-settings", sentence, "keep one"))
@@ -84,7 +84,7 @@ def _normal(key: str, value: Plain) -> object:
     return text_of(value) if not isinstance(value, list) else frozenset(texts_of(value))
 
 
-def _shown(value: Plain) -> str:
+def _text(value: Plain) -> str:
     if isinstance(value, str):
         return repr(value)
     return str(value) if isinstance(value, list | Mapping) else text_of(value)

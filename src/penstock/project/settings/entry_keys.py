@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from penstock.project.files.kinds import DURATION, exact_word, whole
 from penstock.project.files.nodes import Section
-from penstock.project.files.sections import TEXTS, PartKind, each_of, inside, key, node_as
+from penstock.project.files.sections import TEXTS, PartKind, each_of, key, node_as, subsection
 from penstock.project.files.values import duration_of
 from penstock.project.settings.model_keys import CHECKS, COLUMNS, HeaderSection
 from penstock.project.settings.validation import (
@@ -52,7 +52,7 @@ class DocumentedModelSection(CheckedEntrySection):
     definition = "documented_model"
     name = key(STRING, "orders", needed=True)
     """The name of the file without `.sql`, or of the function."""
-    config = key(inside(HeaderSection), {"materialized": "table"})
+    config = key(subsection(HeaderSection), {"materialized": "table"})
     """[Settings](models.md#settings) of the model; its header wins."""
     columns = key(COLUMNS, [{"name": "id", "type": "BIGINT", "data_tests": ["unique"]}])
     """Its [columns](models.md#a-column)."""
@@ -75,7 +75,7 @@ class SnapshotEntrySection(DocumentedModelSection):
     name = key(STRING, "orders_history", needed=True)
     """The name of the history table."""
     config = key(
-        inside(SnapshotConfigSection),
+        subsection(SnapshotConfigSection),
         {"strategy": "check", "unique_key": "id", "check_cols": "all"},
     )
     """[Settings](models.md#history-tables) of the history table."""
@@ -104,7 +104,7 @@ def _age(section: Section, name: str) -> object:
     return PERIOD.take(section, name) if is_period else section.read(name, DURATION)
 
 
-PERIOD = inside(PeriodSection)
+PERIOD = subsection(PeriodSection)
 AGE: PartKind[object] = PartKind(
     DURATION.expected, duration_of, DURATION.schema, None, take=_age, inner=PeriodSection
 )
@@ -123,7 +123,7 @@ class FreshnessSection(StrictSection):
     """After so long it is an error."""
 
 
-FRESHNESS = nullable(inside(FreshnessSection))
+FRESHNESS = nullable(subsection(FreshnessSection))
 
 
 class SourceTableSection(CheckedEntrySection):
@@ -200,7 +200,7 @@ class SeedSection(TestedEntrySection):
     definition = "seed"
     name = key(STRING, "countries", needed=True)
     """The name of the file without `.csv` or `.parquet`."""
-    config = key(inside(SeedConfigSection), {"column_types": {"code": "STRING"}})
+    config = key(subsection(SeedConfigSection), {"column_types": {"code": "STRING"}})
     """[How it is loaded](#settings-of-a-seed)."""
     columns = key(
         COLUMNS,

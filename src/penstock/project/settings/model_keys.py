@@ -8,7 +8,7 @@ from dataclasses import replace
 from penstock.core.strategy import strategies
 from penstock.project.files.kinds import DURATION, TEXT, exact_word, whole, word
 from penstock.project.files.nodes import YamlNode
-from penstock.project.files.sections import TEXTS, each_of, inside, key, node_as
+from penstock.project.files.sections import TEXTS, each_of, key, node_as, subsection
 from penstock.project.settings.check_keys import CHECKS as CHECKS_SCHEMA
 from penstock.project.settings.validation import (
     LOOKBACK,
@@ -117,9 +117,11 @@ class HistorySettingsSection(StrictSection):
     """Lets an empty source close every key."""
     row_hash = key(SWITCH, example=True, default=False)
     """With `check` and a list: one hash is kept and compared instead of the columns."""
-    retention = key(nullable(inside(KeptVersionsSection)), {"keep_last": 3})
+    retention = key(nullable(subsection(KeptVersionsSection)), {"keep_last": 3})
     """Which old versions are removed."""
-    system_columns = key(inside(SystemColumnsSection), {"prefix": "_dw_"}, "as the project says")
+    system_columns = key(
+        subsection(SystemColumnsSection), {"prefix": "_dw_"}, "as the project says"
+    )
     """How the columns of this history table are named."""
 
 
@@ -238,7 +240,7 @@ class OwnSettingsSection(StrictSection):
     leaves new ones out, `fail` stops the step.
     """
     snapshot = key(
-        nullable(inside(NestedHistorySection)), {"strategy": "check", "check_cols": "all"}
+        nullable(subsection(NestedHistorySection)), {"strategy": "check", "check_cols": "all"}
     )
     """The settings of a history table; they may stand beside the others as well."""
 
@@ -248,10 +250,10 @@ class ModelConfigSection(OwnSettingsSection, HistorySettingsSection):
 
     definition = "model_config"
 
-    def _unknown(self, written: str, member: YamlNode, known: Iterable[str]) -> None:
+    def _unknown(self, written: str, member: YamlNode, candidates: Iterable[str]) -> None:
         """Leave out what only a strategy knows, which reads it itself (decision 19)."""
         if not any(written in each.settings for each in strategies().values()):
-            super()._unknown(written, member, known)
+            super()._unknown(written, member, candidates)
 
 
 class CheckedSection(StrictSection):

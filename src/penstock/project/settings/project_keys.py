@@ -8,7 +8,7 @@ from penstock.core.checks.check import CheckSettings, OnFailure
 from penstock.core.project import STATE_PATIENCE, LeaseSettings
 from penstock.project.files.kinds import DURATION, TEXT, ValueKind, whole, word
 from penstock.project.files.nodes import YamlNode
-from penstock.project.files.sections import each_under, inside, key, read_section
+from penstock.project.files.sections import each_under, key, read_section, subsection
 from penstock.project.settings.model_keys import ModelConfigSection, SystemColumnsSection
 from penstock.project.settings.validation import (
     LISTED,
@@ -53,7 +53,7 @@ class TargetSection(StrictSection):
 
     definition = "target"
     spark = key(
-        inside(SparkSection),
+        subsection(SparkSection),
         {"master": "local[4]"},
         "`{master: 'local[*]', driver_memory: 2g}`",
         default=empty(SparkSection),
@@ -71,7 +71,7 @@ class TargetSection(StrictSection):
         STRING, "sqlite:///state/prod.db", "`sqlite`: a file in `.penstock/`", default="sqlite"
     )
     """Where records are kept: `sqlite`, or a [URL](state.md)."""
-    entities = key(inside(EntitiesSettingsSection), {"environment": {"name": "prod"}})
+    entities = key(subsection(EntitiesSettingsSection), {"environment": {"name": "prod"}})
     """Settings of entities for this target; they win over those of the project."""
 
 
@@ -116,9 +116,9 @@ class DefaultsSection(ModelConfigSection):
         """Return the name of a key in sentences: that of the setting."""
         return key
 
-    def _unknown(self, written: str, member: YamlNode, known: Iterable[str]) -> None:
+    def _unknown(self, written: str, member: YamlNode, candidates: Iterable[str]) -> None:
         if not written.endswith("/"):
-            super()._unknown(written, member, known)
+            super()._unknown(written, member, candidates)
             return
         above = "" if isinstance(member.value, Mapping) else written
         read_section(ModelConfigSection, member, above, self.findings)
@@ -145,19 +145,19 @@ class ProjectSection(StrictSection):
     vars = key(TREE, {"days": 3, "countries": ["DE", "FR"]})
     """Values for `var()` in templates; `--vars` wins."""
     defaults = key(
-        inside(DefaultsSection), {"materialized": "table", "staging/": {"materialized": "view"}}
+        subsection(DefaultsSection), {"materialized": "table", "staging/": {"materialized": "view"}}
     )
     """Settings for all models; under a folder that ends with `/`, for the models in it. The
     deepest folder wins over the others, and a model over all.
     """
     system_columns = key(
-        inside(SystemColumnsSection),
+        subsection(SystemColumnsSection),
         {"prefix": "_ps_", "case": "snake"},
         "`{case: snake, prefix: _ps_}`",
     )
     """How columns that penstock adds to history tables are named."""
     checks = key(
-        inside(ChecksSettingsSection),
+        subsection(ChecksSettingsSection),
         {"on_failure": "block"},
         "`{on_failure: flag, quarantine_days: 7, sample: true, staging_schema: penstock_staging}`",
         default=empty(ChecksSettingsSection),
@@ -168,16 +168,16 @@ class ProjectSection(StrictSection):
     immutable = key(SWITCH, example=True, default=False)
     """Whether the SQL of versions that built rows may not change; a model may say it for itself."""
     sync = key(
-        inside(SyncSection),
+        subsection(SyncSection),
         {"max_partitions": 100},
         "`{max_partitions: 500}`",
         default=empty(SyncSection),
     )
     """Limits of `penstock sync`."""
-    entities = key(inside(EntitiesSettingsSection), {"environment": {"timezone": "UTC"}})
+    entities = key(subsection(EntitiesSettingsSection), {"environment": {"timezone": "UTC"}})
     """Settings of [entities](entities.md) for every target."""
     lease = key(
-        inside(LeaseSection),
+        subsection(LeaseSection),
         {"length": "60s", "heartbeat": "10s"},
         "`{heartbeat: 10s, length: 60s}`",
         default=empty(LeaseSection),

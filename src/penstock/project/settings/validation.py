@@ -66,9 +66,9 @@ class StrictSection(KeyedSection):
         if key not in self.members:  # null is there, and does not fit
             super()._missing(key)
 
-    def _unknown(self, written: str, member: YamlNode, known: Iterable[str]) -> None:
+    def _unknown(self, written: str, member: YamlNode, candidates: Iterable[str]) -> None:
         if written not in _ELSEWHERE:
-            super()._unknown(written, member, known)
+            super()._unknown(written, member, candidates)
             return
         sentence, warning = f"{written} is not taken over: nothing of it runs", Severity.WARNING
         hint = _ELSEWHERE[written]

@@ -33,17 +33,17 @@ _DESCRIBED = frozenset({"models", "snapshots", "sources", "seeds", "unit_tests"}
 def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFile:
     """Read and check a file; its tree still holds `env_var` calls, for values may be secret."""
     file = read_json(path, text) if path.endswith(".json") else read_document(path, text)
-    asked: list[tuple[Path, str, bool]] = []
+    calls: list[tuple[Path, str, bool]] = []
     # most files ask for nothing, and a large one takes long to walk through
     asks = "env_var" in text or "\\" in text
-    filled = fill_environment(file.tree, environ, asked) if asks else file.tree
+    filled = fill_environment(file.tree, environ, calls) if asks else file.tree
     named = file.tree if isinstance(file.tree, dict) and not file.is_versioned else {}
     is_described = path == PROJECT_FILE or not _DESCRIBED.isdisjoint(named)
     is_read = is_described or file.is_of_entities or file.is_package
     if is_read and not path.endswith(".json"):  # which has none
         file = replace(file, tree=_without_references(file.tree))
     unset = []
-    for at, name, is_given in asked:
+    for at, name, is_given in calls:
         if not is_given:
             sentence = f"the environment variable {name} is not set"
             hint = f"set it, or write {{{{ env_var('{name}', 'default') }}}}"
@@ -54,7 +54,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
         places = {finding.where for finding in unset}
         found = _check(file, _without_references(filled))
         misfits = [finding for finding in found if finding.where not in places]
-    names = sorted({name for _, name, _ in asked})
+    names = sorted({name for _, name, _ in calls})
     reads = tuple(RenderContext(environ).read("env", name) for name in names)
     findings = (*file.findings, *unset, *DOC.warnings_in(path, text.encode("utf-8", "replace")))
     file = replace(file, findings=findings, reads=reads, misfits=tuple(misfits))

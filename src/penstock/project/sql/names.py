@@ -135,7 +135,7 @@ class Linked:
     """A query with its tokens, what it reads, and what is wrong with its names."""
 
     query: Query
-    shown: str
+    display: str
     inputs: dict[InputName, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
@@ -158,20 +158,20 @@ def link(branches: Sequence[Branch], resolver: NameResolver, reader: QueryOwner)
     query = Query(
         texts[0].text,
         texts[-1].text,
-        "\n".join(t.shown if t.canonical is None else t.canonical for t in texts),
+        "\n".join(t.display if t.canonical is None else t.canonical for t in texts),
         tuple(linker.inputs),
         parsed=all(t.canonical is not None for t in texts),
         deleted_flags=tuple(linker.flags.items()),
     )
-    shown, findings = "\n".join(t.shown for t in texts), list(dict.fromkeys(linker.findings))
-    return Linked(query, shown, linker.inputs, findings)
+    display, findings = "\n".join(t.display for t in texts), list(dict.fromkeys(linker.findings))
+    return Linked(query, display, linker.inputs, findings)
 
 
 class _Texts(NamedTuple):
     """One text in the forms that a run, a reader and a fingerprint see."""
 
     text: str
-    shown: str
+    display: str
     canonical: str | None
 
 
@@ -190,17 +190,17 @@ class _Linker:
         self.this = owner and Named(InputName(InputKind.THIS, owner.input.name), owner.table)
 
     def filled(self, branch: Branch) -> _Texts:
-        named = [self.named(ref) for ref in branch.refs]
-        aliases = _aliases(branch.refs, named)
-        pairs = zip(branch.refs, named, strict=True)
+        tables = [self.referent(ref) for ref in branch.refs]
+        aliases = _aliases(branch.refs, tables)
+        pairs = zip(branch.refs, tables, strict=True)
         tokens = [self.token(ref, found, aliases) for ref, found in pairs]
         return _Texts(
             fill(branch.text, lambda number: tokens[number].text),
-            fill(branch.text, lambda number: tokens[number].shown),
+            fill(branch.text, lambda number: tokens[number].display),
             branch.canonical and fill(branch.canonical, lambda n: tokens[n].canonical or ""),
         )
 
-    def named(self, ref: TableRef) -> Named:
+    def referent(self, ref: TableRef) -> Named:
         name, owner, this = ref.names[0] if ref.names else "", self.reader.model, self.this
         match ref.kind:
             case RefKind.THIS:
@@ -219,50 +219,50 @@ class _Linker:
                     return self.resolver.model(name) or found
                 return found
 
-    def token(self, ref: TableRef, found: Named, aliases: Mapping[str, str]) -> _Texts:
-        alias = aliases.get(found.table.folded, found.table.table)
+    def token(self, ref: TableRef, target: Named, aliases: Mapping[str, str]) -> _Texts:
+        alias = aliases.get(target.table.folded, target.table.table)
         if ref.kind is RefKind.PARAM:
             spelt = f"@{ref.names[0]}"
             return _Texts(parameter(ref.names[0]), spelt, spelt)
         if ref.kind in (RefKind.VALID_FROM, RefKind.VALID_TO, RefKind.PRESENT):
-            return self.of_history(ref, found)
+            return self.of_history(ref, target)
         if ref.qualifies:
-            if found.table.folded in aliases or ref.kind is not RefKind.QUALIFIER:
+            if target.table.folded in aliases or ref.kind is not RefKind.QUALIFIER:
                 return _Texts(*(quoted(alias),) * 3)
             written = shown_name(".".join(ref.names))
             return _Texts(written, written, ".".join(map(quoted, ref.names)))
-        self.inputs.setdefault(found.input, ref.line)
-        self.findings += self.misnamed(ref, found)
-        schema = found.table.schema.split(".") if found.table.schema else []
+        self.inputs.setdefault(target.input, ref.line)
+        self.findings += self.misnamed(ref, target)
+        schema = target.table.schema.split(".") if target.table.schema else []
         return _Texts(
-            mention(found.input, alias if ref.bare else ""),
-            shown_name(str(found.table)),
-            ".".join(map(quoted, (*schema, found.table.table))),
+            mention(target.input, alias if ref.bare else ""),
+            shown_name(str(target.table)),
+            ".".join(map(quoted, (*schema, target.table.table))),
         )
 
-    def of_history(self, ref: TableRef, found: Named) -> _Texts:
+    def of_history(self, ref: TableRef, target: Named) -> _Texts:
         """Return what `as_of` refers to: a system column, or the condition on tombstones."""
-        is_model = found.input.kind is InputKind.MODEL
-        kept = self.resolver.history.get(found.input.name) if is_model else None
-        columns = kept or SystemColumns.named()
+        is_model = target.input.kind is InputKind.MODEL
+        history = self.resolver.history.get(target.input.name) if is_model else None
+        columns = history or SystemColumns.named()
         if ref.kind is RefKind.PRESENT:
-            flag = self.flags[found.input] = columns.is_deleted
+            flag = self.flags[target.input] = columns.is_deleted
             canonical = f"COALESCE({quoted(flag)}, FALSE) = FALSE"  # what `live` writes
-            return _Texts(present(found.input), live(flag), canonical)
+            return _Texts(present(target.input), live(flag), canonical)
         is_from = ref.kind is RefKind.VALID_FROM
-        is_unknown = found.input.kind is InputKind.EXTERNAL  # reported where the table stands
-        if is_from and not kept and not is_unknown:
-            name, where = found.input.name, Location(self.reader.path, ref.line)
+        is_unknown = target.input.kind is InputKind.EXTERNAL  # reported where the table stands
+        if is_from and not history and not is_unknown:
+            name, where = target.input.name, Location(self.reader.path, ref.line)
             sentence = f"as_of reads history tables, and {name!r} is none"
             hint = f"write ref({name!r}) alone, or make it a snapshot"
             self.findings.append(Finding(where, "not-a-history-model", sentence, hint))
         return _Texts(*(quoted(columns.valid_from if is_from else columns.valid_to),) * 3)
 
-    def misnamed(self, ref: TableRef, found: Named) -> Iterator[Finding]:
+    def misnamed(self, ref: TableRef, target: Named) -> Iterator[Finding]:
         code, where = "unknown-reference", Location(self.reader.path, ref.line)
-        name, is_unknown = ".".join(ref.names), found.input.kind is InputKind.EXTERNAL
-        if found.input.kind is InputKind.MODEL and found.input.name in self.resolver.frames:
-            sentence = f"{found.input.name!r} is a frame of Python, which no SQL can read"
+        name, is_unknown = ".".join(ref.names), target.input.kind is InputKind.EXTERNAL
+        if target.input.kind is InputKind.MODEL and target.input.name in self.resolver.frames:
+            sentence = f"{target.input.name!r} is a frame of Python, which no SQL can read"
             yield Finding(where, "not-materialised", sentence, "decorate it with @table")
             return
         match ref.kind:
@@ -278,12 +278,12 @@ class _Linker:
             case RefKind.PLAIN if is_unknown:
                 near = self.resolver.model(name) if len(ref.names) == 1 else None
                 if near:
-                    sentence = f"table {found.table} is external, though a model is called so"
+                    sentence = f"table {target.table} is external, though a model is called so"
                     hint = f"write {near.table} or ref('{near.input.name}')"
-                elif found.table.schema.lower() in self.resolver.schemas:
+                elif target.table.schema.lower() in self.resolver.schemas:
                     is_no = "is no model or source, though the project builds its schema"
-                    sentence = f"table {found.table} {is_no}"
-                    hint = self.resolver.model_hint(found.table.table)
+                    sentence = f"table {target.table} {is_no}"
+                    hint = self.resolver.model_hint(target.table.table)
                 else:
                     return
                 yield Finding(where, "external-table", sentence, hint, Severity.WARNING)
@@ -293,12 +293,12 @@ def _unknown(table: TableName) -> Named:
     return Named(InputName(InputKind.EXTERNAL, str(table)), table)
 
 
-def _aliases(refs: Sequence[TableRef], named: Sequence[Named]) -> dict[str, str]:
+def _aliases(refs: Sequence[TableRef], tables: Sequence[Named]) -> dict[str, str]:
     """Return each table that is read the name by which its columns are qualified: its own.
 
     Columns written `schema.table.column`, as two schemas have that table, get both in the alias.
     """
-    pairs = list(zip(refs, named, strict=True))
+    pairs = list(zip(refs, tables, strict=True))
     read = {found.table.folded: found.table for ref, found in pairs if not ref.qualifies}
     qualified = {f.table.folded for ref, f in pairs if ref.kind is RefKind.QUALIFIER}
     counts = Counter(table.table.lower() for table in read.values() if qualified)  # few have any

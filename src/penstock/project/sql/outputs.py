@@ -24,33 +24,33 @@ VOLATILE = (*_PARSED.values(), *_UNPARSED)
 _PLAIN = exp.Literal | exp.Binary | exp.Cast | exp.Paren | exp.Case | exp.Parameter
 """What is one column for certain without a name, and no generator."""
 _OPAQUE = Outputs()
-Known = Mapping[str, Outputs]
+Tables = Mapping[str, Outputs]
 _UNITS = ("HOUR", "DAY", "WEEK", "MONTH", "YEAR")
 _SHORT = {"DD": "DAY", "MON": "MONTH", "MM": "MONTH", "YYYY": "YEAR", "YY": "YEAR"}
 
 
-def outputs_of(tree: exp.Query, known: Known = MappingProxyType({})) -> Outputs:
-    """Return the columns of a query, seen through CTEs, subqueries, unions, and tables `known`."""
+def outputs_of(tree: exp.Query, tables: Tables = MappingProxyType({})) -> Outputs:
+    """Return the columns of a query, seen through CTEs, subqueries, unions, and `tables`."""
     try:
-        return _of_query(tree, known)
+        return _of_query(tree, tables)
     except PARSER_BUGS:
         return _OPAQUE
 
 
-def _of_query(tree: exp.Expr, above: Known) -> Outputs:
-    known = dict(above)
+def _of_query(tree: exp.Expr, above: Tables) -> Outputs:
+    tables = dict(above)
     clause = tree.args.get("with_") or tree.args.get("with")  # the older parsers' key
     for cte in clause.expressions if isinstance(clause, exp.With) else ():
-        known[str(cte.alias).lower()] = _renamed(cte, _of_query(cte.this, known))
+        tables[str(cte.alias).lower()] = _renamed(cte, _of_query(cte.this, tables))
     if isinstance(tree, exp.Subquery):
-        return _of_query(tree.this, known)
+        return _of_query(tree.this, tables)
     if isinstance(tree, exp.SetOperation):
-        return _of_union(tree, known)
-    return _of_select(tree, known) if isinstance(tree, exp.Select) else _OPAQUE
+        return _of_union(tree, tables)
+    return _of_select(tree, tables) if isinstance(tree, exp.Select) else _OPAQUE
 
 
-def _of_union(tree: exp.SetOperation, known: Known) -> Outputs:
-    left, right = _of_query(tree.this, known), _of_query(tree.expression, known)
+def _of_union(tree: exp.SetOperation, tables: Tables) -> Outputs:
+    left, right = _of_query(tree.this, tables), _of_query(tree.expression, tables)
     if tree.args.get("by_name") or not (left.whole and right.whole):
         return Outputs(left.columns, whole=left.whole and not tree.args.get("by_name"))
     if len(left.columns) != len(right.columns):
@@ -60,8 +60,8 @@ def _of_union(tree: exp.SetOperation, known: Known) -> Outputs:
     return Outputs(tuple(both), whole=True)
 
 
-def _of_select(select: exp.Select, known: Known) -> Outputs:
-    sources = _sources(select, known)
+def _of_select(select: exp.Select, tables: Tables) -> Outputs:
+    sources = _sources(select, tables)
     columns: list[OutputColumn] = []
     whole = True
     for item in select.expressions:
@@ -79,20 +79,20 @@ def _of_select(select: exp.Select, known: Known) -> Outputs:
     return Outputs(tuple(columns), whole=whole)
 
 
-def _sources(select: exp.Select, known: Known) -> dict[str, Outputs]:
+def _sources(select: exp.Select, tables: Tables) -> dict[str, Outputs]:
     clause = select.args.get("from_") or select.args.get("from")  # the older parsers' key
     joins = select.args.get("joins") or []
     nodes = enumerate(node.this for node in (clause, *joins) if node is not None)
-    return {str(n.alias_or_name).lower() or f"#{i}": _of_source(n, known) for i, n in nodes}
+    return {str(n.alias_or_name).lower() or f"#{i}": _of_source(n, tables) for i, n in nodes}
 
 
-def _of_source(node: exp.Expr, known: Known) -> Outputs:
+def _of_source(node: exp.Expr, tables: Tables) -> Outputs:
     if node.args.get("pivots"):
         return _OPAQUE
     if isinstance(node, exp.Subquery):
-        return _renamed(node, _of_query(node, known))
+        return _renamed(node, _of_query(node, tables))
     if isinstance(node, exp.Table) and not node.args.get("db"):
-        return _renamed(node, known.get(node.name.lower(), _OPAQUE))
+        return _renamed(node, tables.get(node.name.lower(), _OPAQUE))
     return _OPAQUE
 
 
@@ -107,7 +107,7 @@ def _renamed(node: exp.Expr, inner: Outputs) -> Outputs:
     return Outputs(tuple(OutputColumn(n.name, c.line, c.volatile) for n, c in pairs), whole=True)
 
 
-def _of_star(item: exp.Expr, select: exp.Select, sources: Known) -> Outputs:
+def _of_star(item: exp.Expr, select: exp.Select, sources: Tables) -> Outputs:
     star = item if isinstance(item, exp.Star) else item.this
     if any(star.args.values()):  # except, replace, rename
         return _OPAQUE
@@ -134,7 +134,7 @@ def _is_volatile(item: exp.Expr) -> bool:
     return isinstance(item, exp.Anonymous) and item.name.lower() in VOLATILE
 
 
-def _made_by(item: exp.Expr, sources: Known) -> set[str]:
+def _made_by(item: exp.Expr, sources: Tables) -> set[str]:
     made: set[str] = set()
     for node in item.walk():
         if _is_volatile(node):

@@ -104,11 +104,11 @@ def with_destination(text: str) -> tuple[str, list[Finding]]:
     return replaced(text, known), unknown_placeholders(text, found, DESTINATION)
 
 
-def unknown_placeholders(text: str, found: Iterable[Spot], known: str) -> list[Finding]:
+def unknown_placeholders(text: str, spots: Iterable[Spot], allowed: str) -> list[Finding]:
     """Report every placeholder but the one that is known here; "" means that none is."""
     problems = []
-    for start, word in ((start, word) for start, _, word in found if word != known):
-        hint = f"did you mean {{{known}}}?" if known else "name columns as they are"
+    for start, word in ((start, word) for start, _, word in spots if word != allowed):
+        hint = f"did you mean {{{allowed}}}?" if allowed else "name columns as they are"
         if word in PARAMETERS:
             hint = f"did you mean @{word}?"
         elif word == COLUMN:

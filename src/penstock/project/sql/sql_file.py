@@ -73,8 +73,8 @@ class _Cut:
     spans: list[tuple[int, int, int]] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
 
-    def add(self, start: int, end: int, found: TableRef) -> int:
-        self.refs.append(found)
+    def add(self, start: int, end: int, ref: TableRef) -> int:
+        self.refs.append(ref)
         self.spans.append((start, end, len(self.refs) - 1))
         return len(self.refs) - 1
 
@@ -273,12 +273,12 @@ def _read_here(
     return {key: _parse(renderer, path_of(key), text) for key, text in texts.items()}
 
 
-def _elsewhere(given: tuple[object, ...]) -> dict[str, SqlFile]:
+def _elsewhere(arguments: tuple[object, ...]) -> dict[str, SqlFile]:
     """Read files in a process of its own; nothing where there is none to be had."""
     command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
-    asked = pickle.dumps((tuple(strategies().values()), SECRETS.known, given))
+    request = pickle.dumps((tuple(strategies().values()), SECRETS.known, arguments))
     try:
-        done = subprocess.run(command, input=asked, capture_output=True, check=True)
+        done = subprocess.run(command, input=request, capture_output=True, check=True)
         files: dict[str, SqlFile] = pickle.loads(done.stdout)  # noqa: S301  what `serve` wrote
     except (OSError, ValueError, subprocess.SubprocessError, pickle.PickleError, EOFError):
         return {}

@@ -93,7 +93,7 @@ class Rendering:
     def report(self, code: str, sentence: str, hint: str = "") -> None:
         """Note a finding at the line that is being rendered."""
         where = Location(self.path, _line_in(self.path))
-        said = f"{mask(sentence)[:_SHOWN]}{_inside(self.path, _places())}"
+        said = f"{mask(sentence)[:_SHOWN]}{_macro_place(self.path, _places())}"
         self.findings.append(Finding(where, code, said, hint))
 
 
@@ -287,7 +287,7 @@ def _line_in(path: str) -> int:
     return next((line for name, line in _places() if name == path), 1)
 
 
-def _inside(path: str, places: Iterable[tuple[str, int]]) -> str:
+def _macro_place(path: str, places: Iterable[tuple[str, int]]) -> str:
     """Name the place in a macro's file, "" where the innermost place is the file's own."""
     name, line = next(iter(places), (path, 0))
     return "" if name == path else f" (in {name}:{line})"
@@ -314,20 +314,20 @@ _TAGS = {
 """What to write instead of tags that other tools have."""
 
 
-def _template_finding(path: str, error: Exception, known: Mapping[str, object]) -> Finding:
+def _template_finding(path: str, error: Exception, names: Mapping[str, object]) -> Finding:
     found = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(error.__traceback__)]
     own = [n for name, n in found if name == path]
     where = Location(path, own[-1] if own else 1)
     inner = [(name, n) for name, n in found if name == path or name.startswith("macros/")]
-    code, sentence, hint = _said_of(error, known)
+    code, sentence, hint = _describe(error, names)
     if isinstance(error, TemplateSyntaxError):
         inner = [(error.filename or path, error.lineno)]
         where = where if own else Location(*inner[0])
-    place = "" if where.path != path else _inside(path, inner[-1:])
+    place = "" if where.path != path else _macro_place(path, inner[-1:])
     return Finding(where, code, f"{sentence}{place}", hint)
 
 
-def _said_of(error: Exception, known: Mapping[str, object]) -> tuple[str, str, str]:
+def _describe(error: Exception, names: Mapping[str, object]) -> tuple[str, str, str]:
     """Return code, sentence and hint of whatever came out of a template."""
     message = mask(str(error)).partition("\n")[0][:_SHOWN]
     match error:
@@ -336,7 +336,7 @@ def _said_of(error: Exception, known: Mapping[str, object]) -> tuple[str, str, s
             tag = said.partition("unknown tag '")[2].partition("'")[0]
             return "template-syntax", said, _TAGS.get(tag, "")
         case UndefinedError():
-            hint = did_you_mean(message.partition("'")[2].partition("'")[0], known)
+            hint = did_you_mean(message.partition("'")[2].partition("'")[0], names)
             return (
                 "unknown-name",
                 message.replace(_PRINTABLE, "a table or time in a template"),

@@ -90,12 +90,12 @@ class BudgetedEnvironment(SandboxedEnvironment):
         return super().wrap_str_format(value)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        tree = _counted(super()._parse(source, name, filename))
+        tree = _with_budget(super()._parse(source, name, filename))
         tree.set_environment(self)
         return tree
 
 
-def _counted(tree: nodes.Template) -> nodes.Template:
+def _with_budget(tree: nodes.Template) -> nodes.Template:
     """Let every body that may run again take a step first, and measure what `~` joins."""
     found = [*tree.find_all((*_BODIES, nodes.Concat, nodes.TemplateData))]  # one walk: it is long
     written = sum(len(each.data) for each in found if isinstance(each, nodes.TemplateData))
@@ -175,14 +175,14 @@ def _size_of(operator: str, left: object, right: object) -> int:
     return 0
 
 
-def _size_of_call(name: str, given: Iterable[object]) -> int:
+def _size_of_call(name: str, arguments: Iterable[object]) -> int:
     """Return about how large a text is that a method or filter makes of others."""
-    texts = [each for each in given if isinstance(each, str | bytes)]
+    texts = [each for each in arguments if isinstance(each, str | bytes)]
     if name == "replace" and len(texts) > 2:  # noqa: PLR2004  what, by what
         found = texts[0].count(texts[1]) if isinstance(texts[0], type(texts[1])) else 0  # type: ignore[arg-type]
         return len(texts[0]) + found * len(texts[2])
     if name == "join":
-        others = [len(each) for each in given if isinstance(each, Sized)]
+        others = [len(each) for each in arguments if isinstance(each, Sized)]
         return max(others, default=0) * max(map(len, texts), default=0)
     if name in ("format", "format_map"):
         return (MOST_CHARACTERS + 1) * any(_WIDTH.search(t) for t in texts if isinstance(t, str))

@@ -91,8 +91,8 @@ def kind_of(cell: YamlNode) -> CellKind:
 class GivenTable:
     """Rows of a test, or the query that gives them.
 
-    `columns` are the types that the test declares, `known` those that project files declare for
-    the same table; both by the name of the column as it is written there. `header` are columns
+    `columns` are the types that the test declares, `file_types` those that project files declare
+    for the same table; both by the name of the column as it is written there. `header` are columns
     that are named without a value. `query` is SQL without tables, or a Parquet file as SQL reads
     it, and there are no `rows` then.
     """
@@ -100,7 +100,7 @@ class GivenTable:
     where: Location
     rows: tuple[Mapping[str, YamlNode], ...] = ()
     columns: Mapping[str, ColumnType] = field(default_factory=dict)
-    known: Mapping[str, ColumnType] = field(default_factory=dict)
+    file_types: Mapping[str, ColumnType] = field(default_factory=dict)
     query: str = ""
     header: tuple[str, ...] = ()
 
@@ -126,7 +126,7 @@ class GivenTable:
     def type_of(self, name: str) -> ColumnType | None:
         """Return the declared type of a column, in any case of letters."""
         folded = name.lower()
-        declared = (*self.columns.items(), *self.known.items())
+        declared = (*self.columns.items(), *self.file_types.items())
         return next((kind for known, kind in declared if known.lower() == folded), None)
 
 

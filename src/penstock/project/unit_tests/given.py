@@ -126,7 +126,7 @@ class GivenReader:
             return Given(inputs, self._listed(node, inputs))
         section = read_section(GivenSection, node, "given", self.tables.findings)
         for written, inner in section.inputs.items():
-            name = self._named(written, inner.key)
+            name = self._find_input(written, inner.key)
             table = self.tables.table(inner, f"input {written!r}") or _unread(inner.where)
             if name is not None and name.kind is InputKind.THIS:
                 sentence = f"{written!r} is the model's own table"
@@ -168,7 +168,7 @@ class GivenReader:
                 self._say(inner.where, "bad-value", sentence)
                 continue
             table = self.tables.table(inner, f"slice {name!r}") or _unread(inner.where)
-            found[name] = replace(table, known=untold_types(self.model, table))
+            found[name] = replace(table, file_types=untold_types(self.model, table))
         return found
 
     def _listed(self, node: YamlNode, inputs: dict[InputName, GivenTable]) -> GivenTable | None:
@@ -180,7 +180,7 @@ class GivenReader:
             if not written:
                 continue
             where = section.place("input")
-            name = self._named(written, where)
+            name = self._find_input(written, where)
             table = self.tables.fixture(section, f"input {written!r}")
             if name is not None and name.kind is InputKind.THIS:
                 self._once(name, targets, written, item.where)
@@ -190,7 +190,7 @@ class GivenReader:
                 self._add(inputs, name, table or _unread(item.where), written, where)
         return next(iter(targets.values()), None)
 
-    def _named(self, written: str, where: Location) -> InputName | None:
+    def _find_input(self, written: str, where: Location) -> InputName | None:
         name = input_named(self.project, self.model, written)
         if name is None:
             tables = (self.project.table_of(n, self.model) for n in inputs_of(self.model))
@@ -209,13 +209,13 @@ class GivenReader:
         where: Location,
     ) -> None:
         self._once(name, inputs, written, where)
-        inputs[name] = replace(table, known=known_types(self.project, name))
+        inputs[name] = replace(table, file_types=known_types(self.project, name))
 
     def _once(
-        self, name: InputName, found: Mapping[InputName, GivenTable], written: str, where: Location
+        self, name: InputName, inputs: Mapping[InputName, GivenTable], written: str, where: Location
     ) -> None:
-        if name in found:
-            sentence = f"{written!r} is given twice; the first is on line {found[name].where.line}"
+        if name in inputs:
+            sentence = f"{written!r} is given twice; the first is on line {inputs[name].where.line}"
             self._say(where, "bad-value", sentence, "keep one of them")
 
     def _target(self, table: GivenTable | None, node: YamlNode | None) -> GivenTable | None:
@@ -225,7 +225,7 @@ class GivenReader:
             sentence = f"{self.model.name} is a view, which holds no rows before a step"
             self._say(node.where, "bad-value", sentence, "leave target out")
             return None
-        return None if self.without_target else replace(table, known=model_types(self.model))
+        return None if self.without_target else replace(table, file_types=model_types(self.model))
 
     def _history(self, state: StateSection) -> tuple[Earlier, ...]:
         found = []

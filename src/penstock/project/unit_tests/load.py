@@ -33,12 +33,7 @@ from penstock.project.unit_tests.definition import (
     files_with_tests,
     model_named,
 )
-from penstock.project.unit_tests.given import (
-    GivenReader,
-    error_of,
-    expectation_of,
-    partition_key,
-)
+from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of, partition_key
 from penstock.project.unit_tests.sections import (
     OverridesSection,
     RunSection,
@@ -292,7 +287,7 @@ def _entries(root: Path, path: str, findings: list[Finding]) -> tuple[YamlNode, 
     if node.is_absent:
         return ()
     is_own = path.startswith(f"{FOLDER}/")  # other keys of files that describe models are theirs
-    keys = TestFileSection.known if is_own else Keys(tuple(node.members))
+    keys = TestFileSection.key_set if is_own else Keys(tuple(node.members))
     return read_section(TestFileSection, node, "the document", findings, keys).unit_tests
 
 

@@ -19,11 +19,11 @@ from penstock.project.files.sections import (
     TEXTS,
     KeyedSection,
     PartKind,
-    inside,
     key,
     node_as,
     nodes,
     refer,
+    subsection,
 )
 from penstock.project.files.values import Plain
 from penstock.project.unit_tests.casting import CellError, scalar
@@ -72,16 +72,10 @@ NAME: ValueKind[str] = replace(LINE, parse=lambda value: TEXT.parse(value) or No
 SWITCH = ValueKind("true or false", _switch, {"type": "boolean"}, None)
 COUNT = ValueKind("an integer >= 0", _count, whole(0).schema, None)
 TIME = ValueKind(
-    "a time, for example 2024-06-02T00:00:00Z",
-    _time,
-    {"type": _WORDS, "$comment": "time"},
-    None,
+    "a time, for example 2024-06-02T00:00:00Z", _time, {"type": _WORDS, "$comment": "time"}, None
 )
 SHARE = ValueKind(
-    "a number from 0 to below 1, for example 1e-9",
-    _share,
-    {"type": ["number", "string"]},
-    0.0,
+    "a number from 0 to below 1, for example 1e-9", _share, {"type": ["number", "string"]}, 0.0
 )
 
 
@@ -277,7 +271,7 @@ class GivenSection(TestedSection):
     """
     target = key(node_as(refer(TableSection), TableSection), _ROWS, "there is no table")
     """The rows of the model's own table before the step."""
-    state = key(inside(StateSection), {"watermark": "2024-06-01"}, "nothing")
+    state = key(subsection(StateSection), {"watermark": "2024-06-01"}, "nothing")
     """[What is on record](#what-is-on-record)."""
 
 
@@ -325,7 +319,7 @@ class OverridesSection(TestedSection):
 
     vars = key(_pairs("values", LINE), {"days": "3"}, "those of the project")
     """Values for `var()`."""
-    macros = key(inside(MacrosSection), {"is_incremental": False})
+    macros = key(subsection(MacrosSection), {"is_incremental": False})
     """What macros say."""
 
 
@@ -341,7 +335,7 @@ class ConfigSection(TestedSection):
 
 
 def _plain(inner: type[S]) -> PartKind[S | None]:
-    return replace(inside(inner), inner=None, schema=OBJECT)
+    return replace(subsection(inner), inner=None, schema=OBJECT)
 
 
 class NamedSection(TestedSection):

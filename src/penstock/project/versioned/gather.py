@@ -232,18 +232,19 @@ def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: Files) -> Gather
     return found
 
 
-def _leave_out_leftovers(found: Gathered, yaml: Sequence[YamlFile], sql: Sequence[str]) -> None:
+def _leave_out_leftovers(gathered: Gathered, yaml: Sequence[YamlFile], sql: Sequence[str]) -> None:
     """Take SQL that is called after a versioned model and that no version names for no model.
 
     It is what stays of a version that was taken out of the file.
     """
     for file in yaml:
         for path in _called_after(file, sql) if file.is_versioned else ():
-            if path not in found.parts:
-                found.parts.add(path)
+            if path not in gathered.parts:
+                gathered.parts.add(path)
                 sentence = f"no version in {posixpath.basename(file.path)} names this file"
                 hint, warning = "name it in a version, or delete it", Severity.WARNING
-                found.findings += [Finding(Location(path), "unused-sql", sentence, hint, warning)]
+                finding = Finding(Location(path), "unused-sql", sentence, hint, warning)
+                gathered.findings.append(finding)
 
 
 def _called_after(file: YamlFile, sql: Sequence[str]) -> Iterator[str]:

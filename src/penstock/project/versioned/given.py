@@ -135,7 +135,7 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 def check_rules(draft: VersionedDraft) -> None:
     """Note what does not go together; a field that versions share is one finding."""
-    parts = (_dates(draft.versions), _inside(draft), _fields(draft), _changes(draft.versions))
+    parts = (_dates(draft.versions), _boundaries(draft), _fields(draft), _changes(draft.versions))
     draft.section.findings += chain.from_iterable(parts)
 
 
@@ -178,7 +178,7 @@ def _early(code: str, label: str, item: GivenRevision, other: GivenVersion) -> F
     return Finding(item.dated, code, sentence, severity=Severity.WARNING)
 
 
-def _inside(draft: VersionedDraft) -> Iterator[Finding]:
+def _boundaries(draft: VersionedDraft) -> Iterator[Finding]:
     grid = draft.grid
     if grid.grain not in (Grain.WEEK, Grain.MONTH, Grain.YEAR):
         return
@@ -215,14 +215,14 @@ def _fields(draft: VersionedDraft) -> Iterator[Finding]:
                 yield Finding(version.declared, "cluster-field-missing", sentence, hint)
 
 
-def _field_type(version: GivenVersion, found: SchemaField, grain: Grain) -> Iterator[Finding]:
+def _field_type(version: GivenVersion, field: SchemaField, grain: Grain) -> Iterator[Finding]:
     allowed = {Grain.HOUR: _TIMES, Grain.RANGE: _INTEGERS}.get(grain, _DAYS)
-    if str(found.type) in allowed or grain is Grain.WHOLE:
+    if str(field.type) in allowed or grain is Grain.WHOLE:
         return
     *first, last = (name.upper() for name in allowed)
-    is_now = f'"{found.name}" is {shown_type(found.type)}'
+    is_now = f'"{field.name}" is {shown_type(field.type)}'
     sentence = f"{version.label}: {grain} needs {', '.join(first)} or {last}; {is_now}"
-    yield Finding(found.where, "partition-type-mismatch", sentence)
+    yield Finding(field.where, "partition-type-mismatch", sentence)
 
 
 def _changes(versions: tuple[GivenVersion, ...]) -> Iterator[Finding]:

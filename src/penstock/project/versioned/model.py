@@ -14,7 +14,7 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.query import Query
 from penstock.core.strategy import Strategy
 from penstock.project.files.kinds import word
-from penstock.project.files.nodes import Broken, YamlNode, shown
+from penstock.project.files.nodes import Broken, YamlNode, excerpt
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.sections import read_section
 from penstock.project.files.values import did_you_mean, digest
@@ -49,7 +49,7 @@ def _declared_of(
         found = _find(node.value, node.where, reader, resolver, findings)
         return Declared(found, None, "", node.where) if found else None
     if not isinstance(node.value, Mapping):
-        value = shown("depends_on", node.value)
+        value = excerpt("depends_on", node.value)
         sentence = f"depends_on holds {value}; it must be a name or a mapping with model"
         findings.append(Finding(node.where, "bad-value", sentence))
         return None
@@ -118,7 +118,7 @@ class VersionedModel(Draft):
         """How its rows reach the table."""
         return versioned_strategy(self.draft.word, self.draft.partition)
 
-    def made(self, resolver: NameResolver) -> Built:
+    def link(self, resolver: NameResolver) -> Built:
         """Link every SQL and put the versions together."""
         builder = _Builder(self, self.gathered, resolver, Built(self.strategy))
         built = builder.built
@@ -159,7 +159,7 @@ class _Builder:
 
     def declared(self) -> tuple[Declared, ...]:
         nodes, findings = self.item.draft.section.depends_on, self.built.findings
-        read = (_declared_of(node, self.item.named, self.resolver, findings) for node in nodes)
+        read = (_declared_of(node, self.item.reference, self.resolver, findings) for node in nodes)
         found = tuple(filter(None, read))
         for each in found:
             self.note(each.input, each.where.line)
@@ -170,23 +170,23 @@ class _Builder:
         if name.kind is InputKind.MODEL or is_self:
             self.built.parents.setdefault(name.name, line)
 
-    def version(self, given: GivenVersion) -> Version | None:
-        fields = given.fields or ()
+    def version(self, draft: GivenVersion) -> Version | None:
+        fields = draft.fields or ()
         text = schema_text(fields)
-        own = self.body(given, given.own, text)
-        revisions = tuple(filter(None, (self.body(given, r, text) for r in given.revisions)))
-        return Version(given.number, own, schema_of(fields), text, revisions) if own else None
+        own = self.body(draft, draft.own, text)
+        revisions = tuple(filter(None, (self.body(draft, r, text) for r in draft.revisions)))
+        return Version(draft.number, own, schema_of(fields), text, revisions) if own else None
 
-    def body(self, version: GivenVersion, given: GivenRevision, schema: str) -> Body | None:
-        branches = self.gathered.sql[given.sql].branches
+    def body(self, version: GivenVersion, revision: GivenRevision, schema: str) -> Body | None:
+        branches = self.gathered.sql[revision.sql].branches
         if not branches:
             return None
-        draft, strategy, where = self.item.draft, self.built.strategy, given.section.node.where
+        draft, strategy, where = self.item.draft, self.built.strategy, revision.section.node.where
         fingerprint = replace(
             fingerprint_of_settings(strategy, draft.lies, draft.section.description, _docs(draft)),
             version=version.number,
-            revision=given.number,
-            effective_from=given.effective_from,
+            revision=revision.number,
+            effective_from=revision.effective_from,
             schema=digest(schema) if schema else "",
             yaml=draft.yaml,
         )
@@ -194,15 +194,15 @@ class _Builder:
             Body(
                 Query("", "", "", ()),
                 fingerprint,
-                given.sql.text,
-                _source(given, self.item.folders),
+                revision.sql.text,
+                _source(revision, self.item.folders),
                 where,
-                backfill_since=given.backfill_since,
-                description=given.section.description,
-                reason=given.section.reason,
+                backfill_since=revision.backfill_since,
+                description=revision.section.description,
+                reason=revision.section.reason,
             ),
             branches[0],
-            QueryOwner(given.sql.path, self.item.named),
+            QueryOwner(revision.sql.path, self.item.reference),
             self.resolver,
             has_partition=bool(draft.field) and draft.word != "table",
         )
@@ -258,7 +258,7 @@ def _docs(draft: VersionedDraft) -> tuple[ColumnDoc, ...]:
     return tuple(ColumnDoc(each.name, each.description, str(each.type)) for each in fields)
 
 
-def _source(given: GivenRevision, folders: Sequence[str]) -> str:
+def _source(revision: GivenRevision, folders: Sequence[str]) -> str:
     above = (f"{folder.rstrip('/')}/" for folder in folders)
-    folder = next((each for each in above if given.sql.file.startswith(each)), "")
-    return given.sql.file.removeprefix(folder) or given.sql.text
+    folder = next((each for each in above if revision.sql.file.startswith(each)), "")
+    return revision.sql.file.removeprefix(folder) or revision.sql.text

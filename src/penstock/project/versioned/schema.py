@@ -12,14 +12,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ArrayType, ColumnType, Field, StructType
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import SECRETS
-from penstock.project.files.nodes import (
-    Broken,
-    Keys,
-    VersionReference,
-    YamlNode,
-    shown,
-    walk,
-)
+from penstock.project.files.nodes import Broken, Keys, VersionReference, YamlNode, excerpt, walk
 from penstock.project.files.sections import read_section
 from penstock.project.files.values import (
     KNOWN,
@@ -32,7 +25,7 @@ from penstock.project.files.values import (
 )
 from penstock.project.versioned.sections import FieldSection, SchemaChangeSection
 
-_CHANGED = Keys(FieldSection.known.known, ("name",))
+_CHANGED = Keys(FieldSection.key_set.names, ("name",))
 """A change needs no type."""
 _BAD_NAME = re.compile(r"[ ,;{}()\n\t=.]")
 
@@ -82,7 +75,7 @@ def _read_fields(nodes: Sequence[YamlNode], label: str, findings: list[Finding])
         if _BAD_NAME.search(name):
             section.bad("name", "a column name without blanks, dots and ,;{}()=")
         elif name:
-            each = _said(section, SchemaField(name, section.place("name")), label)
+            each = _changed_field(section, SchemaField(name, section.place("name")), label)
             if not find_field(found, name):
                 found.append(each)
                 continue
@@ -96,7 +89,7 @@ def _name_of(node: YamlNode) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _said(section: FieldSection, old: SchemaField, label: str) -> SchemaField:
+def _changed_field(section: FieldSection, old: SchemaField, label: str) -> SchemaField:
     found, before = old, len(section.findings)
     kind = _kind(section)
     if kind is not None:
@@ -218,7 +211,7 @@ class Schemas:
             return self._changed(node, label, chain)
         if not isinstance(value, Broken):
             expected = "it must be a list of fields, a reference, or base with changes"
-            sentence = f"schema is {shown('schema', value)}; {expected}"
+            sentence = f"schema is {excerpt('schema', value)}; {expected}"
             self.findings.append(Finding(node.where, "bad-value", sentence))
         return None
 
@@ -271,7 +264,7 @@ def _replaced(section: SchemaChangeSection, fields: Fields, label: str) -> Field
 
     def changed(item: YamlNode, old: SchemaField) -> Fields:
         inner = read_section(FieldSection, item, "schema.modify", section.findings, _CHANGED)
-        return (_said(inner, old, label),)
+        return (_changed_field(inner, old, label),)
 
     parts = (("remove", section.remove, lambda *_: ()), ("modify", section.modify, changed))
     for word, items, put in parts:

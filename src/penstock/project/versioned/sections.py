@@ -14,11 +14,11 @@ from penstock.project.files.sections import (
     TEXTS,
     KeyedSection,
     PartKind,
-    inside,
     key,
     node_as,
     nodes,
     refer,
+    subsection,
 )
 from penstock.project.files.values import Plain
 from penstock.project.settings.check_keys import CHECKS
@@ -215,9 +215,9 @@ class DestinationSection(KeyedSection):
     """The table; `name` is the same."""
     partition = key(
         replace(
-            inside(PartitionSection),
+            subsection(PartitionSection),
             inner=None,
-            named=(PartitionSection,),
+            refers_to=(PartitionSection,),
             schema=_or_text(refer(PartitionSection)),
         ),
         {"field": "date", "type": "DAY"},

@@ -66,6 +66,6 @@ def test_known_columns_tell_whose_a_column_is() -> None:
     shapes = {**SHAPES, USERS: InputShape(columns=("id", "name")), EVENTS: InputShape()}
     sql = "SELECT 1 FROM {events} JOIN {users} ON true WHERE day = @partition_date"
 
-    found = {name: each.found for name, each in infer((linked(sql),), DAYS, shapes).items()}
+    found = {name: each.outcome for name, each in infer((linked(sql),), DAYS, shapes).items()}
 
     assert found == {EVENTS: Found.INFERRED, USERS: Found.WHOLE}

@@ -86,7 +86,7 @@ def test_one_file_that_is_reached_twice_is_one_model(files):
     text = file.read_text().replace("from penstock import table\n", "\n")
     exec(compile(text, str(file), "exec"), scope)  # noqa: S102  as `python models/m/a.py` does
 
-    project = load_project(files.root, environ={}, given=GivenParts(registry.models))
+    project = load_project(files.root, environ={}, parts=GivenParts(registry.models))
 
     assert [*project.models] == ["a"]
 

@@ -346,7 +346,7 @@ class Notebook:
         return self
 
     def load(self):
-        return load_project(self.root, environ={}, given=GivenParts(self.registry.models))
+        return load_project(self.root, environ={}, parts=GivenParts(self.registry.models))
 
     def meaning(self, name="events"):
         return self.load().models[name].fingerprint.canonical

@@ -38,7 +38,7 @@ def _told(test):
     given, expect = test.runs[0].given, test.runs[0].expect
     tables = [*given.inputs.values(), given.target, expect.rows]
     texts = [[{k: c.plain for k, c in row.items()} for row in table.rows] for table in tables]
-    return list(given.inputs), texts, given.target.known
+    return list(given.inputs), texts, given.target.file_types
 
 
 def test_what_a_run_leaves_out_it_has_of_its_test(load) -> None:
