@@ -272,18 +272,18 @@ def _unevaluated(
 
 
 def _missing(
-    model: Model, records: Records, seen: frozenset[str], run_timestamp: dt.datetime
+    model: Model, records: Records, evaluated: frozenset[str], run_timestamp: dt.datetime
 ) -> dict[int, frozenset[str]]:
     """Return what was never evaluated by the newest built partition that has it."""
     if model.partition is None:
-        left = _definitions(model.checks_of(model.fingerprint.version).all) - seen
+        left = _definitions(model.checks_of(model.fingerprint.version).all) - evaluated
         return {0: left} if left else {}
     built = merged(
         (run.low, run.high) for run in records.runs(model.name)[model.name] if run.step_seq
     )
     found: dict[int, frozenset[str]] = {}
     for segment in reversed(resolve(model, run_timestamp.date(), built)):
-        left = _definitions(segment.version.checks.all).difference(seen, *found.values())
+        left = _definitions(segment.version.checks.all).difference(evaluated, *found.values())
         here = intersection(built, (segment.range,))
         if left and here:
             found[here[-1][1]] = left

@@ -292,7 +292,7 @@ class Runner:
         if out is None:
             return found
         for each in remaining_steps(step, out.left):
-            found += self._step(each, out.held.of(each.work.grid, each.partitions))
+            found += self._step(each, out.ahead.of(each.work.grid, each.partitions))
         return found
 
     def _failed(self, step: Step, error: PenstockError) -> ModelResult:

@@ -160,7 +160,7 @@ def check_after(state: StepState) -> StepState:
             checked = watch.unchanged(begun)
         committer.record(begun, checked)
         return replace(state, checked=checked)
-    checked = watch.look(begun, state.outcome, state.staged.decided, state.staged.observed)
+    checked = watch.look_after(begun, state.outcome, state.staged.decided, state.staged.observed)
     committer.record(begun, checked)
     committer.fault("after-checks")
     return replace(state, checked=checked)
@@ -196,7 +196,7 @@ PROPERTIES: tuple[Phase, ...] = (pin, update_properties)
 def execute(
     services: Services, context: Context, kind: WorkKind, step: Step, ahead: Ahead | None = None
 ) -> Ended:
-    """Do one step; what is `held` was said ahead of the one that its partitions are left of.
+    """Do one step; `ahead` is what was said ahead of the one that its partitions are left of.
 
     An error before `begin` is recorded without a lease; one after it fails the begun step. What
     raises is a `PenstockError`, `TakenOut`, or a bug.
