@@ -194,7 +194,7 @@ class App(Decorators):
         if not self._root.is_dir():
             sentence = f"root is {str(self._root)!r}, which is not a folder"
             raise ProjectPlaceError("bad-root", sentence, hint="name the folder of the project")
-        where = Where(self._root, self._env, given=GivenParts(self._functions.models))
+        where = Where(self._root, self._env, parts=GivenParts(self._functions.models))
         try:
             project = open_project(where)
         except UsageError as error:  # there is no such target

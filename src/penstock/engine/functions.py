@@ -105,7 +105,7 @@ def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
         given["spark"] = spark
     now = FunctionCall(read)
     if "window" in read.function.reserved:
-        now.asked = True
+        now.uses_window = True
         given["window"] = FunctionWindow.of_step(read.windows)
     token = CALL.set(now)
     try:
@@ -119,8 +119,8 @@ def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
         CALL.reset(token)
     found = _sound(read, frame)
     if found.sparkSession is not spark:  # a commit would be made by the session of the frame
-        return handed_over(found, spark), now.asked
-    return found, now.asked
+        return handed_over(found, spark), now.uses_window
+    return found, now.uses_window
 
 
 def handed_over(frame: DataFrame, spark: SparkSession) -> DataFrame:

@@ -53,10 +53,10 @@ def pin(state: StepState) -> StepState:
     # the wait comes first, or the pins would be older than what the other run has written meanwhile
     run.committer.await_target(intent)
     with run.committer.rejecting(intent):
-        inputs = run.held.inputs if run.held else run.kind.pin_versions(run)
+        inputs = run.ahead.inputs if run.ahead else run.kind.pin_versions(run)
         intent = replace(intent, inputs=inputs.pins)
         reads_views = any(isinstance(each.pin, ViewPin) for each in inputs.pins)
-        if reads_views and not (run.held or run.step.only_alters):
+        if reads_views and not (run.ahead or run.step.only_alters):
             where = run.services, run.context, run.step.key
             look_at_views(*where, intent, inputs, run.step.partitions)
     return replace(state, intent=intent, inputs=inputs)
@@ -89,8 +89,8 @@ def inspect(state: StepState) -> StepState:
 def check_before(state: StepState) -> StepState:
     """Evaluate the checks of the input rows; a failed gate takes partitions out of the step."""
     run, target = state.run, state.check_target
-    if run.held is not None:
-        return replace(state, results=run.held.results)
+    if run.ahead is not None:
+        return replace(state, results=run.ahead.results)
     if target is None or not target.checks.before:
         return state
     with run.committer.rejecting(state.intent):

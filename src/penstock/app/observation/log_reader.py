@@ -165,9 +165,9 @@ def _needs(services: Services) -> Needs:
     columns: dict[str, set[str]] = defaultdict(set)
     grains: dict[tuple[str, str], set[Grain]] = defaultdict(set)
 
-    def ask(name: str, version: int | None, *asked: str) -> None:
+    def ask(name: str, version: int | None, *column_names: str) -> None:
         key = tables.get(name, name)
-        columns[key].update(asked)
+        columns[key].update(column_names)
         if version is not None:
             floors[key] = min(version, floors.get(key, version))
 
