@@ -63,7 +63,7 @@ class SharedFrames:
             self._made[read.model] = (read.pinned, frame)
             return frame
 
-    def done(self, model: str) -> None:
+    def release(self, model: str) -> None:
         """Release the frames that only this model still had to read."""
         for name, models in self._readers.items():
             models.discard(model)
@@ -100,7 +100,7 @@ def call(spark: SparkSession, read: FunctionRead) -> DataFrame:
 def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
     """Call a function; return its frame, and whether it used the window of its reader."""
     add_methods()
-    given: dict[str, object] = {name: opened(spark, view) for name, view in read.views.items()}
+    given: dict[str, object] = {name: view_frame(spark, view) for name, view in read.views.items()}
     if "spark" in read.function.reserved:
         given["spark"] = spark
     now = FunctionCall(read)
@@ -128,12 +128,12 @@ def handed_over(frame: DataFrame, spark: SparkSession) -> DataFrame:
     view = f"penstock_{uuid4().hex}"
     frame.createOrReplaceGlobalTempView(view)
     try:
-        return opened(spark, f"global_temp.{view}")
+        return view_frame(spark, f"global_temp.{view}")
     finally:
         frame.sparkSession.catalog.dropGlobalTempView(view)
 
 
-def opened(spark: SparkSession, view: str) -> DataFrame:
+def view_frame(spark: SparkSession, view: str) -> DataFrame:
     """Return the rows of a view, with the metadata columns of files, which a view hides."""
     from pyspark.sql.classic.dataframe import DataFrame
 

@@ -87,7 +87,7 @@ class Patience:
         return self._since is not None
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def unrepeated(self) -> Iterator[None]:
         """Repeat no statement of this thread until the block ends."""
         self._held.depth = getattr(self._held, "depth", 0) + 1
         try:
@@ -126,10 +126,10 @@ class _PatientPart:
         if name in _AT_ONCE:
             return act
 
-        def once(*asked: object, **named: object) -> object:
+        def once(*args: object, **keywords: object) -> object:
             if name in _TAKING and patience.is_away:
                 patience.repeat(self._store.archive.epoch)
-            return act(*asked, **named)
+            return act(*args, **keywords)
 
         return lambda *asked, **named: patience.repeat(lambda: once(*asked, **named))
 
@@ -159,7 +159,7 @@ class PatientStore:
     @contextmanager
     def one_state(self) -> Iterator[None]:
         """See `Store.one_state`."""
-        with self._patience.held(), self._store.one_state():
+        with self._patience.unrepeated(), self._store.one_state():
             yield
 
     def close(self) -> None:

@@ -128,4 +128,4 @@ def test_rows_of_both_sides_are_counted_as_they_are_read(bench, adaptive, one, t
     seen = bench.session.stage(Stage("kept", "SELECT * FROM met", passing=passing, confs=confs))
 
     assert seen == {"n": met, "a": one, "b": two}
-    assert bench.session.look("SELECT count(*) AS n FROM kept") == {"n": met}
+    assert bench.session.row("SELECT count(*) AS n FROM kept") == {"n": met}

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from penstock.app.checking import placing
+from penstock.app.checking.placing import Probe
 from penstock.app.checking.results import CheckedRows, CheckInputs, failed_of, result_of
 from penstock.core.check_results import WHOLE_GROUP, CheckResult
 from penstock.core.checks.check import Check, CheckScope, Phase
@@ -61,7 +62,7 @@ def evaluate(
     wanted = [check if sampling else replace(check, sample=False) for check in checks]
     answers = _measure(session, [_locate(session, check, inputs) for check in wanted], inputs)
     results: dict[int, CheckResult] = {}
-    changes: dict[int, placing.Probe] = {}
+    changes: dict[int, Probe] = {}
     for at, each in enumerate(answers):
         if isinstance(each, CheckResult):
             results[at] = each
@@ -79,9 +80,7 @@ def evaluate(
     return tuple(results[at] for at in range(len(answers)))
 
 
-def _locate(
-    session: QuerySession, check: Check, inputs: CheckInputs
-) -> placing.Probe | CheckResult:
+def _locate(session: QuerySession, check: Check, inputs: CheckInputs) -> Probe | CheckResult:
     """Find where a check looks; SQL checks, and what was observed, are done with that.
 
     That no row was written is an answer already, to a check for which it is a change to 0.
@@ -93,7 +92,7 @@ def _locate(
     if is_quiet and is_of_step and check.rule.runs_before is not None:
         rows = CheckedRows("", Schema())
         means, group = measured(check, rows.columns), placing.whole_group(inputs)
-        return placing.Probe(check, means, rows, (group,), is_step=True, answers={})
+        return Probe(check, means, rows, (group,), is_step=True, answers={})
     probe = placing.place(check, inputs, session)
     if isinstance(probe, CheckResult) or not probe.is_step or inputs.observed is None:
         return probe
@@ -102,11 +101,11 @@ def _locate(
 
 
 def _measure(
-    session: QuerySession, checks: Sequence[placing.Probe | CheckResult], inputs: CheckInputs
-) -> list[placing.Probe | CheckResult]:
+    session: QuerySession, checks: Sequence[Probe | CheckResult], inputs: CheckInputs
+) -> list[Probe | CheckResult]:
     """Measure what nobody has answered yet; of those that Spark refuses each is tried alone."""
     answers = [*checks]
-    together: dict[CheckedRows, dict[int, placing.Probe]] = {}
+    together: dict[CheckedRows, dict[int, Probe]] = {}
     for at, each in enumerate(checks):
         if isinstance(each, CheckResult) or each.answers is not None:
             continue
@@ -122,8 +121,8 @@ def _measure(
 
 
 def _together(
-    session: QuerySession, probes: Sequence[placing.Probe], inputs: CheckInputs
-) -> list[placing.Probe | CheckResult]:
+    session: QuerySession, probes: Sequence[Probe], inputs: CheckInputs
+) -> list[Probe | CheckResult]:
     """Ask for all that Spark understands: it is asked of all at once, and only then one by one."""
     wrong: dict[int, CheckResult] = {}
     if isinstance(placing.described(session, _query(probes), probes[0].check, inputs), CheckResult):
@@ -136,7 +135,7 @@ def _together(
     return [wrong.get(at) or next(answers) for at in range(len(probes))]
 
 
-def _query(probes: Sequence[placing.Probe]) -> str:
+def _query(probes: Sequence[Probe]) -> str:
     rows = probes[0].rows
     return queries.phase_query(
         rows.sql, rows.key, queries.aggregates_of([each.means for each in probes])
@@ -144,8 +143,8 @@ def _query(probes: Sequence[placing.Probe]) -> str:
 
 
 def _shared(
-    session: QuerySession, probes: Sequence[placing.Probe], inputs: CheckInputs
-) -> list[placing.Probe | CheckResult]:
+    session: QuerySession, probes: Sequence[Probe], inputs: CheckInputs
+) -> list[Probe | CheckResult]:
     started = time.monotonic()
     rows = placing.fetched(session, _query(probes), probes[0].check, inputs)
     if not isinstance(rows, CheckResult):
@@ -157,9 +156,7 @@ def _shared(
     return [answer for each in probes for answer in _shared(session, [each], inputs)]
 
 
-def _by_group(
-    session: QuerySession, probe: placing.Probe, inputs: CheckInputs
-) -> placing.Probe | CheckResult:
+def _by_group(session: QuerySession, probe: Probe, inputs: CheckInputs) -> Probe | CheckResult:
     started = time.monotonic()
     means = {each.key: each.means or probe.means for each in probe.groups}
     texts = [queries.one_group_query(each.sql, each.key, means[each.key]) for each in probe.groups]
@@ -250,11 +247,11 @@ def _alone(sql: str) -> str:
 
 
 def _group_value(
-    probe: placing.Probe, group: placing.Group, inputs: CheckInputs, written: Mapping[int, int]
+    probe: Probe, group: placing.Group, inputs: CheckInputs, written: Mapping[int, int]
 ) -> GroupValue:
     """Say what answers mean for a group; `written` are rows of those that passed every gate."""
     means, row = group.means or probe.means, probe.answer(group)
-    values: Values = {name: row.get(queries.named(sql)) for name, sql in means.aggregates.items()}
+    values: Values = {name: row.get(queries.alias(sql)) for name, sql in means.aggregates.items()}
     if not GroupMeasures(values).rows:  # without rows there is nothing to measure
         values = {ROWS: "0", **means.empty}
     partition = None
@@ -291,7 +288,7 @@ def _base(
 
 
 def _judge_changes(
-    changes: Sequence[placing.Probe], inputs: CheckInputs, passing: Ranges
+    changes: Sequence[Probe], inputs: CheckInputs, passing: Ranges
 ) -> list[list[GroupValue]]:
     """Return the values of the groups of each check; `passing` fail no gate of another type.
 
@@ -318,7 +315,7 @@ _GROUPS_ASKED = 50
 
 
 def _result(
-    session: QuerySession, probe: placing.Probe, values: Sequence[GroupValue], inputs: CheckInputs
+    session: QuerySession, probe: Probe, values: Sequence[GroupValue], inputs: CheckInputs
 ) -> CheckResult:
     """Put the groups of a check together, with some rows that break it, of the lowest groups."""
     check, rows, means = probe.check, probe.rows, probe.means
@@ -353,7 +350,7 @@ def _keep_failing_rows(
     return [*values[:at], replace(values[at], details=details), *values[at + 1 :]]
 
 
-def _failing_sql(probe: placing.Probe) -> str:
+def _failing_sql(probe: Probe) -> str:
     """Return the rows that break a check; where each group has SQL of its own, of all of them."""
 
     def of(check: Check, sql: str, key: str, means: Measure) -> str:
@@ -366,7 +363,7 @@ def _failing_sql(probe: placing.Probe) -> str:
     return united([of(*each) for each in groups])
 
 
-def _sample_sql(probe: placing.Probe, failed: Sequence[GroupValue], columns: Schema) -> str:
+def _sample_sql(probe: Probe, failed: Sequence[GroupValue], columns: Schema) -> str:
     check, rows = probe.check, probe.rows
     where = check.condition.text if check.condition else ""
     enough, counted = list[str](), 0

@@ -48,7 +48,7 @@ def replaced_rows(target: CheckTarget, version: int | None) -> CheckedRows | Non
 
 def added_rows(session: StepSession, uri: str, version: int, folder: str) -> CheckedRows:
     """Return the rows of the files that one commit added; `folder` is the step's own."""
-    columns = session.beside.added(uri, version, f"{folder}/added", _ADDED)
+    columns = session.side_tables.added(uri, version, f"{folder}/added", _ADDED)
     return CheckedRows.of_view(_ADDED, columns)
 
 
@@ -147,7 +147,7 @@ class Watch:
         if checked.failed and keeps_rows(services, target.model):
             quarantine = quarantine_of(services, intent, checked.failed)
             where = f" WHERE {in_spans(self._cut_to(checked.failed))}" if self.cut else ""
-            number = session.beside.write_table(rows.sql + where, quarantine.uri)
+            number = session.side_tables.write_table(rows.sql + where, quarantine.uri)
             if number:
                 checked = replace(checked, quarantine=replace(quarantine, rows=number))
             else:
@@ -252,11 +252,11 @@ class Watch:
         self, folder: str, decided: DecidedStatement, counts: Mapping[str, str]
     ) -> Row | None:
         """Write the rows to files, once, if they are not known without; give what was counted."""
-        beside, fed_by = self.target.session.beside, decided.work.fed_by
+        tables, fed_by = self.target.session.side_tables, decided.work.fed_by
         if self.feed is not None:
-            return beside.keep(replace(self.feed, counts=counts), f"{folder}/rows").counts
+            return tables.keep(replace(self.feed, counts=counts), f"{folder}/rows").counts
         if fed_by:  # what a MERGE is fed, unless it is cut off from its query already
-            beside.keep(Feed(fed_by, f"SELECT * FROM {quoted(fed_by)}"), f"{folder}/rows")
+            tables.keep(Feed(fed_by, f"SELECT * FROM {quoted(fed_by)}"), f"{folder}/rows")
         return None
 
     def _rows(self, decided: DecidedStatement) -> CheckedRows:
@@ -286,12 +286,12 @@ class Watch:
             return target.as_table(decided.work.after(decided.row))
         if self.feed is None:
             clone = f"{folder}/clone"
-            table = session.beside.clone(self._uri, self.version or 0, clone)
+            table = session.side_tables.clone(self._uri, self.version or 0, clone)
             for sql in self.prepares(table):  # with old types values would be cut, or refused
-                session.beside.trial(Commit(sql, once=False))
+                session.side_tables.trial(Commit(sql, once=False))
             statement = self.work_on(table).decide(decided.row) if self.work_on else None
             if statement is not None:
-                session.beside.trial(statement)
+                session.side_tables.trial(statement)
             columns = self._bind(AFTER_VIEW, DeltaRead(clone))
             return CheckedRows.of_view(AFTER_VIEW, columns)
         if self.cut is not None:  # a table's own step has bound the view that a partition's has not

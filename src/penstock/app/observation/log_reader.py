@@ -153,7 +153,7 @@ def open_log_reader(services: Services) -> LogReader:
     """Begin a look: with what was noted of tables, and no table opened yet."""
     records = services.reading
     needs = cache(lambda: _needs(services))
-    return LogReader(services, records.notes.seen(), records.archive.store_id(), needs)
+    return LogReader(services, records.notes.seen_tables(), records.archive.store_id(), needs)
 
 
 def _needs(services: Services) -> Needs:

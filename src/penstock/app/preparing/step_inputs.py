@@ -176,9 +176,7 @@ class Opening:
         for each, window in zip(inputs, found, strict=True):
             top = f"CAST(max({quoted(each.column)}) AS STRING) AS top"
             inside = window.window.condition
-            seen = self.session.look(
-                f"SELECT {top} FROM {quoted(views[each.input])} WHERE {inside}"
-            )
+            seen = self.session.row(f"SELECT {top} FROM {quoted(views[each.input])} WHERE {inside}")
             value = TypedValue.parse(each.type, str(seen["top"])) if seen["top"] else None
             old = known.get(each.input)
             if value is not None and (old is None or old.value < value):

@@ -263,7 +263,7 @@ class Preparing:
             return
         start = self.model.history.columns.valid_from
         count = f"SELECT count(*) - count({quoted(start)}) AS n FROM ({target.sql})"
-        if session.look(count)["n"]:
+        if session.row(count)["n"]:
             sentence = f"a version of {self.model.name} needs {start}"
             hint = "give it in every row of target"
             raise UsageError("bad-test-value", sentence, where=where, hint=hint)
@@ -274,7 +274,7 @@ class Preparing:
         if settings is None or target.type_of(settings.time_column) is None:
             return ""
         newest = f"CAST(max({quoted(settings.time_column)}) AS STRING)"
-        return str(session.look(f"SELECT {newest} AS t FROM ({target.sql})")["t"] or "")
+        return str(session.row(f"SELECT {newest} AS t FROM ({target.sql})")["t"] or "")
 
     def _watermarks(self, given: Given, newest: str = "") -> tuple[Watermark, ...]:
         """Return the watermarks that are given, else `newest` for every column."""

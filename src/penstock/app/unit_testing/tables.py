@@ -184,7 +184,7 @@ def _refuse_inexact(
         differs = f"NOT ({back} <=> {value})"
         found.append(f"max(IF({differs}, CAST({quoted(name)} AS STRING), NULL)) AS c{n}")
     with placed(table):
-        seen = session.look(f"SELECT {', '.join(found)} FROM ({table.query}\n)")
+        seen = session.row(f"SELECT {', '.join(found)} FROM ({table.query}\n)")
     for number, (name, _, to) in enumerate(cast):
         text = seen[f"c{number}"]
         if text is not None:

@@ -217,7 +217,7 @@ class ExpectationCheck:
         if self.expected.rows is not None:
             yield from self._rows("rows", self.expected.rows, schema, source)
         if self.expected.row_count is not None:
-            count = self.session.look(f"SELECT count(*) AS n FROM {source}")["n"]
+            count = self.session.row(f"SELECT count(*) AS n FROM {source}")["n"]
             if count != self.expected.row_count:
                 yield f"row_count: {self.expected.row_count} expected, {count} found"
 

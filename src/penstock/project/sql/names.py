@@ -244,7 +244,7 @@ class _Linker:
         """Return what `as_of` refers to: a system column, or the condition on tombstones."""
         is_model = found.input.kind is InputKind.MODEL
         kept = self.resolver.history.get(found.input.name) if is_model else None
-        columns = kept or SystemColumns.named()
+        columns = kept or SystemColumns.with_prefix()
         if ref.kind is RefKind.PRESENT:
             flag = self.flags[found.input] = columns.is_deleted
             canonical = f"COALESCE({quoted(flag)}, FALSE) = FALSE"  # what `live` writes

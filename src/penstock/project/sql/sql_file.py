@@ -276,7 +276,7 @@ def _read_here(
 def _elsewhere(given: tuple[object, ...]) -> dict[str, SqlFile]:
     """Read files in a process of its own; nothing where there is none to be had."""
     command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
-    asked = pickle.dumps((tuple(strategies().values()), SECRETS.known, given))
+    asked = pickle.dumps((tuple(strategies().values()), SECRETS.forms, given))
     try:
         done = subprocess.run(command, input=asked, capture_output=True, check=True)
         files: dict[str, SqlFile] = pickle.loads(done.stdout)  # noqa: S301  what `serve` wrote
