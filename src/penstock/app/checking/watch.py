@@ -137,7 +137,7 @@ class Watch:
             return None, replace(self.unchanged(intent), version=None)
         folder = staging_folder(services, intent.table, intent.step)
         observed = self._observation()
-        seen = self._kept(folder, decided, observed.counts)
+        seen = self._stage_rows(folder, decided, observed.counts)
         rows = self._rows(decided)
         table = self._would_be(folder, decided, rows) if target.checks.needs_table else None
         answers = observed.answers(session, seen)
@@ -248,7 +248,7 @@ class Watch:
         except (QueryError, DataError):
             return None
 
-    def _kept(
+    def _stage_rows(
         self, folder: str, decided: DecidedStatement, counts: Mapping[str, str]
     ) -> Row | None:
         """Write the rows to files, once, if they are not known without; give what was counted."""
