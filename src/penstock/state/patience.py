@@ -62,7 +62,7 @@ class Patience:
     def repeat(self, act: Callable[[], Answer]) -> Answer:
         """Call `act`, and call it again as long as the store is away.
 
-        Inside `held` the error is raised at once: the outermost call repeats the whole block.
+        Inside `unrepeated` the error is raised at once: the outermost call repeats the whole block.
         """
         since: float | None = None
         for pause in chain(_PAUSES, repeat(_PAUSE)):

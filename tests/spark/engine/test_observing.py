@@ -72,7 +72,7 @@ def test_counts_that_a_global_order_doubles_are_thrown_away(table):
     table.commit(ordered, many, confs={"spark.sql.shuffle.partitions": "4"})
 
     assert (table.session.observed(5), len(table.rows("SELECT * FROM {t}"))) == (None, 7)
-    assert table.session._watch.seen() == SEEN | {"_ps_n": 10}
+    assert table.session._watch.counts() == SEEN | {"_ps_n": 10}
 
 
 def test_an_order_that_comes_before_the_observation_doubles_nothing(table):
