@@ -99,30 +99,30 @@ def test_nothing_is_observed_of_an_append_that_is_skipped_as_a_replay(world, ses
 def test_kept_rows_are_computed_once_and_read_from_files(world, session):
     feed = Feed("fed", "SELECT uuid() AS u", {"_ps_n": "count(*)"})
 
-    kept = session.beside.keep(feed, f"{world.staging}/one")
-    first, again = (session.look("SELECT max(u) AS u FROM `fed`") for _ in range(2))
+    kept = session.side_tables.keep(feed, f"{world.staging}/one")
+    first, again = (session.row("SELECT max(u) AS u FROM `fed`") for _ in range(2))
 
     assert (kept, first == again) == (StagedRows(1, {"_ps_n": 1}), True)
     assert world.folders.names(world.staging) == ("one",)
 
 
 def test_rows_are_kept_without_being_observed(world, session):
-    assert session.beside.keep(Feed("fed", "SELECT 7 AS id"), f"{world.staging}/one") == StagedRows(
-        1
-    )
+    assert session.side_tables.keep(
+        Feed("fed", "SELECT 7 AS id"), f"{world.staging}/one"
+    ) == StagedRows(1)
 
 
 def test_a_table_of_a_query_has_no_step(world, session):
     uri = f"{world.staging}/failed"
 
-    rows = session.beside.write_table("SELECT 7 AS id", uri)
+    rows = session.side_tables.write_table("SELECT 7 AS id", uri)
 
     assert (rows, steps(world, uri), steps(world, world.uri)) == (1, [""], ["step-1"])
 
 
 def test_what_is_tried_on_a_clone_leaves_the_table_alone(world, session):
-    name = session.beside.clone(world.uri, 0, f"{world.staging}/clone")
-    session.beside.trial(Commit(f"INSERT INTO {name} BY NAME SELECT * FROM `fed`", feed=SEVEN))
+    name = session.side_tables.clone(world.uri, 0, f"{world.staging}/clone")
+    session.side_tables.trial(Commit(f"INSERT INTO {name} BY NAME SELECT * FROM `fed`", feed=SEVEN))
 
     assert name == f"delta.`{world.staging}/clone`"
     assert session.observed(1) is None
@@ -133,7 +133,7 @@ def test_what_is_tried_on_a_clone_leaves_the_table_alone(world, session):
 def test_the_rows_that_a_commit_added_are_a_table_of_their_own(world, session):
     session.commit(Commit(APPEND.format(world.uri), feed=SEVEN), a_step(world, "step-2", 2))
 
-    schema = session.beside.added(world.uri, 1, f"{world.staging}/added", "new")
-    found = session.look("SELECT count(*) AS few FROM `new`")
+    schema = session.side_tables.added(world.uri, 1, f"{world.staging}/added", "new")
+    found = session.row("SELECT count(*) AS few FROM `new`")
 
     assert (schema.names, found) == (("id",), {"few": 1})

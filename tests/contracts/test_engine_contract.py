@@ -70,8 +70,8 @@ def test_a_relation_is_read_through_its_window(world):
     window = Window("id", None, Bound(TypedValue("BIGINT", "1"), inclusive=True))
     with world.engine.session("orders") as session:
         schemas = session.bind([events_read(world), events_read(world, window)])
-        whole = session.look("SELECT count(*) AS rows FROM in_1")
-        inside = session.look("SELECT count(*) AS rows FROM in_1_window")
+        whole = session.row("SELECT count(*) AS rows FROM in_1")
+        inside = session.row("SELECT count(*) AS rows FROM in_1_window")
 
     assert {view: schema.names for view, schema in schemas.items()} == {
         "in_1": ("id",),
@@ -83,7 +83,7 @@ def test_a_relation_is_read_through_its_window(world):
 def test_a_stage_is_computed_once_and_its_rows_are_kept(world):
     with world.engine.session("orders") as session:
         seen = session.stage(Stage("kept", "SELECT uuid() AS u", "SELECT max(u) AS u FROM kept"))
-        again = session.look("SELECT max(u) AS u FROM kept")
+        again = session.row("SELECT max(u) AS u FROM kept")
 
     assert seen == again
 
@@ -159,8 +159,8 @@ def test_cancel_ends_a_query_that_is_running(world):
     def work():
         with world.engine.session("orders") as session:
             try:
-                session.look(SLOW)
-                session.look("SELECT 2 AS n")
+                session.row(SLOW)
+                session.row("SELECT 2 AS n")
             except InterruptedRunError as error:
                 codes.append(error.code)
 
@@ -185,7 +185,7 @@ def test_rows_that_pass_by_are_counted_once_and_few_of_them_are_kept(world):
     stage = Stage("kept", "SELECT n FROM `passed` WHERE n > 3", passing=passing)
     with world.engine.session("orders") as session:
         seen = session.stage(stage)
-        kept = session.look("SELECT count(*) AS kept FROM `kept`")
+        kept = session.row("SELECT count(*) AS kept FROM `kept`")
 
     assert (seen, kept) == ({"rows": 5, "odd": 3}, {"kept": 2})
 
@@ -194,8 +194,8 @@ def test_what_was_kept_of_passing_rows_is_never_computed_again(world):
     passing = Passing("passed", "SELECT uuid() AS u", {"rows": "count(*)"})
     with world.engine.session("orders") as session:
         session.stage(Stage("kept", "SELECT u FROM `passed`", passing=passing))
-        first = session.look("SELECT max(u) AS u FROM `kept`")
-        again = session.look("SELECT max(u) AS u FROM `kept`")
+        first = session.row("SELECT max(u) AS u FROM `kept`")
+        again = session.row("SELECT max(u) AS u FROM `kept`")
 
     assert first == again
 
@@ -204,7 +204,7 @@ def test_settings_of_a_stage_hold_while_its_rows_are_computed_and_no_longer(worl
     setting = "spark.penstock.told"
     with world.engine.session("orders") as session:
         seen = session.stage(Stage("kept", "SELECT 2 AS n", f"SET {setting}", confs={setting: "7"}))
-        after = session.look(f"SET {setting}")
+        after = session.row(f"SET {setting}")
 
     assert (seen, after) == (
         {"key": setting, "value": "7"},

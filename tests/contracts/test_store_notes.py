@@ -23,7 +23,7 @@ def test_seen_says_how_far_a_log_was_read_and_the_newest_commit_of_others(store)
     store.notes.note(RAW, [FIRST, SECOND])
     store.notes.note(Seen("raw.quiet", "table-b", 0), [])
 
-    assert store.notes.seen() == {
+    assert store.notes.seen_tables() == {
         "raw.events": replace(RAW, foreign=4),
         "raw.quiet": Seen("raw.quiet", "table-b", 0),
     }
@@ -37,14 +37,14 @@ def test_commits_of_steps_on_record_and_of_this_store_are_not_foreign(store):
     ]
     store.notes.note(RAW, [FIRST, *ours])
 
-    assert store.notes.seen()["raw.events"].foreign == 2
+    assert store.notes.seen_tables()["raw.events"].foreign == 2
 
 
 def test_noting_more_adds_to_what_is_there(store):
     store.notes.note(RAW, [FIRST])
     store.notes.note(replace(RAW, version=7), [replace(SECOND, version=6)])
 
-    assert store.notes.seen() == {"raw.events": replace(RAW, version=7, foreign=6)}
+    assert store.notes.seen_tables() == {"raw.events": replace(RAW, version=7, foreign=6)}
     assert [commit.version for commit in store.notes.touched("raw.events", 0)] == [2, 6]
 
 
@@ -54,7 +54,7 @@ def test_a_commit_that_is_noted_again_is_noted_as_of_now(store):
     store.notes.note(replace(RAW, version=3), [wider])
 
     assert store.notes.touched("raw.events", 0) == (wider, SECOND)
-    assert store.notes.seen()["raw.events"].version == 5
+    assert store.notes.seen_tables()["raw.events"].version == 5
 
 
 def test_a_table_of_another_id_starts_anew(store):
@@ -62,7 +62,7 @@ def test_a_table_of_another_id_starts_anew(store):
     other = Seen("raw.events", "table-z", 1)
     store.notes.note(other, [replace(FIRST, version=1)])
 
-    assert store.notes.seen() == {"raw.events": replace(other, foreign=1)}
+    assert store.notes.seen_tables() == {"raw.events": replace(other, foreign=1)}
     assert [commit.version for commit in store.notes.touched("raw.events", -1)] == [1]
 
 
@@ -71,6 +71,6 @@ def test_notes_survive_export_and_import(opened, store):
     fresh = opened(name="fresh")
     fresh.archive.load(store.archive.export())
 
-    assert fresh.notes.seen() == store.notes.seen()
+    assert fresh.notes.seen_tables() == store.notes.seen_tables()
     assert fresh.notes.touched("raw.events", -1) == (FIRST, SECOND)
     assert fresh.archive.export() == store.archive.export()

@@ -18,7 +18,7 @@ from penstock.core.query import Query, mentioned
 from penstock.core.statement import Row
 from penstock.project.checks.kept import condition_of
 from penstock.project.checks.scene import ConditionKind
-from penstock.strategies.checks.queries import ROWS, key_sql, named
+from penstock.strategies.checks.queries import ROWS, alias, key_sql
 from penstock.strategies.checks.typed import measured
 from penstock.strategies.checks.types import ColumnCheck
 
@@ -92,4 +92,4 @@ def said(results: Sequence[object]) -> list[tuple[str, str]]:
 def answered(check: Check, columns: Schema, rows: int, **values: object) -> Row:
     """The row of the query that measures a check: `failures=1`."""
     measures = measured(check, columns).aggregates
-    return {ROWS: rows, **{named(measures[name]): str(each) for name, each in values.items()}}
+    return {ROWS: rows, **{alias(measures[name]): str(each) for name, each in values.items()}}

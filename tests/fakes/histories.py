@@ -40,7 +40,7 @@ NEWER = NewerThan("updated_at")
 TS = Snapshot(KEYS, NEWER)
 CK = Snapshot(KEYS, ColumnsDiffer(("value",)))
 EV = replace(TS, event_time=True)
-HASH = HashDiffers(SystemColumns.named().row_hash, ("value",))
+HASH = HashDiffers(SystemColumns.with_prefix().row_hash, ("value",))
 INVALIDATE, NEW_RECORD = HardDeletes.INVALIDATE, HardDeletes.NEW_RECORD
 
 COMBINATIONS: dict[str, Snapshot] = {

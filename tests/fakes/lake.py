@@ -209,7 +209,7 @@ class FakeEngine:
         with self.session("") as session:
             session.bind(relations)
             names = session.define("penstock_query", sql).names
-            row = session.look(sql)
+            row = session.row(sql)
         rows = tuple(tuple(None if v is None else str(v) for v in row.values()) for _ in "x")
         return QueryResult(names, rows[:limit], truncated=len(rows) > limit)
 

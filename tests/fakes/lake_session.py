@@ -50,7 +50,7 @@ class FakeSession:
     watched: Feed | None = None
 
     @property
-    def beside(self) -> FakeSession:
+    def side_tables(self) -> FakeSession:
         """It makes what lies beside the target itself."""
         return self
 
@@ -75,7 +75,7 @@ class FakeSession:
     def replays(self, view: str) -> bool:
         return view not in self.views
 
-    def look(self, sql: str) -> Row:
+    def row(self, sql: str) -> Row:
         self._do("look", sql)
         for view in self._views_in(sql):
             if view in self.staged:
@@ -100,7 +100,7 @@ class FakeSession:
         if stage.passing:
             seen = self._passed(stage)
         else:
-            seen = self.staged[stage.view] = self._answer(stage.look)
+            seen = self.staged[stage.view] = self._answer(stage.look_sql)
         self.confs.clear()
         return seen
 

@@ -140,7 +140,7 @@ class RowSession:
     def replays(self, view: str) -> bool:
         return self.rows(f"SELECT * FROM {view}") == self.rows(f"SELECT * FROM {view}")
 
-    def look(self, sql: str) -> Row:
+    def row(self, sql: str) -> Row:
         return self.rows(sql)[0]
 
     def rows(self, sql: str) -> tuple[Row, ...]:
@@ -158,11 +158,11 @@ class RowSession:
             self._keep(stage.view, *self._run(stage.sql))
             counts = (f"{sql} AS `{name}`" for name, sql in stage.passing.counts.items())
             sides = {
-                v: self.look(f"SELECT count(*) AS n FROM `{v}`")["n"] for v in stage.passing.sides
+                v: self.row(f"SELECT count(*) AS n FROM `{v}`")["n"] for v in stage.passing.sides
             }
-            return {**self.look(f"SELECT {', '.join(counts)} FROM `{stage.passing.view}`"), **sides}
+            return {**self.row(f"SELECT {', '.join(counts)} FROM `{stage.passing.view}`"), **sides}
         self._keep(stage.view, *self._run(stage.sql))
-        return self.look(stage.look)
+        return self.row(stage.look_sql)
 
     def observed(self, rows: int) -> Row | None:
         return None

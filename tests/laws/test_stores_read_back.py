@@ -436,7 +436,7 @@ def remembered(store):
                 for r in store.records.partitions().values()
             ],
             store.records.fingerprints(),
-            store.notes.seen(),
+            store.notes.seen_tables(),
             [store.notes.touched(name, 1) for name in ("raw.a", "raw.b")],
             [store.records.watermark_history(model) for model in known],
             sorted(store.records.last_results().items()),

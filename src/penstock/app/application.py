@@ -90,11 +90,11 @@ class App(Decorators):
             allow_schema_change=not safe,
         )
         with self.opened() as services:
-            for name in _named(models):
+            for name in _model_names(models):
                 named_model(services, name)
-            return self._done(services, request)
+            return self._run_request(services, request)
 
-    def _done(self, services: Services, request: RunRequest) -> RunReport:
+    def _run_request(self, services: Services, request: RunRequest) -> RunReport:
         from penstock.app.commands.plan import preview
         from penstock.app.commands.run import run
 
@@ -194,7 +194,7 @@ class App(Decorators):
         if not self._root.is_dir():
             sentence = f"root is {str(self._root)!r}, which is not a folder"
             raise ProjectPlaceError("bad-root", sentence, hint="name the folder of the project")
-        where = Where(self._root, self._env, given=GivenParts(self._functions.models))
+        where = Where(self._root, self._env, parts=GivenParts(self._functions.models))
         try:
             project = open_project(where)
         except UsageError as error:  # there is no such target
@@ -284,12 +284,12 @@ def _texts(select: str | Sequence[str]) -> tuple[str, ...]:
 
 def _with_ancestors(models: Models | Sequence[Models]) -> tuple[str, ...]:
     """Return a selector of models and of all that they read."""
-    return (" ".join(f"+{name}" for name in _named(models)),)
+    return (" ".join(f"+{name}" for name in _model_names(models)),)
 
 
-def _named(models: Models | Sequence[Models] | None) -> list[str]:
-    given = [models] if isinstance(models, str | PythonModel) else [*(models or ())]
-    return [each if isinstance(each, str) else each.name for each in given]
+def _model_names(models: Models | Sequence[Models] | None) -> list[str]:
+    items = [models] if isinstance(models, str | PythonModel) else [*(models or ())]
+    return [each if isinstance(each, str) else each.name for each in items]
 
 
 def raise_first(report: RunReport) -> None:

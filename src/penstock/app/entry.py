@@ -29,7 +29,7 @@ from penstock.app.request import (
     SyncRequest,
     UnitTestRequest,
 )
-from penstock.app.services.wire import ask, open_project, opened, place_of
+from penstock.app.services.wire import ask, open_project, open_request, place_of
 
 if TYPE_CHECKING:
     from penstock.app.checking.results import CheckReport
@@ -87,7 +87,7 @@ def snapshot_verify(request: VerifyRequest) -> VerifyReport:
     """Check the laws of one history table, as `penstock snapshot verify`; nothing is written."""
     from penstock.app.commands.verify import verify
 
-    with opened(request) as services:
+    with open_request(request) as services:
         return verify(services, (request.model,))[0]
 
 
@@ -137,7 +137,7 @@ def query(request: QueryRequest) -> DataFrame:
     from penstock.app.commands.query import frame
 
     with ExitStack() as lasting:
-        found = frame(lasting.enter_context(opened(request)), request.sql)
+        found = frame(lasting.enter_context(open_request(request)), request.sql)
         keep(lasting)
     return found  # type: ignore[return-value]  # only the engine knows pyspark
 
@@ -183,7 +183,7 @@ def sessions_limits(request: LimitsRequest) -> tuple[Limits, ...]:
     from penstock.app.commands.sessions import sessions_limits as look
     from penstock.core.sessions.manifest import executed
 
-    with opened(request) as services:
+    with open_request(request) as services:
         passes = look(services, request).plan.limits
         return tuple(each.limits for each in executed(passes) or passes)
 
@@ -204,7 +204,7 @@ def accept(request: AcceptRequest) -> AcceptedCommits:
     """
     from penstock.app.commands.accept import accept as let_stand
 
-    with opened(request) as services:
+    with open_request(request) as services:
         return let_stand(services, request.model, request.reason, request.arguments)
 
 

@@ -83,7 +83,7 @@ class FlagField:
         names = (name for flag in self.flags for name in self.names_of(flag))
         return [name for name in names if name.startswith("--")]
 
-    def named(self, value: Any, words: Sequence[str]) -> str:  # noqa: ANN401  what the field holds
+    def option_of(self, value: Any, words: Sequence[str]) -> str:  # noqa: ANN401  what the field holds
         """Return the option of this value: the one that was typed, else the first one."""
         flags = tuple(each for each in self.flags if each.value is None or each.value in value)
         names = replace(self, flags=flags).options
@@ -134,14 +134,14 @@ def _declared(
     return tuple(found)
 
 
-def given(request: object, names: Iterable[str], words: Sequence[str] = ()) -> list[str]:
+def given_flags(request: object, names: Iterable[str], words: Sequence[str] = ()) -> list[str]:
     """Name the flags of these fields that were given, as they stand among the `words` if they do.
 
     What has its default counts as not given.
     """
     known = {each.name: each for each in flag_fields(type(request))}
     values = ((known[name], getattr(request, name)) for name in names)
-    return [each.named(value, words) for each, value in values if value != each.default]
+    return [each.option_of(value, words) for each, value in values if value != each.default]
 
 
 def command_words(request: object, names: Iterable[str]) -> list[str]:
@@ -188,7 +188,7 @@ def takes(
     Type checkers and editors see the fields' names, types and defaults, `help()` also their help.
     """
 
-    def made(answer: Callable[[Asked], Answer]) -> Callable[Keywords, Answer]:
+    def decorate(answer: Callable[[Asked], Answer]) -> Callable[Keywords, Answer]:
         @functools.wraps(answer)
         def call(*args: Keywords.args, **keywords: Keywords.kwargs) -> Answer:
             return answer(request(*args, **keywords))
@@ -210,7 +210,7 @@ def takes(
         call.__doc__ = "\n".join(lines)
         return call
 
-    return made
+    return decorate
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class JsonFolderMetadataSettings:
         inside = (path.relative_to(folder).parts for path in folder.rglob("*"))
         seen = (parts for parts in inside if not any(part.startswith(".") for part in parts))
         found = sorted(folder.joinpath(*parts) for parts in seen if parts[-1].endswith(DOCUMENTS))
-        return dict.fromkeys((_shown(path, root) for path in found), "")
+        return dict.fromkeys((_path_in_findings(path, root) for path in found), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class JsonMetadataSettings:
         path = root / self.file
         if not path.is_file():
             raise UsageError("no-documents", f"there is no file {path}", hint="correct the path")
-        return {_shown(path, root): ""}
+        return {_path_in_findings(path, root): ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Connection:
     name: str
 
 
-def _shown(path: Path, root: Path) -> str:
+def _path_in_findings(path: Path, root: Path) -> str:
     """Name a file as findings do: seen from the project, unless it lies elsewhere."""
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
@@ -154,7 +154,7 @@ class EntityMetadata:
         said = asdict(environment or Environment()).items()
         over = {key: value for key, value in said if value is not None}
         given = GivenParts(documents=settings.documents(root), environment=over)
-        self.project = open_project(Where(root, target, given=given))
+        self.project = open_project(Where(root, target, parts=given))
         self._spark = spark
 
     def get_entity(self, number: int) -> LoadedEntity:

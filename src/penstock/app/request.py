@@ -49,7 +49,7 @@ from penstock.app.flags import (
     Wait,
     a_count,
     flag_fields,
-    given,
+    given_flags,
     read_time,
 )
 from penstock.core.checks.check import Phase
@@ -87,14 +87,14 @@ class CommandRequest:
     def refuse(self, name: str, others: Iterable[str]) -> None:
         """Refuse a flag beside any of these."""
         words = getattr(self, "arguments", "").split()
-        beside = given(self, others, words)
-        for flag in given(self, [name], words) if beside else ():
+        beside = given_flags(self, others, words)
+        for flag in given_flags(self, [name], words) if beside else ():
             sentence = f"{flag} and {', '.join(beside)} exclude each other"
             raise UsageError("option-conflict", sentence, hint=f"leave {flag} out")
 
     def require(self, name: str, other: str) -> None:
         """Refuse a flag without another."""
-        for flag in () if getattr(self, other) else given(self, [name]):
+        for flag in () if getattr(self, other) else given_flags(self, [name]):
             needed = f"--{other.replace('_', '-')}"
             raise UsageError("option-conflict", f"{flag} needs {needed}", hint=f"add {needed}")
 

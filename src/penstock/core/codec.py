@@ -31,7 +31,7 @@ class MisreadError(ValueError):
     @classmethod
     def of(cls, document: object, expected: str) -> MisreadError:
         """Say what was expected in the place of a document."""
-        return cls(f"is {shown(document)}, expected {expected}")
+        return cls(f"is {short_json(document)}, expected {expected}")
 
 
 class DocumentForm(NamedTuple):
@@ -138,7 +138,7 @@ class DocumentCodec:
         return _row(forms, lambda value: [getattr(value, name) for name in names], kind, least)
 
 
-def shown(document: object) -> str:
+def short_json(document: object) -> str:
     """Return a value as JSON has it, at most a line of it."""
     try:
         text = json.dumps(document, ensure_ascii=True)
@@ -156,7 +156,7 @@ def read_part(place: str, read: Callable[[Any], Any], document: object) -> Any: 
     except _UNFIT as error:
         why = error.sentence if isinstance(error, UsageError) else str(error)
         raise MisreadError(
-            f"is {shown(document)}: {why or 'it cannot be read'}"[:300], place
+            f"is {short_json(document)}: {why or 'it cannot be read'}"[:300], place
         ) from error
 
 

@@ -81,7 +81,7 @@ class Finding:
         return self.render()
 
 
-def some(items: Sequence[str], most: int, between: str = ", ") -> str:
+def some(items: Sequence[str], most: int, separator: str = ", ") -> str:
     """Name the first items and say how many more there are; after clauses, `; `, as one more.
 
     >>> some(["a", "b", "c"], 2), some(["a", "b"], 2), some([], 2)
@@ -89,10 +89,10 @@ def some(items: Sequence[str], most: int, between: str = ", ") -> str:
     >>> some(["a is 1", "b is 2", "c is 3"], 1, "; ")
     'a is 1; and 2 more'
     """
-    named, rest = between.join(items[:most]), len(items) - most
+    named, rest = separator.join(items[:most]), len(items) - most
     if rest <= 0:
         return named
-    return f"{named}{' ' if between == ', ' else between}and {rest} more"
+    return f"{named}{' ' if separator == ', ' else separator}and {rest} more"
 
 
 IGNORED_CODE = "not-taken-over"

@@ -65,7 +65,7 @@ class Retention:
 class SystemColumns:
     """The names of the columns that penstock adds to a history table.
 
-    >>> SystemColumns.named("dlf_", "pascal").valid_from
+    >>> SystemColumns.with_prefix("dlf_", "pascal").valid_from
     'dlf_ValidFrom'
     """
 
@@ -76,7 +76,7 @@ class SystemColumns:
     row_hash: str
 
     @classmethod
-    def named(cls, prefix: str = "_ps_", case: str = "snake") -> SystemColumns:
+    def with_prefix(cls, prefix: str = "_ps_", case: str = "snake") -> SystemColumns:
         """Return the names with a prefix, in `snake` or `pascal` case."""
         words = [each.name for each in fields(cls)]
         if case == "pascal":
@@ -108,5 +108,5 @@ class HistorySettings:
     ignore_null_time: bool = False
     allow_empty: bool = False
     retention: Retention | None = None
-    columns: SystemColumns = SystemColumns.named()
+    columns: SystemColumns = SystemColumns.with_prefix()
     by_current: bool = True

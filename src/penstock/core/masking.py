@@ -63,7 +63,7 @@ class SecretValues:
             self._pattern = re.compile("|".join(map(_one, longest)), re.IGNORECASE)
 
     @property
-    def known(self) -> frozenset[str]:
+    def forms(self) -> frozenset[str]:
         """All of them as they may be written, for another process of ours."""
         return frozenset(self._known)
 

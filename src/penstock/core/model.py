@@ -254,7 +254,7 @@ class Model:
     @property
     def shown_strategy(self) -> str:
         """What people call its strategy."""
-        return self.strategy.shown or self.strategy_name
+        return self.strategy.shown_name or self.strategy_name
 
     @property
     def input_name(self) -> InputName:

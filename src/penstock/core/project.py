@@ -167,7 +167,7 @@ class Project(ProjectSettings):
         if model.function is not None:
             return model.function.text
         names = {n: shown_name(str(self.table_of(n, model))) for n in model.query.inputs}
-        return model.query.shown(names)
+        return model.query.shown_sql(names)
 
     def view_sql(self, model: Model, present: Mapping[InputName, str]) -> str:
         """Return the SQL of a catalog's view; `present` leaves out tombstones, if there are any."""

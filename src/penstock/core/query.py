@@ -76,7 +76,7 @@ class Query:
     deleted_flags: tuple[tuple[InputName, str], ...] = ()
     deltas: tuple[InputName, ...] = ()
 
-    def shown(self, names: Mapping[InputName, str]) -> str:
+    def shown_sql(self, names: Mapping[InputName, str]) -> str:
         """Return the text with every table under the name that users know it by.
 
         It leaves the tombstones of histories out by name, whether their tables have any, and

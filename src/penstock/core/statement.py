@@ -53,23 +53,23 @@ class Passing:
 class Stage:
     """Rows that are computed once and kept under a view until the step ends.
 
-    `look` gives one row about them and is the action that computes them; then the rules are held.
-    With `passing` the rows are a selection of those that pass by, whose counts are the look; the
-    query is then evaluated by one action and never again: rows that get lost fail the step.
+    `look_sql` gives one row about them and is the action that computes them; then the rules are
+    held. With `passing` the rows are a selection of those that pass by, whose counts are the look;
+    the query is then evaluated by one action and never again: rows that get lost fail the step.
     `when` names a count of an earlier stage: without it there is nothing to do here. `chosen` gives
     what is run in its place, by what earlier stages have seen. `confs` are session settings under
-    which the rows are computed. Rows that are not `kept` are only looked at. `retry` gives what is
-    run once more in its place where its own look says that it took for granted what is not so.
+    which the rows are computed. Without `is_kept` the rows are only looked at. `retry` gives what
+    is run once more in its place where its own look says that it took for granted what is not so.
     """
 
     view: str
     sql: str
-    look: str = ""
+    look_sql: str = ""
     rules: tuple[Rule, ...] = ()
     passing: Passing | None = None
     when: str = ""
     confs: Mapping[str, str] = field(default_factory=dict)
-    kept: bool = True
+    is_kept: bool = True
     chosen: Callable[[Row], Stage] | None = None
     retry: Callable[[Row], Stage | None] | None = None
 

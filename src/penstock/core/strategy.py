@@ -243,7 +243,7 @@ class Build:
 class Strategy(ABC):
     """How a model's rows reach its table; without more a table that each step makes anew.
 
-    `name` is the word users write, `shown` the one that people read where it is another one;
+    `name` is the word users write, `shown_name` the one that people read where it is another one;
     `settings` are the keys that it takes beside those of every
     model. `is_view` is whether nothing is stored, `is_written` whether files say
     `materialized: name`. With `takes_feed` it stores the rows that the
@@ -259,7 +259,7 @@ class Strategy(ABC):
 
     __slots__ = ()
     name: ClassVar[str] = ""
-    shown: ClassVar[str] = ""
+    shown_name: ClassVar[str] = ""
     settings: ClassVar[frozenset[str]] = frozenset()
     is_view: ClassVar[bool] = False
     is_written: ClassVar[bool] = True
@@ -277,7 +277,7 @@ class Strategy(ABC):
 
     @classmethod
     @abstractmethod
-    def read(cls, given: GivenSettings) -> Self:
+    def read(cls, settings: GivenSettings) -> Self:
         """Read its settings; what does not go together becomes findings."""
 
     @abstractmethod
@@ -373,4 +373,4 @@ def strategy_named(word: str) -> type[Strategy]:
 
 def shown_strategy(word: str) -> str:
     """Return what people call the strategy of a word."""
-    return strategy_named(word).shown or word
+    return strategy_named(word).shown_name or word

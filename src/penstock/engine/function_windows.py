@@ -47,7 +47,7 @@ class FunctionWindow:
         """Return the window that spans all of a step."""
         if windows is None:
             return cls()
-        inputs = {each.input: cls._of(each.window, windows.kind) for each in windows.given}
+        inputs = {each.input: cls._of(each.window, windows.kind) for each in windows.input_windows}
         return replace(cls._of(windows.span(), windows.kind), inputs=inputs)
 
     @classmethod
@@ -91,10 +91,10 @@ def _value(bound: Bound | None) -> Value | None:
 
 @dataclass(slots=True)
 class FunctionCall:
-    """A function that is being called; `asked` is whether it wanted the window of its reader."""
+    """A function that is being called; `uses_window` is whether it wants its reader's window."""
 
     read: FunctionRead
-    asked: bool = False
+    uses_window: bool = False
 
 
 ACTIVE: ContextVar[SparkSession | None] = ContextVar("penstock_active", default=None)
@@ -160,7 +160,7 @@ def incremental_filter(column: str, *, name: str = "") -> Callable[[DataFrame], 
                 sentence = f"incremental_filter({column!r}) is called outside of a model's thread"
                 raise IncrementalConfigError("filter-without-context", sentence, hint=hint)
             return frame
-        now.asked = True
+        now.uses_window = True
         kinds = {known.lower(): kind for known, kind in frame.dtypes}
         if column.lower() not in kinds:
             sentence = f"incremental_filter({column!r}) in {now.read.model!r}: no such column"
@@ -170,11 +170,11 @@ def incremental_filter(column: str, *, name: str = "") -> Callable[[DataFrame], 
         if now.read.windows is None:
             return frame
 
-        def look(*aggregates: str) -> Row:
+        def query(*aggregates: str) -> Row:
             return frame.selectExpr(*aggregates).collect()[0].asDict()
 
         kind = kinds[column.lower()]
-        window = now.read.windows.on(now.read.model, column, kind, name, look)
+        window = now.read.windows.on(now.read.model, column, kind, name, query)
         return frame.where(window.condition)
 
     return cut

@@ -63,7 +63,7 @@ class SharedFrames:
             self._made[read.model] = (read.pinned, frame)
             return frame
 
-    def done(self, model: str) -> None:
+    def release(self, model: str) -> None:
         """Release the frames that only this model still had to read."""
         for name, models in self._readers.items():
             models.discard(model)
@@ -100,12 +100,12 @@ def call(spark: SparkSession, read: FunctionRead) -> DataFrame:
 def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
     """Call a function; return its frame, and whether it used the window of its reader."""
     add_methods()
-    given: dict[str, object] = {name: opened(spark, view) for name, view in read.views.items()}
+    given: dict[str, object] = {name: view_frame(spark, view) for name, view in read.views.items()}
     if "spark" in read.function.reserved:
         given["spark"] = spark
     now = FunctionCall(read)
     if "window" in read.function.reserved:
-        now.asked = True
+        now.uses_window = True
         given["window"] = FunctionWindow.of_step(read.windows)
     token = CALL.set(now)
     try:
@@ -119,8 +119,8 @@ def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
         CALL.reset(token)
     found = _sound(read, frame)
     if found.sparkSession is not spark:  # a commit would be made by the session of the frame
-        return handed_over(found, spark), now.asked
-    return found, now.asked
+        return handed_over(found, spark), now.uses_window
+    return found, now.uses_window
 
 
 def handed_over(frame: DataFrame, spark: SparkSession) -> DataFrame:
@@ -128,12 +128,12 @@ def handed_over(frame: DataFrame, spark: SparkSession) -> DataFrame:
     view = f"penstock_{uuid4().hex}"
     frame.createOrReplaceGlobalTempView(view)
     try:
-        return opened(spark, f"global_temp.{view}")
+        return view_frame(spark, f"global_temp.{view}")
     finally:
         frame.sparkSession.catalog.dropGlobalTempView(view)
 
 
-def opened(spark: SparkSession, view: str) -> DataFrame:
+def view_frame(spark: SparkSession, view: str) -> DataFrame:
     """Return the rows of a view, with the metadata columns of files, which a view hides."""
     from pyspark.sql.classic.dataframe import DataFrame
 

@@ -210,11 +210,11 @@ class Keeper:
             caller.settimeout(_ANSWER_SECONDS)
             try:
                 asked = json.loads(_line(caller))
-                return self._done(caller, asked["do"], asked.get("key", ""))
+                return self._carry_out(caller, asked["do"], asked.get("key", ""))
             except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no command of ours
                 return False
 
-    def _done(self, caller: socket.socket, word: str, key: str) -> bool:
+    def _carry_out(self, caller: socket.socket, word: str, key: str) -> bool:
         card, address = self._card, self._address
         if word == "take" and hmac.compare_digest(key, address.key):
             self._leave()

@@ -49,7 +49,7 @@ class ObservedWrite:
         self._observation = Observation(f"penstock-{uuid4()}")
         self.frame = frame.observe(self._observation, *columns)
 
-    def seen(self) -> Row | None:
+    def counts(self) -> Row | None:
         """Return what was seen; None if it is not told in time, or was told to be nothing.
 
         Spark tells it shortly after the write, of one that failed what was seen until then.
@@ -155,7 +155,7 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
 
 def agreed(observed: ObservedWrite | None, rows: int) -> Row | None:
     """Return what was seen if it was seen of so many rows, each of them once."""
-    seen = observed.seen() if observed else None
+    seen = observed.counts() if observed else None
     return seen if seen and seen.get(OBSERVED_ROWS) == rows else None
 
 
@@ -193,7 +193,7 @@ class SparkStepSession:
         self._explaining: Explaining = partial(
             explaining, where, self._cause, root, lambda: self.interrupted
         )
-        self.beside = SparkSideTables(spark, self._explaining, fault, self._run)
+        self.side_tables = SparkSideTables(spark, self._explaining, fault, self._run)
         self._watch: ObservedWrite | None = None
         self._kept: list[DataFrame] = []
         self._cut: list[DataFrame] = []
@@ -240,8 +240,8 @@ class SparkStepSession:
         with self._explaining():
             return replays(self._spark.table(view), self._bound_query.values())
 
-    def look(self, sql: str) -> Row:
-        """See `StepSession.look`."""
+    def row(self, sql: str) -> Row:
+        """See `StepSession.row`."""
         return self.rows(sql)[0]
 
     def share(self, view: str) -> str:
@@ -263,10 +263,10 @@ class SparkStepSession:
                 seen = self._sift(stage, stage.passing)
             else:
                 frame = self._spark.sql(stage.sql)
-                if stage.kept:
+                if stage.is_kept:
                     self._kept.append(frame.persist())
                 frame.createOrReplaceTempView(stage.view)
-                seen = self.look(stage.look)
+                seen = self.row(stage.look_sql)
         self._fault("during-staging")
         return seen
 
@@ -319,7 +319,7 @@ class SparkStepSession:
         feed = statement.feed
         confs = {**(feed.confs if feed else {}), **statement.confs, **signed}
         with self._explaining(), settings(self._spark, confs):
-            if feed and feed.view not in self.beside.in_files:
+            if feed and feed.view not in self.side_tables.in_files:
                 fed, self._watch = watched(self._spark, feed)
                 fed.createOrReplaceTempView(feed.view)
             frame = self._spark.sql(statement.sql)

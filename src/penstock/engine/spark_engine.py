@@ -262,7 +262,7 @@ class SparkEngine:
             self._open.remove(session)
             JVM.let_go(session.close)
             if frames is not None:
-                JVM.let_go(partial(frames.done, model))
+                JVM.let_go(partial(frames.release, model))
 
     @contextmanager
     def sharing(self, frames: Mapping[str, FrameReaders]) -> Iterator[None]:

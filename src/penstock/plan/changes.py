@@ -73,7 +73,7 @@ class Changes:
 
     partitions: Callable[[str], PartitionsNow | None]
     tables: Callable[[str], TableNow | None]
-    _known: dict[tuple[str, Pin | None, str], tuple[Span, ...]] = field(default_factory=dict)
+    _spans: dict[tuple[str, Pin | None, str], tuple[Span, ...]] = field(default_factory=dict)
     _newest: dict[str, _Newest] = field(default_factory=dict)
 
     def changed_spans(self, mapping: InputMapping, pin: Pin | None) -> tuple[Span, ...]:
@@ -83,9 +83,9 @@ class Changes:
         """
         name, column = mapping.input.name, mapping.column
         key = name, pin, column
-        if key not in self._known:
-            self._known[key] = self._changed_spans(name, pin, column)
-        return self._known[key]
+        if key not in self._spans:
+            self._spans[key] = self._changed_spans(name, pin, column)
+        return self._spans[key]
 
     def is_old(self, name: str, pin: Pin | None, span: Span) -> bool:
         """Whether an upstream with partitions surely has nothing newer than a pin in a span."""

@@ -78,7 +78,7 @@ class Migration:
         return Schema(tuple(stay))
 
     @property
-    def messages(self) -> tuple[str, ...]:
+    def lines(self) -> tuple[str, ...]:
         """Everything that changes in the table, for the plan."""
         nullable = (f"{name} becomes nullable" for name in self.nullable)
         breaking = (f"{line} (breaking)" for line in self.breaking)
@@ -121,15 +121,15 @@ def migration(model: Model, wanted: Schema, facts: TableFacts) -> Migration:
     changes = [_Change.compare(facts.schema.find(c.name), c, loose=loose) for c in wanted.columns]
     kept = tuple(c for c in facts.schema.columns if wanted.find(c.name) is None)
     drops = model.on_schema_change is OnSchemaChange.SYNC and not loose
-    widened = tuple(line for change in changes for line in change.messages(Turn.WIDENING))
-    breaking = tuple(line for change in changes for line in change.messages(Turn.BREAKING))
+    widened = tuple(line for change in changes for line in change.lines_of(Turn.WIDENING))
+    breaking = tuple(line for change in changes for line in change.lines_of(Turn.BREAKING))
     if keeps_types(model, facts.properties):
         widened, breaking = (), (*widened, *breaking)
     allows = facts.properties.get(WIDENING, "").lower() == "true"
     names = tuple(column.name for column in kept)
     return Migration(
         schema=_columns_after(facts.schema, changes, kept),
-        added=tuple(line for change in changes for line in change.messages(Turn.ADDITIVE)),
+        added=tuple(line for change in changes for line in change.lines_of(Turn.ADDITIVE)),
         widened=widened,
         needs_widening_property=bool(widened) and not allows,
         nullable=tuple(
@@ -195,22 +195,22 @@ class _Change:
     has_cast: bool = True
 
     @classmethod
-    def compare(cls, known: Column | None, wanted: Column, *, loose: bool) -> _Change:
+    def compare(cls, column: Column | None, wanted: Column, *, loose: bool) -> _Change:
         """Compare; `loose` takes every type that the table's holds for the table's."""
-        if known is None:
+        if column is None:
             line = f"+ {wanted.name} {wanted.type.upper()}"
             after = Column(wanted.name, wanted.type, comment=wanted.comment)
             return cls(after, line, ((Turn.ADDITIVE, line),))
-        have, want = parse_type(known.type), parse_type(wanted.type)
+        have, want = parse_type(column.type), parse_type(wanted.type)
         if loose:
             want = merged(have, want) or want
-        line = f"{known.name} {known.type.upper()} -> {wanted.type.upper()}"
-        turns = tuple(_turns_of(have, want, known.name))
-        nullable = known.nullable or wanted.nullable
-        after = Column(known.name, str(_union(have, want)), nullable, known.comment)
+        line = f"{column.name} {column.type.upper()} -> {wanted.type.upper()}"
+        turns = tuple(_turns_of(have, want, column.name))
+        nullable = column.nullable or wanted.nullable
+        after = Column(column.name, str(_union(have, want)), nullable, column.comment)
         return cls(after, line, turns, castable(have, want))
 
-    def messages(self, turn: Turn) -> Iterator[str]:
+    def lines_of(self, turn: Turn) -> Iterator[str]:
         """Return the lines of one kind."""
         return (line for each, line in self.turns if each is turn)
 
@@ -272,12 +272,12 @@ def _union(have: ColumnType, want: ColumnType) -> ColumnType:
             return want
 
 
-def _columns_after(table: Schema, changes: list[_Change], kept: tuple[Column, ...]) -> Schema:
+def _columns_after(table: Schema, changes: list[_Change], stored: tuple[Column, ...]) -> Schema:
     """Return the table's columns in their order, then the new ones."""
     by_name = {change.after.name.lower(): change.after for change in changes}
     by_name |= {
         column.name.lower(): Column(column.name, column.type, comment=column.comment)
-        for column in kept
+        for column in stored
     }
     old = [by_name[name.lower()] for name in table.names if name.lower() in by_name]
     new = [each for name, each in by_name.items() if table.find(name) is None]

@@ -228,12 +228,12 @@ def message(commit: Touched | ForeignCommit) -> str:
     return f"version {commit.version} {commit.operation}{by} at {when}"
 
 
-def side_notes(model: Model, known: Ranges, target: Observed) -> tuple[str, ...]:
+def side_notes(model: Model, partitions: Ranges, target: Observed) -> tuple[str, ...]:
     """Say what is no drift of any partition: foreign rows beside them, versions that are lost."""
     lines = []
     for commit in target.foreign:
         spans = commit.spans.get(model.partition.field) if model.partition else None
-        if spans is not None and spans and not intersection(overlapping(model.grid, spans), known):
+        if spans and not intersection(overlapping(model.grid, spans), partitions):
             lines.append(f"foreign rows: {message(commit)} touched no known partition")
     if target.gap:
         lines.append(gap_line(model, target.gap))

@@ -74,7 +74,7 @@ class Outside:
             yield f"{entry} {self._package(name, where)}"
         elif not entry.startswith(_ENV):
             yield from self._files(entry, where)
-        elif is_secret_key(name) or self.environ.get(name) in SECRETS.known:
+        elif is_secret_key(name) or self.environ.get(name) in SECRETS.forms:
             hint = "remove it, and raise version= when a new secret changes the rows"
             self._find(where, "bad-value", f"depends_on: {entry!r} looks like a secret", hint)
         else:

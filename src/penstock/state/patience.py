@@ -62,7 +62,7 @@ class Patience:
     def repeat(self, act: Callable[[], Answer]) -> Answer:
         """Call `act`, and call it again as long as the store is away.
 
-        Inside `held` the error is raised at once: the outermost call repeats the whole block.
+        Inside `unrepeated` the error is raised at once: the outermost call repeats the whole block.
         """
         since: float | None = None
         for pause in chain(_PAUSES, repeat(_PAUSE)):
@@ -87,7 +87,7 @@ class Patience:
         return self._since is not None
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def unrepeated(self) -> Iterator[None]:
         """Repeat no statement of this thread until the block ends."""
         self._held.depth = getattr(self._held, "depth", 0) + 1
         try:
@@ -126,10 +126,10 @@ class _PatientPart:
         if name in _AT_ONCE:
             return act
 
-        def once(*asked: object, **named: object) -> object:
+        def once(*args: object, **keywords: object) -> object:
             if name in _TAKING and patience.is_away:
                 patience.repeat(self._store.archive.epoch)
-            return act(*asked, **named)
+            return act(*args, **keywords)
 
         return lambda *asked, **named: patience.repeat(lambda: once(*asked, **named))
 
@@ -159,7 +159,7 @@ class PatientStore:
     @contextmanager
     def one_state(self) -> Iterator[None]:
         """See `Store.one_state`."""
-        with self._patience.held(), self._store.one_state():
+        with self._patience.unrepeated(), self._store.one_state():
             yield
 
     def close(self) -> None:

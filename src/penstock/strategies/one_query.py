@@ -139,11 +139,11 @@ def _is_slot(each: exp.Expr | None) -> bool:
     return isinstance(each, exp.Column) and not each.table and each.name.startswith(_NAME)
 
 
-def _slots(*within: exp.Expression | None) -> list[str]:
+def _slots(*roots: exp.Expression | None) -> list[str]:
     """Return the holes in some expressions; queries and lambdas in them have names of their own."""
     return [
         column.name
-        for each in within
+        for each in roots
         if each is not None
         for column in each.find_all(exp.Column)
         if _is_slot(column)
@@ -237,14 +237,14 @@ def _has_more_tables(select: exp.Select) -> bool:
 def _quote(each: exp.Expr, only: str) -> exp.Expr:
     """Return an expression with every name quoted; of the one table a column may name it or not."""
 
-    def named(node: exp.Expr) -> exp.Expr:
+    def quote(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column) and only and node.table == only and not node.args.get("db"):
             return exp.column(exp.to_identifier(node.name, quoted=True))
         if isinstance(node, exp.Identifier):
             return exp.to_identifier(node.name, quoted=True)
         return node
 
-    return each.copy().transform(named)
+    return each.copy().transform(quote)
 
 
 def _rewrite(read: _Read, pin: _Pin, kind: str, begins: Sequence[str]) -> str:

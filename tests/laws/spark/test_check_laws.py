@@ -162,7 +162,7 @@ def test_observed_values_equal_scanned_ones(session, tmp_path_factory, rows, whe
     ground = a_check_inputs(given_rows, DAYS[0])
     counts = observables(checks, given_rows.columns)
     folder = tmp_path_factory.mktemp("kept")
-    kept = session.beside.keep(
+    kept = session.side_tables.keep(
         Feed(f"kept_{next(COUNTER)}", given_rows.sql, counts), str(folder / "k")
     )
 

@@ -13,7 +13,7 @@ from penstock.strategies.history.snapshot import Snapshot
 
 COLUMNS = ("a", "b", "c")
 PLAIN = Snapshot(("id",), ColumnsDiffer(COLUMNS))
-HASHED = replace(PLAIN, change=HashDiffers(SystemColumns.named().row_hash, COLUMNS))
+HASHED = replace(PLAIN, change=HashDiffers(SystemColumns.with_prefix().row_hash, COLUMNS))
 FIRST = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
 # Types that Delta widens into each other, from narrow to wide; each run draws one of each.
 CHAINS = (

@@ -505,7 +505,7 @@ def test_what_a_write_observes_equals_what_a_scan_finds(looker, tmp_path):
     check_inputs = a_check_inputs(rows, P1, bases=RowsBefore({20058: 2}))
     counts = observables(checks, columns)
 
-    kept = looker.session.beside.keep(Feed("kept", rows.sql, counts), str(tmp_path / "kept"))
+    kept = looker.session.side_tables.keep(Feed("kept", rows.sql, counts), str(tmp_path / "kept"))
     seen = looker.look(checks, replace(check_inputs, observed=kept.counts), sampling=False)
     asked = len(looker.ran)
     found = looker.look(checks, check_inputs, sampling=False)

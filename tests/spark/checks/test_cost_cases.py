@@ -101,7 +101,7 @@ def plain(sql: str, place: CheckPlace) -> str:
 @pytest.fixture
 def seen(monkeypatch):
     """Remember what was observed, in sessions whose sorts look at their rows beforehand."""
-    found, real, init = [], ObservedWrite.seen, SparkStepSession.__init__
+    found, real, init = [], ObservedWrite.counts, SparkStepSession.__init__
 
     def remembered(watch: ObservedWrite) -> object:
         found.append(real(watch))
@@ -111,7 +111,7 @@ def seen(monkeypatch):
         init(session, *given)
         session._spark.conf.set("spark.sql.shuffle.partitions", "4")
 
-    monkeypatch.setattr(ObservedWrite, "seen", remembered)
+    monkeypatch.setattr(ObservedWrite, "counts", remembered)
     monkeypatch.setattr(SparkStepSession, "__init__", sampled)
     return found
 
@@ -130,10 +130,10 @@ def test_a_query_that_ends_in_a_sort_gives_the_right_values(copies, seen) -> Non
 
 
 def test_values_that_were_seen_twice_are_thrown_away(copies, queries, monkeypatch) -> None:
-    real = ObservedWrite.seen
+    real = ObservedWrite.counts
     monkeypatch.setattr(
         ObservedWrite,
-        "seen",
+        "counts",
         lambda watch: {name: 2 * count for name, count in real(watch).items()},
     )
     place = copies("doubled")

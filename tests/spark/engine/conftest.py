@@ -53,8 +53,10 @@ class Bench:
 
     def added(self, version: int) -> tuple[Schema, Row]:
         """Give columns and count of the rows that a version of the table added."""
-        schema = self.session.beside.added(self.at("t"), version, self.at(f"added{version}"), "new")
-        return schema, self.session.look("SELECT count(*) AS n FROM `new`")
+        schema = self.session.side_tables.added(
+            self.at("t"), version, self.at(f"added{version}"), "new"
+        )
+        return schema, self.session.row("SELECT count(*) AS n FROM `new`")
 
     def files(self, view: str) -> int:
         return len(self.session._spark.table(view).inputFiles())

@@ -16,7 +16,7 @@ def test_only_the_files_of_the_commit_are_read(bench):
     schema, rows = bench.added(1)
 
     assert (schema.names, rows, bench.files("new")) == (("id", "name"), {"n": 10}, 1)
-    assert bench.session.look("SELECT min(id) AS low FROM `new`") == {"low": 2_000_000}
+    assert bench.session.row("SELECT min(id) AS low FROM `new`") == {"low": 2_000_000}
 
 
 PROPERTIES = {
@@ -46,8 +46,8 @@ def test_tables_of_every_protocol_give_their_added_rows(bench, kind, monkeypatch
 
 
 def holds_what_unusual_added(bench, folder) -> None:
-    schema = bench.session.beside.added(bench.at("t"), 2, bench.at(folder), "new")
-    rows = bench.session.look("SELECT count(*) AS n FROM `new`")
+    schema = bench.session.side_tables.added(bench.at("t"), 2, bench.at(folder), "new")
+    rows = bench.session.row("SELECT count(*) AS n FROM `new`")
 
     assert [(c.name, c.type, c.comment) for c in schema.columns] == [
         ("id", "bigint", ""),
@@ -113,9 +113,9 @@ def test_a_commit_whose_log_is_gone_is_told(bench):
 
 def test_files_of_a_clone_keep_the_places_they_have(bench):
     bench.commit("CREATE TABLE {t} USING delta AS SELECT id FROM range(4)")
-    bench.session.beside.clone(bench.at("t"), 0, bench.at("clone"))
+    bench.session.side_tables.clone(bench.at("t"), 0, bench.at("clone"))
 
-    schema = bench.session.beside.added(bench.at("clone"), 0, bench.at("added"), "new")
+    schema = bench.session.side_tables.added(bench.at("clone"), 0, bench.at("added"), "new")
 
     assert (schema.names, len(bench.rows("SELECT * FROM `new`"))) == (("id",), 4)
 

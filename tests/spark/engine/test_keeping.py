@@ -29,7 +29,7 @@ TYPES = {
 
 
 def kept(bench, sql, counts=None, name="kept"):
-    return bench.session.beside.keep(Feed("fed", sql, counts or {}), bench.at(name))
+    return bench.session.side_tables.keep(Feed("fed", sql, counts or {}), bench.at(name))
 
 
 @pytest.mark.matrix
@@ -115,7 +115,7 @@ def test_a_commit_reads_what_was_kept_and_observes_nothing(bench):
     feed = Feed("fed", "SELECT rand() AS r FROM range(3)", {"_ps_n": "count(*)", "low": "min(r)"})
     bench.commit("CREATE TABLE {t} (r DOUBLE) USING delta")
 
-    told = bench.session.beside.keep(feed, bench.at("kept"))
+    told = bench.session.side_tables.keep(feed, bench.at("kept"))
     bench.commit("INSERT INTO {t} BY NAME SELECT * FROM `fed`", feed)
 
     assert [(told.counts["low"],)] == bench.rows("SELECT min(r) FROM {t}")

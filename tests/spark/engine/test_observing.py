@@ -72,7 +72,7 @@ def test_counts_that_a_global_order_doubles_are_thrown_away(table):
     table.commit(ordered, many, confs={"spark.sql.shuffle.partitions": "4"})
 
     assert (table.session.observed(5), len(table.rows("SELECT * FROM {t}"))) == (None, 7)
-    assert table.session._watch.seen() == SEEN | {"_ps_n": 10}
+    assert table.session._watch.counts() == SEEN | {"_ps_n": 10}
 
 
 def test_an_order_that_comes_before_the_observation_doubles_nothing(table):
@@ -128,4 +128,4 @@ def test_rows_of_both_sides_are_counted_as_they_are_read(bench, adaptive, one, t
     seen = bench.session.stage(Stage("kept", "SELECT * FROM met", passing=passing, confs=confs))
 
     assert seen == {"n": met, "a": one, "b": two}
-    assert bench.session.look("SELECT count(*) AS n FROM kept") == {"n": met}
+    assert bench.session.row("SELECT count(*) AS n FROM kept") == {"n": met}

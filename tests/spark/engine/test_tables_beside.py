@@ -38,7 +38,7 @@ def three(spark, tmp_path_factory):
 def test_a_clone_is_the_table_at_a_version(three, properties):
     bench = three(properties)
 
-    name = bench.session.beside.clone(bench.at("t"), 2, bench.at("clone"))
+    name = bench.session.side_tables.clone(bench.at("t"), 2, bench.at("clone"))
 
     assert bench.rows(f"SELECT id FROM {name}") == [(1,), (2,), (3,)]
 
@@ -47,9 +47,9 @@ def test_a_clone_is_the_table_at_a_version(three, properties):
 @pytest.mark.parametrize("properties", ["", MAPPED])
 def test_a_merge_on_a_clone_leaves_the_table_as_it_was(three, properties):
     bench = three(properties)
-    name = bench.session.beside.clone(bench.at("t"), 2, bench.at("merged"))
+    name = bench.session.side_tables.clone(bench.at("t"), 2, bench.at("merged"))
 
-    bench.session.beside.trial(Commit(MERGE.format(name)))
+    bench.session.side_tables.trial(Commit(MERGE.format(name)))
 
     assert bench.rows(f"SELECT * FROM {name}") == [(1, "o"), (2, "n"), (3, "o"), (9, "n")]
     assert bench.rows("SELECT * FROM {t}") == [(1, "o"), (2, "o"), (3, "o"), (5, "later")]
@@ -58,8 +58,8 @@ def test_a_merge_on_a_clone_leaves_the_table_as_it_was(three, properties):
 @pytest.mark.matrix
 def test_neither_a_clone_nor_what_is_tried_on_it_carries_a_token(three):
     bench = three()
-    name = bench.session.beside.clone(bench.at("t"), 3, bench.at("tried"))
-    bench.session.beside.trial(Commit(MERGE.format(name)))
+    name = bench.session.side_tables.clone(bench.at("t"), 3, bench.at("tried"))
+    bench.session.side_tables.trial(Commit(MERGE.format(name)))
 
     said = [action for version in (0, 1) for action in bench.log("tried", version)]
 
@@ -70,11 +70,11 @@ def test_a_version_that_is_not_there_cannot_be_cloned(three):
     bench = three()
 
     with pytest.raises(QueryError, match="99"):
-        bench.session.beside.clone(bench.at("t"), 99, bench.at("none"))
+        bench.session.side_tables.clone(bench.at("t"), 99, bench.at("none"))
 
 
 def test_readers_that_know_no_deletion_vectors_read_a_quarantine(bench):
-    bench.session.beside.write_table("SELECT 1L AS id, 'o' AS name", bench.at("quarantine"))
+    bench.session.side_tables.write_table("SELECT 1L AS id, 'o' AS name", bench.at("quarantine"))
 
     assert DeltaTable(bench.at("quarantine")).to_pandas().to_dict("list") == {
         "id": [1],
@@ -85,7 +85,7 @@ def test_readers_that_know_no_deletion_vectors_read_a_quarantine(bench):
 def test_a_table_of_rows_keeps_their_columns_and_counts_them(bench):
     sql = "SELECT id, CAST(id AS DECIMAL(9, 2)) AS price FROM range(2)"
 
-    rows = bench.session.beside.write_table(sql, bench.at("failed"))
+    rows = bench.session.side_tables.write_table(sql, bench.at("failed"))
     read = f"SELECT * FROM delta.`{bench.at('failed')}`"
 
     assert (rows, bench.rows(read)) == (2, [(0, Decimal("0.00")), (1, Decimal("1.00"))])
@@ -96,13 +96,15 @@ def test_a_table_of_rows_keeps_their_columns_and_counts_them(bench):
 
 
 def test_a_table_of_no_rows_is_a_table(bench):
-    rows = bench.session.beside.write_table("SELECT 1 AS id WHERE false", bench.at("failed"))
+    rows = bench.session.side_tables.write_table("SELECT 1 AS id WHERE false", bench.at("failed"))
 
     assert (rows, bench.rows(f"SELECT * FROM delta.`{bench.at('failed')}`")) == (0, [])
 
 
 def test_a_table_of_rows_with_unusual_columns_is_readable(bench):
-    rows = bench.session.beside.write_table("SELECT 1 AS `a b`, 2 AS `x=;`", bench.at("failed"))
+    rows = bench.session.side_tables.write_table(
+        "SELECT 1 AS `a b`, 2 AS `x=;`", bench.at("failed")
+    )
 
     assert rows == 1
     assert bench.session.rows(f"SELECT * FROM delta.`{bench.at('failed')}`") == (

@@ -22,7 +22,7 @@ from penstock.strategies.history.snapshot import Snapshot
 CK = Snapshot(("id",), ColumnsDiffer(("value",)))
 TS = Snapshot(("id",), NewerThan("updated_at"))
 EV = replace(TS, event_time=True)
-HASH = Snapshot(("id",), HashDiffers(SystemColumns.named().row_hash, ("value",)))
+HASH = Snapshot(("id",), HashDiffers(SystemColumns.with_prefix().row_hash, ("value",)))
 NEW_RECORD, INVALIDATE = HardDeletes.NEW_RECORD, HardDeletes.INVALIDATE
 HINT = (
     "penstock snapshot verify h shows them; remove the versions that somebody else wrote, or "

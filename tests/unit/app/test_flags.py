@@ -13,7 +13,7 @@ from penstock.app.flags import (
     FlagSpec,
     command_words,
     flag_fields,
-    given,
+    given_flags,
     read_variables,
     takes,
 )
@@ -74,8 +74,8 @@ def test_a_number_below_the_least_is_refused():
 def test_flags_are_named_as_they_were_typed():
     asked = Asked(pick=["a"], keep=False)
 
-    assert given(asked, ["pick", "many", "keep"]) == ["--pick", "--no-keep"]
-    assert given(asked, ["pick"], ["run", "--choose=a"]) == ["--choose"]
+    assert given_flags(asked, ["pick", "many", "keep"]) == ["--pick", "--no-keep"]
+    assert given_flags(asked, ["pick"], ["run", "--choose=a"]) == ["--choose"]
 
 
 def test_a_request_can_be_asked_for_again():

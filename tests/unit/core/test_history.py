@@ -37,11 +37,11 @@ from penstock.strategies.view import View
     ],
 )
 def test_system_columns_are_named_by_prefix_and_case(prefix, case, names):
-    assert SystemColumns.named(prefix, case).names == names
+    assert SystemColumns.with_prefix(prefix, case).names == names
 
 
 def test_the_default_names_are_penstocks():
-    assert SystemColumns.named() == SystemColumns.named("_ps_", "snake")
+    assert SystemColumns.with_prefix() == SystemColumns.with_prefix("_ps_", "snake")
 
 
 def test_a_snapshot_with_nothing_but_key_and_change_loses_nothing():

@@ -38,7 +38,7 @@ def test_the_shown_text_calls_parameters_as_their_writer_does():
     text = f"select {parameter('partition_date')} from `penstock:source:raw.events`"
     query = Query(text, text, "", (EVENTS,))
 
-    assert query.shown({EVENTS: "raw.events"}) == "select @partition_date from raw.events"
+    assert query.shown_sql({EVENTS: "raw.events"}) == "select @partition_date from raw.events"
 
 
 ONE = dt.datetime(2024, 3, 1, 13, 0, 0, 5, tzinfo=dt.timezone(dt.timedelta(hours=1)))

@@ -147,7 +147,7 @@ def test_rows_may_be_compared_or_not_at_any_time():
 
 
 def test_only_other_names_of_system_columns_need_a_full_refresh():
-    renamed = replace(CHECK, columns=SystemColumns.named("dlf_", "pascal"))
+    renamed = replace(CHECK, columns=SystemColumns.with_prefix("dlf_", "pascal"))
 
     assert needs_refresh(setting_differences(users(renamed), property_of(users(CHECK))))
     assert not needs_refresh(setting_differences(users(TIME), property_of(users(CHECK))))
@@ -235,7 +235,7 @@ def test_other_settings_name_both_values_and_the_two_ways_out():
 
 
 def test_other_names_of_system_columns_have_one_way_out():
-    renamed = users(replace(CHECK, columns=SystemColumns.named("_ff_")))
+    renamed = users(replace(CHECK, columns=SystemColumns.with_prefix("_ff_")))
 
     assert refusal(renamed, table(), a_success(users())) == (
         f"models/users.sql:1: history-settings-changed: s.users: columns is [{', '.join(NAMES)}] "

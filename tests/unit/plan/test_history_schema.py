@@ -59,7 +59,7 @@ def test_names_of_system_columns_are_reserved(name):
 
 
 def test_only_the_tables_own_system_columns_are_reserved():
-    own = SystemColumns.named("dlf_", "pascal")
+    own = SystemColumns.with_prefix("dlf_", "pascal")
 
     assert found("id int, _ps_valid_from int", columns=own) == []
     assert found("id int, DLF_validto int", columns=own)[0][0] == "reserved-column"

@@ -92,7 +92,7 @@ def test_wider_types_come_with_the_build_once_the_table_allows_them() -> None:
         widened=("a INT -> BIGINT", "s.x FLOAT -> DOUBLE"),
         needs_widening_property=True,
     )
-    assert found.messages == ("a INT -> BIGINT (widening)", "s.x FLOAT -> DOUBLE (widening)")
+    assert found.lines == ("a INT -> BIGINT (widening)", "s.x FLOAT -> DOUBLE (widening)")
     assert migration(model, columns("a bigint"), allowed).needs_widening_property is False
 
 
@@ -117,7 +117,7 @@ def test_any_other_type_is_breaking(before, after, line, uncastable) -> None:
     found = moved(f"events {before}", f"events {after}")
 
     assert found == Migration(columns(f"events {after}"), breaking=(line,), uncastable=uncastable)
-    assert found.messages == (f"{line} (breaking)",)
+    assert found.lines == (f"{line} (breaking)",)
 
 
 def test_a_column_of_no_version_is_kept_and_may_be_null() -> None:
@@ -126,7 +126,7 @@ def test_a_column_of_no_version_is_kept_and_may_be_null() -> None:
     found = migration(a_versioned(("2024-01-01", columns("a int"))), columns("a int"), table)
 
     assert found == Migration(columns("old int, a int"), nullable=("old",), kept_columns=("old",))
-    assert found.messages == ("old becomes nullable",)
+    assert found.lines == ("old becomes nullable",)
 
 
 def test_a_rewrite_may_leave_it_out_where_the_model_says_sync() -> None:

@@ -124,7 +124,7 @@ def test_what_reads_one_state_begins_again_as_a_whole(patience, clock):
     statement, begun = failing(clock, 2), []
 
     def use_case():
-        with patience.held():
+        with patience.unrepeated():
             begun.append(clock.now)
             return patience.repeat(statement)
 

@@ -40,7 +40,7 @@ def test_rows_are_read_once_with_the_number_of_rows_that_share_their_key() -> No
         "SELECT `id`, `name`, count(*) OVER (PARTITION BY `id`) AS `_ps_copies` "
         "FROM `penstock_query`"
     )
-    assert stage.look == (
+    assert stage.look_sql == (
         "SELECT count(*) AS `rows`, "
         "count_if(`_ps_copies` > 1) AS `copied`, "
         "count_if(`id` IS NULL) AS `null_keys` FROM `penstock_source`"
@@ -94,7 +94,7 @@ def test_null_keys_that_match_are_compared_null_safe_everywhere() -> None:
 
     assert stage.sql.count("s.`id` <=> t.`id`") == 1
     assert stage.sql.count("s.`id` <=> m.`id`") == 1
-    assert "count_if(false) AS `null_keys`" in source(strategy).look
+    assert "count_if(false) AS `null_keys`" in source(strategy).look_sql
 
 
 def test_maps_are_sets_of_entries_and_a_new_column_differs_when_it_has_a_value() -> None:

@@ -47,7 +47,7 @@ def test_a_table_and_an_append_fail_as_they_are_written_and_then_count() -> None
     assert all(work.decide({}).sql.endswith(selected) for work in works)
     counting = [work.again.stages for work in works]
     assert counting[1:] == counting[:-1]
-    assert counting[0][0].look.startswith("SELECT count_if(")
+    assert counting[0][0].look_sql.startswith("SELECT count_if(")
     assert [rule.code for rule in counting[0][0].rules] == ["empty-partition-value"]
 
 
@@ -55,7 +55,7 @@ def test_a_merge_counts_them_in_the_look_that_it_takes_anyway() -> None:
     strategy = Merge(("id",), None)
     (source, _) = strategy.work(a_table(strategy, table=QUERY)).stages
 
-    assert source.look.count("count_if") == 3
+    assert source.look_sql.count("count_if") == 3
     assert [rule.code for rule in source.rules] == [
         "duplicate-keys",
         "null-key",

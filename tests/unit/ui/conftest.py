@@ -23,7 +23,7 @@ def use_case(monkeypatch):
     def opened(_):
         yield SHOP
 
-    monkeypatch.setattr("penstock.app.services.wire.opened", opened)
+    monkeypatch.setattr("penstock.app.services.wire.open_request", opened)
 
     def replaced(module, names, answer):
         asked = []

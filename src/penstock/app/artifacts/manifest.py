@@ -89,7 +89,7 @@ def _check(project: Project, model: Model, check: Check) -> Node:
     }
     sql = parts_of(check.rule, Query)
     if sql:
-        node |= {"raw_code": _shown(project, model, sql[0].text)}
+        node |= {"raw_code": _shown_sql(project, model, sql[0].text)}
         if not check.test:
             return node
     asked = {} if sql else _arguments(project, model, check.rule)
@@ -107,7 +107,7 @@ def _config(project: Project, model: Model, check: Check) -> Node:
         "enabled": True,
         "materialized": "test",
         "severity": _SEVERITY[check.severity],
-        "where": _shown(project, model, condition.text) if condition else None,
+        "where": _shown_sql(project, model, condition.text) if condition else None,
         "limit": check.limit,
         "store_failures": check.store,
         "warn_if": str((limits.warning or "never") if limits else ANY_ROW),
@@ -135,11 +135,11 @@ def _upstream(project: Project, model: Model, check: Check) -> list[str]:
     return sorted(read | {node_id(project, model.name)})
 
 
-def _shown(project: Project, model: Model, text: str) -> str:
+def _shown_sql(project: Project, model: Model, text: str) -> str:
     """Return SQL with tables and parameters as people write them."""
     read = mentioned(text)
     names = {name: shown_name(str(project.table_of(name, model))) for name in read}
-    return Query(text, text, text, read).shown(names)
+    return Query(text, text, text, read).shown_sql(names)
 
 
 def _arguments(project: Project, model: Model, rule: CheckType) -> Node:
@@ -151,7 +151,7 @@ def _arguments(project: Project, model: Model, rule: CheckType) -> Node:
             case None:
                 continue
             case Condition(text=text):
-                found[field.name] = _shown(project, model, text)
+                found[field.name] = _shown_sql(project, model, text)
             case tuple():
                 found[field.name] = [str(each) for each in value]
             case dt.timedelta():
@@ -197,7 +197,7 @@ def manifest(project: Project, metadata: Node) -> Node:
 
 
 def _model(project: Project, model: Model) -> Node:
-    text, layer = "", _named(project, model.table, model.where.path, "model", model.name)
+    text, layer = "", _resource_names(project, model.table, model.where.path, "model", model.name)
     if model.entity is not None:  # its file holds other entities, and settings of users
         text = project.shown_sql(model)
     else:
@@ -220,7 +220,7 @@ def _model(project: Project, model: Model) -> Node:
 
 def _seed(project: Project, seed: Seed) -> Node:
     path = Path(seed.path).relative_to(project.root).as_posix()
-    return _named(project, seed.table, path, "seed", seed.name) | {
+    return _resource_names(project, seed.table, path, "seed", seed.name) | {
         "checksum": _sha256(seed.digest),
         "config": {
             "enabled": True,
@@ -236,7 +236,7 @@ def _seed(project: Project, seed: Seed) -> Node:
 
 
 def _source(project: Project, source: Source) -> Node:
-    layer = _named(project, source.table, source.where.path, "source", source.table.table)
+    layer = _resource_names(project, source.table, source.where.path, "source", source.table.table)
     del layer["alias"]
     fqn = [project.name, source.table.schema, source.table.table]
     return layer | {
@@ -255,7 +255,7 @@ def _source(project: Project, source: Source) -> Node:
     }
 
 
-def _named(project: Project, table: TableName, path: str, kind: str, name: str) -> Node:
+def _resource_names(project: Project, table: TableName, path: str, kind: str, name: str) -> Node:
     """Return what every resource has: its names and its place."""
     pure = PurePosixPath(path)
     return {

@@ -13,7 +13,7 @@ from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.core.strategy import Writing
 from penstock.plan.values import Options, Step
-from penstock.strategies.checks.literals import counted
+from penstock.strategies.checks.literals import amount
 from penstock.strategies.relations import query_tables
 
 SKIPPED = "--skip-checks"
@@ -106,7 +106,7 @@ class PlannedChecks:
         if self.skipped:
             return f"checks: {self.total} skipped ({SKIPPED})"
         how = [f"{self.observed} observed"] if self.observed else []
-        how += [counted(self.scans, "scan")] if self.scans else []
+        how += [amount(self.scans, "scan")] if self.scans else []
         parts = {
             f"{self.of_views} of views it reads": self.of_views,
             f"{self.before} before": self.before,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from penstock.app.checking import placing
+from penstock.app.checking.placing import Probe
 from penstock.app.checking.results import CheckedRows, CheckInputs, failed_of, result_of
 from penstock.core.check_results import WHOLE_GROUP, CheckResult
 from penstock.core.checks.check import Check, CheckScope, Phase
@@ -49,7 +50,7 @@ _TIMELESS = (Grain.WHOLE, Grain.RANGE)
 
 
 def evaluate(
-    session: QuerySession, checks: Sequence[Check], given: CheckInputs, *, sampling: bool = True
+    session: QuerySession, checks: Sequence[Check], inputs: CheckInputs, *, sampling: bool = True
 ) -> tuple[CheckResult, ...]:
     """Return one result per check, in their order; all are evaluated, whatever fails.
 
@@ -59,110 +60,108 @@ def evaluate(
     `sampling`, as for a check without sample, no cell of a row leaves Spark.
     """
     wanted = [check if sampling else replace(check, sample=False) for check in checks]
-    answers = _asked(session, [_found(session, check, given) for check in wanted], given)
+    answers = _measure(session, [_locate(session, check, inputs) for check in wanted], inputs)
     results: dict[int, CheckResult] = {}
-    changes: dict[int, placing.Placed] = {}
+    changes: dict[int, Probe] = {}
     for at, each in enumerate(answers):
         if isinstance(each, CheckResult):
             results[at] = each
         elif each.check.rule.runs_before is not None:
             changes[at] = each
         else:
-            values = [_group_value(each, group, given, {}) for group in each.groups]
-            results[at] = _result(session, each, values, given)
+            values = [_group_value(each, group, inputs, {}) for group in each.groups]
+            results[at] = _result(session, each, values, inputs)
     # How much a number of rows changed is judged last: what fails another gate is no base for it.
-    failed = failed_of(tuple(results.values()), given.grid, given.partitions)
-    passing = difference(given.partitions, failed)
-    last = _judge_changes([*changes.values()], given, passing)
-    for (at, placed), values in zip(changes.items(), last, strict=True):
-        results[at] = _result(session, placed, values, given)
+    failed = failed_of(tuple(results.values()), inputs.grid, inputs.partitions)
+    passing = difference(inputs.partitions, failed)
+    last = _judge_changes([*changes.values()], inputs, passing)
+    for (at, probe), values in zip(changes.items(), last, strict=True):
+        results[at] = _result(session, probe, values, inputs)
     return tuple(results[at] for at in range(len(answers)))
 
 
-def _found(session: QuerySession, check: Check, given: CheckInputs) -> placing.Placed | CheckResult:
+def _locate(session: QuerySession, check: Check, inputs: CheckInputs) -> Probe | CheckResult:
     """Find where a check looks; SQL checks, and what was observed, are done with that.
 
     That no row was written is an answer already, to a check for which it is a change to 0.
     """
     for query in parts_of(check.rule, Query):
-        return _evaluate_sql(session, check, query, given)
+        return _evaluate_sql(session, check, query, inputs)
     is_of_step = check.phase is Phase.AFTER and check.scope is CheckScope.STEP
-    is_quiet = given.adds and given.step is None and check.empty is Empty.FAIL
+    is_quiet = inputs.adds and inputs.step is None and check.empty is Empty.FAIL
     if is_quiet and is_of_step and check.rule.runs_before is not None:
         rows = CheckedRows("", Schema())
-        means, group = measured(check, rows.columns), placing.whole_group(given)
-        return placing.Placed(check, means, rows, (group,), is_step=True, answers={})
-    placed = placing.place(check, given, session)
-    if isinstance(placed, CheckResult) or not placed.is_step or given.observed is None:
-        return placed
-    seen = taken(placed.means, given.observed) if len(placed.groups) == 1 else None
-    return placed if seen is None else replace(placed, answers={placed.groups[0].key: seen})
+        means, group = measured(check, rows.columns), placing.whole_group(inputs)
+        return Probe(check, means, rows, (group,), is_step=True, answers={})
+    probe = placing.place(check, inputs, session)
+    if isinstance(probe, CheckResult) or not probe.is_step or inputs.observed is None:
+        return probe
+    values = taken(probe.means, inputs.observed) if len(probe.groups) == 1 else None
+    return probe if values is None else replace(probe, answers={probe.groups[0].key: values})
 
 
-def _asked(
-    session: QuerySession, found: Sequence[placing.Placed | CheckResult], given: CheckInputs
-) -> list[placing.Placed | CheckResult]:
+def _measure(
+    session: QuerySession, checks: Sequence[Probe | CheckResult], inputs: CheckInputs
+) -> list[Probe | CheckResult]:
     """Measure what nobody has answered yet; of those that Spark refuses each is tried alone."""
-    answers = [*found]
-    together: dict[CheckedRows, dict[int, placing.Placed]] = {}
-    for at, each in enumerate(found):
+    answers = [*checks]
+    together: dict[CheckedRows, dict[int, Probe]] = {}
+    for at, each in enumerate(checks):
         if isinstance(each, CheckResult) or each.answers is not None:
             continue
         if each.by_group:
-            answers[at] = _by_group(session, each, given)
+            answers[at] = _by_group(session, each, inputs)
         else:
             together.setdefault(each.rows, {})[at] = each
     for same in together.values():
-        asked = _together(session, [*same.values()], given)
-        for at, answer in zip(same, asked, strict=True):
+        measured = _together(session, [*same.values()], inputs)
+        for at, answer in zip(same, measured, strict=True):
             answers[at] = answer
     return answers
 
 
 def _together(
-    session: QuerySession, placed: Sequence[placing.Placed], given: CheckInputs
-) -> list[placing.Placed | CheckResult]:
+    session: QuerySession, probes: Sequence[Probe], inputs: CheckInputs
+) -> list[Probe | CheckResult]:
     """Ask for all that Spark understands: it is asked of all at once, and only then one by one."""
     wrong: dict[int, CheckResult] = {}
-    if isinstance(placing.described(session, _query(placed), placed[0].check, given), CheckResult):
-        for at, each in enumerate(placed):
-            found = placing.described(session, _query([each]), each.check, given)
-            if isinstance(found, CheckResult):
-                wrong[at] = found
-    left = [each for at, each in enumerate(placed) if at not in wrong]
-    answers = iter(_shared(session, left, given) if left else ())
-    return [wrong.get(at) or next(answers) for at in range(len(placed))]
+    if isinstance(placing.described(session, _query(probes), probes[0].check, inputs), CheckResult):
+        for at, each in enumerate(probes):
+            refusal = placing.described(session, _query([each]), each.check, inputs)
+            if isinstance(refusal, CheckResult):
+                wrong[at] = refusal
+    left = [each for at, each in enumerate(probes) if at not in wrong]
+    answers = iter(_shared(session, left, inputs) if left else ())
+    return [wrong.get(at) or next(answers) for at in range(len(probes))]
 
 
-def _query(placed: Sequence[placing.Placed]) -> str:
-    rows = placed[0].rows
+def _query(probes: Sequence[Probe]) -> str:
+    rows = probes[0].rows
     return queries.phase_query(
-        rows.sql, rows.key, queries.aggregates_of([each.means for each in placed])
+        rows.sql, rows.key, queries.aggregates_of([each.means for each in probes])
     )
 
 
 def _shared(
-    session: QuerySession, placed: Sequence[placing.Placed], given: CheckInputs
-) -> list[placing.Placed | CheckResult]:
+    session: QuerySession, probes: Sequence[Probe], inputs: CheckInputs
+) -> list[Probe | CheckResult]:
     started = time.monotonic()
-    found = placing.fetched(session, _query(placed), placed[0].check, given)
-    if not isinstance(found, CheckResult):
-        groups = {str(row.get(queries.GROUP, WHOLE_GROUP)): _texts(row) for row in found}
+    rows = placing.fetched(session, _query(probes), probes[0].check, inputs)
+    if not isinstance(rows, CheckResult):
+        groups = {str(row.get(queries.GROUP, WHOLE_GROUP)): _texts(row) for row in rows}
         took = _since(started)
-        return [replace(each, answers=groups, seconds=took) for each in placed]
-    if len(placed) == 1:
-        return [found]
-    return [answer for each in placed for answer in _shared(session, [each], given)]
+        return [replace(each, answers=groups, seconds=took) for each in probes]
+    if len(probes) == 1:
+        return [rows]
+    return [answer for each in probes for answer in _shared(session, [each], inputs)]
 
 
-def _by_group(
-    session: QuerySession, placed: placing.Placed, given: CheckInputs
-) -> placing.Placed | CheckResult:
+def _by_group(session: QuerySession, probe: Probe, inputs: CheckInputs) -> Probe | CheckResult:
     started = time.monotonic()
-    means = {each.key: each.means or placed.means for each in placed.groups}
-    texts = [queries.one_group_query(each.sql, each.key, means[each.key]) for each in placed.groups]
-    wrong = placing.described(session, texts[0], placed.check, given)
-    rows = wrong if isinstance(wrong, CheckResult) else _of_all(session, texts, placed.check, given)
+    means = {each.key: each.means or probe.means for each in probe.groups}
+    texts = [queries.one_group_query(each.sql, each.key, means[each.key]) for each in probe.groups]
+    wrong = placing.described(session, texts[0], probe.check, inputs)
+    rows = wrong if isinstance(wrong, CheckResult) else _of_all(session, texts, probe.check, inputs)
     if isinstance(rows, CheckResult):
         return rows
     answers = {
@@ -170,18 +169,18 @@ def _by_group(
         for row in rows
         if (key := str(row[queries.GROUP]))
     }
-    return replace(placed, answers=answers, seconds=_since(started))
+    return replace(probe, answers=answers, seconds=_since(started))
 
 
 def _of_all(
-    session: QuerySession, texts: Sequence[str], check: Check, given: CheckInputs
+    session: QuerySession, texts: Sequence[str], check: Check, inputs: CheckInputs
 ) -> list[Row] | CheckResult:
     rows: list[Row] = []
     for first in range(0, len(texts), AT_ONCE):
-        found = placing.fetched(session, united(texts[first : first + AT_ONCE]), check, given)
-        if isinstance(found, CheckResult):
-            return found
-        rows += found
+        more = placing.fetched(session, united(texts[first : first + AT_ONCE]), check, inputs)
+        if isinstance(more, CheckResult):
+            return more
+        rows += more
     return rows
 
 
@@ -194,34 +193,33 @@ def _since(started: float) -> float:
 
 
 def _evaluate_sql(
-    session: QuerySession, check: Check, query: Query, given: CheckInputs
+    session: QuerySession, check: Check, query: Query, inputs: CheckInputs
 ) -> CheckResult:
     started = time.monotonic()
-    gone = placing.missing(check, given)
-    if gone is not None:
-        return gone
-    groups = placing.own_groups(check, given)
-    texts = placing.own_queries(query.text, groups, given)
-    columns = placing.described(session, texts[0], check, given)
+    if (result := placing.missing(check, inputs)) is not None:
+        return result
+    groups = placing.own_groups(check, inputs)
+    texts = placing.own_queries(query.text, groups, inputs)
+    columns = placing.described(session, texts[0], check, inputs)
     if isinstance(columns, CheckResult):
         return columns
-    shown = columns if check.sample else None
-    asked = [group_query(sql, group.key, shown) for sql, group in zip(texts, groups, strict=True)]
-    found = _of_all(session, asked, check, given)
+    sampled = columns if check.sample else None
+    asked = [group_query(sql, group.key, sampled) for sql, group in zip(texts, groups, strict=True)]
+    found = _of_all(session, asked, check, inputs)
     if isinstance(found, CheckResult):
         return found
     rows: dict[str, list[Row]] = {group.key: [] for group in groups}
     for row in found:
         rows[str(row[queries.GROUP])].append(row)
-    values = _values_of_sql(session, check, dict(zip(rows, texts, strict=True)), rows, given)
+    values = _values_of_sql(session, check, dict(zip(rows, texts, strict=True)), rows, inputs)
     if isinstance(values, CheckResult):
         return values
-    values = _kept(
-        given, check, values, lambda: storable(united([*map(_alone, texts)]), columns, check.limit)
+    values = _keep_failing_rows(
+        inputs, check, values, lambda: storable(united([*map(_alone, texts)]), columns, check.limit)
     )
     failing = [row for each in rows.values() for row in each]
     sample = queries.sample_of(failing, columns) if failing and check.sample else None
-    return result_of(check, given, values, seconds=_since(started), sample=sample)
+    return result_of(check, inputs, values, seconds=_since(started), sample=sample)
 
 
 def _values_of_sql(
@@ -229,12 +227,12 @@ def _values_of_sql(
     check: Check,
     texts: Mapping[str, str],
     rows: Mapping[str, Sequence[Row]],
-    given: CheckInputs,
+    inputs: CheckInputs,
 ) -> Sequence[GroupValue] | CheckResult:
     """Judge the groups of SQL by the rows that came back; thresholds need to know how many."""
     counts, is_exact = {key: len(each) for key, each in rows.items()}, check.thresholds is not None
     many = [key for key, n in counts.items() if is_exact and n >= queries.ASKED]
-    found = _of_all(session, [count_query(texts[key], key) for key in many], check, given)
+    found = _of_all(session, [count_query(texts[key], key) for key in many], check, inputs)
     if isinstance(found, CheckResult):
         return found
     counts |= {str(row[queries.GROUP]): int(str(row["n"])) for row in found}
@@ -249,48 +247,48 @@ def _alone(sql: str) -> str:
 
 
 def _group_value(
-    placed: placing.Placed, group: placing.Group, given: CheckInputs, written: Mapping[int, int]
+    probe: Probe, group: placing.Group, inputs: CheckInputs, written: Mapping[int, int]
 ) -> GroupValue:
     """Say what answers mean for a group; `written` are rows of those that passed every gate."""
-    means, row = group.means or placed.means, placed.answer(group)
-    values: Values = {name: row.get(queries.named(sql)) for name, sql in means.aggregates.items()}
+    means, row = group.means or probe.means, probe.answer(group)
+    values: Values = {name: row.get(queries.alias(sql)) for name, sql in means.aggregates.items()}
     if not GroupMeasures(values).rows:  # without rows there is nothing to measure
         values = {ROWS: "0", **means.empty}
     partition = None
-    if placed.is_step and given.grid.grain is not Grain.WHOLE:
+    if probe.is_step and inputs.grid.grain is not Grain.WHOLE:
         partition = group.number  # the group is what a step wrote to one partition
-    reference = micros_of(given.run_timestamp - _EPOCH)
-    if partition is not None and given.grid.grain not in _TIMELESS:
-        reference = min(reference, given.grid.upper(partition))
-    before = _base(placed.check.rule, partition, given, written)
-    adds = given.adds and placed.is_step
-    found = verdict_of(placed.check, means, GroupMeasures(values, reference, before, adds))
+    reference = micros_of(inputs.run_timestamp - _EPOCH)
+    if partition is not None and inputs.grid.grain not in _TIMELESS:
+        reference = min(reference, inputs.grid.upper(partition))
+    before = _base(probe.check.rule, partition, inputs, written)
+    adds = inputs.adds and probe.is_step
+    value = verdict_of(probe.check, means, GroupMeasures(values, reference, before, adds))
     if before is not None:
         values = {**values, "base": number(before)}
-    message = shortened(found.message, MESSAGE)
-    return replace(found, group=group.key, values=values, message=message)
+    message = shortened(value.message, MESSAGE)
+    return replace(value, group=group.key, values=values, message=message)
 
 
 def _base(
-    rule: CheckType, partition: int | None, given: CheckInputs, written: Mapping[int, int]
+    rule: CheckType, partition: int | None, inputs: CheckInputs, written: Mapping[int, int]
 ) -> Fraction | None:
     """Return the rows that those of a group are compared with, None if no execution came before."""
-    known, last = given.bases, rule.runs_before
+    bases, last = inputs.bases, rule.runs_before
     if last is None:
         return None
     if partition is None:
-        found = list(known.recent[: last or 1])
+        counts = list(bases.recent[: last or 1])
     elif not last:
-        found = [known.by_partition[partition]] if partition in known.by_partition else []
+        counts = [bases.by_partition[partition]] if partition in bases.by_partition else []
     else:
-        earlier = {**known.by_partition, **written}
+        earlier = {**bases.by_partition, **written}
         before = sorted((each for each in earlier if each < partition), reverse=True)
-        found = [earlier[each] for each in before[:last]]
-    return Fraction(sum(found), len(found)) if found else None
+        counts = [earlier[each] for each in before[:last]]
+    return Fraction(sum(counts), len(counts)) if counts else None
 
 
 def _judge_changes(
-    changes: Sequence[placing.Placed], given: CheckInputs, passing: Ranges
+    changes: Sequence[Probe], inputs: CheckInputs, passing: Ranges
 ) -> list[list[GroupValue]]:
     """Return the values of the groups of each check; `passing` fail no gate of another type.
 
@@ -303,7 +301,7 @@ def _judge_changes(
         fails_gate, rows = False, dict[int, int]()
         for each, values in zip(changes, found, strict=True):
             for group in each.groups[turn : turn + 1]:
-                values.append(_group_value(each, group, given, written))
+                values.append(_group_value(each, group, inputs, written))
                 fails_gate |= each.check.is_gate and values[-1].status is CheckStatus.FAILED
                 if each.is_step and group.number is not None and holds(passing, group.number):
                     rows[group.number] = GroupMeasures(each.answer(group)).count(OBSERVED_ROWS)
@@ -317,68 +315,68 @@ _GROUPS_ASKED = 50
 
 
 def _result(
-    session: QuerySession, placed: placing.Placed, values: Sequence[GroupValue], given: CheckInputs
+    session: QuerySession, probe: Probe, values: Sequence[GroupValue], inputs: CheckInputs
 ) -> CheckResult:
     """Put the groups of a check together, with some rows that break it, of the lowest groups."""
-    check, rows, means = placed.check, placed.rows, placed.means
-    values = _kept(given, check, values, lambda: _failing_sql(placed))
+    check, rows, means = probe.check, probe.rows, probe.means
+    values = _keep_failing_rows(inputs, check, values, lambda: _failing_sql(probe))
     failed = [value for value in values if value.status is CheckStatus.FAILED and value.failures]
-    if failed and placed.by_group:
-        first = next(each for each in placed.groups if each.key == failed[0].group)
+    if failed and probe.by_group:
+        first = next(each for each in probe.groups if each.key == failed[0].group)
         check, means = first.check or check, first.means or means
         rows = CheckedRows(first.sql, rows.columns)
     sample = None
     if failed and means.breaks and check.sample:
         columns = queries.shown_columns(rows.columns, check.rule.columns_named)
-        sql = _sample_sql(replace(placed, check=check, rows=rows, means=means), failed, columns)
-        found = placing.fetched(session, sql, check, given)
+        sql = _sample_sql(replace(probe, check=check, rows=rows, means=means), failed, columns)
+        found = placing.fetched(session, sql, check, inputs)
         if not isinstance(found, CheckResult):
             sample = queries.sample_of([row for row in found if not row.get("n")], columns)
             values = _detailed(values, [row for row in found if row.get("n")])
-    return result_of(placed.check, given, values, seconds=placed.seconds, sample=sample)
+    return result_of(probe.check, inputs, values, seconds=probe.seconds, sample=sample)
 
 
-def _kept(
-    given: CheckInputs, check: Check, values: Sequence[GroupValue], sql: Callable[[], str]
+def _keep_failing_rows(
+    inputs: CheckInputs, check: Check, values: Sequence[GroupValue], sql: Callable[[], str]
 ) -> Sequence[GroupValue]:
     """Keep all failing rows in the check's table, where it asks for that, and say so."""
-    if not check.store or given.keep is None or all(each.failures is None for each in values):
+    if not check.store or inputs.keep is None or all(each.failures is None for each in values):
         return values
-    said = given.keep(check, sql() if any(each.failures for each in values) else "")
+    where = inputs.keep(check, sql() if any(each.failures for each in values) else "")
     at = next((at for at, each in enumerate(values) if each.failures), None)
-    if at is None or not said:
+    if at is None or not where:
         return values
-    details = "; ".join(each for each in (values[at].details, said) if each)
+    details = "; ".join(each for each in (values[at].details, where) if each)
     return [*values[:at], replace(values[at], details=details), *values[at + 1 :]]
 
 
-def _failing_sql(placed: placing.Placed) -> str:
+def _failing_sql(probe: Probe) -> str:
     """Return the rows that break a check; where each group has SQL of its own, of all of them."""
 
     def of(check: Check, sql: str, key: str, means: Measure) -> str:
         where = check.condition.text if check.condition else ""
-        return queries.failing_query(sql, key, means, where, placed.rows.columns, check.limit)
+        return queries.failing_query(sql, key, means, where, probe.rows.columns, check.limit)
 
-    if not placed.by_group:
-        return of(placed.check, placed.rows.sql, placed.rows.key, placed.means)
-    groups = ((g.check or placed.check, g.sql, "", g.means or placed.means) for g in placed.groups)
+    if not probe.by_group:
+        return of(probe.check, probe.rows.sql, probe.rows.key, probe.means)
+    groups = ((g.check or probe.check, g.sql, "", g.means or probe.means) for g in probe.groups)
     return united([of(*each) for each in groups])
 
 
-def _sample_sql(placed: placing.Placed, failed: Sequence[GroupValue], columns: Schema) -> str:
-    check, rows = placed.check, placed.rows
+def _sample_sql(probe: Probe, failed: Sequence[GroupValue], columns: Schema) -> str:
+    check, rows = probe.check, probe.rows
     where = check.condition.text if check.condition else ""
     enough, counted = list[str](), 0
     for value in failed if rows.key else ():
         if counted < queries.ASKED:
             enough.append(value.group)
             counted += value.failures or 0
-    sql = queries.sample_query(rows.sql, rows.key, enough, placed.means, where, columns)
+    sql = queries.sample_query(rows.sql, rows.key, enough, probe.means, where, columns)
     column = rows.columns.find("".join(check.rule.columns_named[:1]))
     if column is None or not check.rule.lists_values:
         return sql
     asked = [value.group for value in failed[:_GROUPS_ASKED]] if rows.key else []
-    of_values = queries.values_query(rows.sql, rows.key, asked, placed.means, where, column)
+    of_values = queries.values_query(rows.sql, rows.key, asked, probe.means, where, column)
     return queries.both_query(of_values, sql, len(columns.columns))
 
 

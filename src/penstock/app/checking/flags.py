@@ -28,7 +28,7 @@ from penstock.core.records import ModelRecord
 from penstock.core.steps.step import Intent
 from penstock.plan.resolve import due_partitions, resolve
 from penstock.state.transitions.model_state import RECOVER
-from penstock.strategies.checks.literals import counted
+from penstock.strategies.checks.literals import amount
 
 _PLAIN = re.compile(r"[^A-Za-z0-9_]")
 _LONGEST = 180
@@ -82,12 +82,12 @@ def keep_failures(
     if not sql:
         return ""
     try:
-        rows = session.beside.write_table(sql, uri)
+        rows = session.side_tables.write_table(sql, uri)
     except (QueryError, DataError) as error:
         if is_of_the_job(error):
             raise
         return f"rows not kept: {reason_of(error, check, ran=True)}"
-    return f"{counted(rows, 'row')} kept in {services.project.checks.staging_schema}.{name}"
+    return f"{amount(rows, 'row')} kept in {services.project.checks.staging_schema}.{name}"
 
 
 def drop_staged(services: Services, table: TableName, step: str) -> None:
@@ -248,7 +248,7 @@ def _flagged(flags: list[Flag]) -> str:
     names = dict.fromkeys(name for flag in flags for name in flag.checks)
     keys = list(dict.fromkeys(flag.partition for flag in flags if flag.partition != "*"))
     where = f", {some(keys, _SHOWN)}" if keys else ""
-    return f"flagged: {counted(len(steps), 'step')} ({steps[0]}{where}): {', '.join(names)}"
+    return f"flagged: {amount(len(steps), 'step')} ({steps[0]}{where}): {', '.join(names)}"
 
 
 def _unevaluated(
@@ -268,22 +268,22 @@ def _unevaluated(
             number = len(frozenset().union(*missing.values()))
             words = f"{name}{_range(models[name], tuple(missing), run_timestamp)}"
             said = f"not yet evaluated (run: penstock check --query {words})"
-            yield name, f"{counted(number, 'check')} {said}"
+            yield name, f"{amount(number, 'check')} {said}"
 
 
 def _missing(
-    model: Model, records: Records, seen: frozenset[str], run_timestamp: dt.datetime
+    model: Model, records: Records, evaluated: frozenset[str], run_timestamp: dt.datetime
 ) -> dict[int, frozenset[str]]:
     """Return what was never evaluated by the newest built partition that has it."""
     if model.partition is None:
-        left = _definitions(model.checks_of(model.fingerprint.version).all) - seen
+        left = _definitions(model.checks_of(model.fingerprint.version).all) - evaluated
         return {0: left} if left else {}
     built = merged(
         (run.low, run.high) for run in records.runs(model.name)[model.name] if run.step_seq
     )
     found: dict[int, frozenset[str]] = {}
     for segment in reversed(resolve(model, run_timestamp.date(), built)):
-        left = _definitions(segment.version.checks.all).difference(seen, *found.values())
+        left = _definitions(segment.version.checks.all).difference(evaluated, *found.values())
         here = intersection(built, (segment.range,))
         if left and here:
             found[here[-1][1]] = left

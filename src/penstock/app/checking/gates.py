@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from penstock.app.checking.chosen import SKIPPED, checks_of_step, skipped
-from penstock.app.checking.results import ONE_GROUP, failed_of, refusal, within
+from penstock.app.checking.results import ONE_GROUP, failed_of, part_of, refusal
 from penstock.app.checking.target import CheckTarget
 from penstock.app.preparing.pins import Inputs
 from penstock.app.preparing.run_context import Context, ViewReport, ViewVersion
@@ -41,14 +41,14 @@ class Ahead:
     def of(self, grid: Grid, partitions: Ranges) -> Ahead:
         """Return what they said of some partitions of the step."""
         keys = {grid.key(number) for number in numbers(partitions)}
-        return replace(self, results=tuple(within(each, keys) for each in self.results))
+        return replace(self, results=tuple(part_of(each, keys) for each in self.results))
 
 
 @dataclass(eq=False, slots=True)
 class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may still run
     """Partitions that a gate ahead of a step took out of it; `left` may still be made.
 
-    `report` is what the checks said of those that failed, `held` what they said of those left,
+    `report` is what the checks said of those that failed, `ahead` what they said of those left,
     which are made from the same inputs.
     """
 
@@ -56,7 +56,7 @@ class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may
     failed: Ranges
     left: Ranges
     report: InvariantReport
-    held: Ahead
+    ahead: Ahead
 
 
 def look_ahead(target: CheckTarget, intent: Intent) -> tuple[CheckResult, ...]:

@@ -56,7 +56,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class Probe:
     """A typed check, what it measures, its rows and its groups, told apart by the key of `rows`.
 
     With `by_group` every group is asked for with SQL of its own. `answers` is what was measured, by
@@ -79,17 +79,17 @@ class Placed:
 
 
 def described(
-    session: QuerySession, sql: str, check: Check, given: CheckInputs
+    session: QuerySession, sql: str, check: Check, inputs: CheckInputs
 ) -> Schema | CheckResult:
     """Return the columns of a query, or say why Spark does not understand the check."""
     try:
         return session.describe(sql)
     except (QueryError, DataError) as error:
-        return refused(check, given, reason_of(error, check))
+        return refused(check, inputs, reason_of(error, check))
 
 
 def fetched(
-    session: QuerySession, sql: str, check: Check, given: CheckInputs
+    session: QuerySession, sql: str, check: Check, inputs: CheckInputs
 ) -> Sequence[Row] | CheckResult:
     """Run a query; an error of the query is said of the check, one of the job is raised."""
     try:
@@ -97,128 +97,128 @@ def fetched(
     except (QueryError, DataError) as error:
         if is_of_the_job(error):
             raise
-        return refused(check, given, reason_of(error, check, ran=True))
+        return refused(check, inputs, reason_of(error, check, ran=True))
 
 
-def place(check: Check, given: CheckInputs, session: QuerySession) -> Placed | CheckResult:
+def place(check: Check, inputs: CheckInputs, session: QuerySession) -> Probe | CheckResult:
     """Find the rows of a typed check, or say why nobody looks at it; nothing is run."""
-    gone = missing(check, given)
-    if gone is not None:
-        return gone
+    if (result := missing(check, inputs)) is not None:
+        return result
     queries: Sequence[str] = ()
     if check.query is None:
-        rows = _rows_of(check, given)
+        rows = _rows_of(check, inputs)
     else:
-        queries = own_queries(check.query.text, own_groups(check, given), given)
-        columns = described(session, queries[0], check, given)
+        queries = own_queries(check.query.text, own_groups(check, inputs), inputs)
+        columns = described(session, queries[0], check, inputs)
         rows = CheckedRows(queries[0], columns) if isinstance(columns, Schema) else columns
     if isinstance(rows, CheckResult):
         return rows
-    return _misfit(check, rows.columns, given, session) or _grouped(check, rows, queries, given)
+    return _misfit(check, rows.columns, inputs, session) or _group(check, rows, queries, inputs)
 
 
-def missing(check: Check, given: CheckInputs) -> CheckResult | None:
+def missing(check: Check, inputs: CheckInputs) -> CheckResult | None:
     """Say which table that the check reads is not there, or that its parameters have no values."""
     query = check.own_query
     names = mentioned(query.text) if query else ()
     used = parameters_of(check) | (parameters(query.text) if query else frozenset())
-    if used & GROUP_PARAMETERS - given.values(_first(given)).keys():
+    if used & GROUP_PARAMETERS - inputs.values(_first(inputs)).keys():
         return skip(check, NO_WINDOW)
     for name in (*names, *parts_of(check.rule, InputName)):
-        if name not in given.views:
-            is_target = name.kind is InputKind.THIS
-            return skip(check, NO_TABLE) if is_target else refused(check, given, f"no table {name}")
+        if name not in inputs.views:
+            if name.kind is InputKind.THIS:
+                return skip(check, NO_TABLE)
+            return refused(check, inputs, f"no table {name}")
     return None
 
 
-def own_groups(check: Check, given: CheckInputs) -> tuple[Group, ...]:
+def own_groups(check: Check, inputs: CheckInputs) -> tuple[Group, ...]:
     """Return the groups of a check with SQL of its own: one, unless parameters tell them apart."""
-    return _partitions(given) if check.differs_by_group else (whole_group(given),)
+    return _partitions(inputs) if check.differs_by_group else (whole_group(inputs),)
 
 
-def own_queries(text: str, groups: Sequence[Group], given: CheckInputs) -> list[str]:
+def own_queries(text: str, groups: Sequence[Group], inputs: CheckInputs) -> list[str]:
     """Return a check's own SQL for each group, over the views of its tables."""
-    text = bound(text, given.views)
-    return [_with_values(text, given, group) for group in groups]
+    text = bound(text, inputs.views)
+    return [_with_values(text, inputs, group) for group in groups]
 
 
-def whole_group(given: CheckInputs) -> Group:
+def whole_group(inputs: CheckInputs) -> Group:
     """Return the one group of all rows; it is about a partition only where there is just one."""
-    only = given.partitions[0][0] if count(given.partitions) == 1 else None
-    return Group(WHOLE_GROUP, None if given.grid.grain is Grain.WHOLE else only)
+    only = inputs.partitions[0][0] if count(inputs.partitions) == 1 else None
+    return Group(WHOLE_GROUP, None if inputs.grid.grain is Grain.WHOLE else only)
 
 
-def _partitions(given: CheckInputs) -> tuple[Group, ...]:
-    return tuple(Group(given.grid.key(each), each) for each in numbers(given.partitions))
+def _partitions(inputs: CheckInputs) -> tuple[Group, ...]:
+    return tuple(Group(inputs.grid.key(each), each) for each in numbers(inputs.partitions))
 
 
-def _with_values(text: str, given: CheckInputs, group: Group) -> str:
-    values = given.values(_first(given) if group.number is None else group.number)
-    return at(with_parameters(text, values), given.run_timestamp)
+def _with_values(text: str, inputs: CheckInputs, group: Group) -> str:
+    values = inputs.values(_first(inputs) if group.number is None else group.number)
+    return at(with_parameters(text, values), inputs.run_timestamp)
 
 
-def _first(given: CheckInputs) -> int:
-    return given.partitions[0][0] if given.partitions else 0
+def _first(inputs: CheckInputs) -> int:
+    return inputs.partitions[0][0] if inputs.partitions else 0
 
 
-def _rows_of(check: Check, given: CheckInputs) -> CheckedRows | CheckResult:
+def _rows_of(check: Check, inputs: CheckInputs) -> CheckedRows | CheckResult:
     if check.phase is Phase.AFTER and check.scope is CheckScope.STEP:
         # How the rows of a step changed cannot be told from a table that stands in for them.
-        if given.step and given.step.stands_in and check.rule.runs_before is not None:
+        if inputs.step and inputs.step.stands_in and check.rule.runs_before is not None:
             return skip(check, NO_STEP_ROWS)
-        return given.step or skip(check, NOTHING_WRITTEN)
+        return inputs.step or skip(check, NOTHING_WRITTEN)
     if check.phase is Phase.AFTER:
         return (
-            (given.current if check.rule.is_of_current else None)
-            or given.table
+            (inputs.current if check.rule.is_of_current else None)
+            or inputs.table
             or skip(check, NO_TABLE)
         )
-    name, inputs = check.input, given.inputs
-    if name is None and not inputs:
+    name, tables = check.input, inputs.inputs
+    if name is None and not tables:
         return skip(check, NO_SLICE)
-    if name is None and len(inputs) == 1:
-        return next(iter(inputs.values()))
+    if name is None and len(tables) == 1:
+        return next(iter(tables.values()))
     if name is None:
-        return refused(check, given, "several inputs, and none is named")
-    if name in inputs:
-        return inputs[name]
+        return refused(check, inputs, "several inputs, and none is named")
+    if name in tables:
+        return tables[name]
     is_target = name.kind is InputKind.THIS
-    return skip(check, NO_TABLE) if is_target else refused(check, given, f"no input {name}")
+    return skip(check, NO_TABLE) if is_target else refused(check, inputs, f"no input {name}")
 
 
 def _misfit(
-    check: Check, columns: Schema, given: CheckInputs, session: QuerySession
+    check: Check, columns: Schema, inputs: CheckInputs, session: QuerySession
 ) -> CheckResult | None:
-    why, lookup = misfit(check, columns), check.rule.lookup(given.views)
+    why, lookup = misfit(check, columns), check.rule.lookup(inputs.views)
     if not why and lookup is not None:
-        fields = described(session, lookup.fields, check, given)
+        fields = described(session, lookup.fields, check, inputs)
         if isinstance(fields, CheckResult):
             return fields
         why = lookup.misfit(columns, fields)
-    return refused(check, given, why) if why else None
+    return refused(check, inputs, why) if why else None
 
 
-def _grouped(check: Check, rows: CheckedRows, queries: Sequence[str], given: CheckInputs) -> Placed:
+def _group(check: Check, rows: CheckedRows, queries: Sequence[str], inputs: CheckInputs) -> Probe:
     is_after = check.phase is Phase.AFTER
     if is_after and check.scope is CheckScope.TABLE:
         rows = replace(rows, key="")
-    differs = bool(parameters_of(check) & GROUP_PARAMETERS) and count(given.partitions) > 1
+    differs = bool(parameters_of(check) & GROUP_PARAMETERS) and count(inputs.partitions) > 1
     if queries:
-        groups, differs = own_groups(check, given), len(queries) > 1
+        groups, differs = own_groups(check, inputs), len(queries) > 1
     else:
-        groups = _partitions(given) if rows.key or differs else (whole_group(given),)
-    lookup = check.rule.lookup(given.views)
+        groups = _partitions(inputs) if rows.key or differs else (whole_group(inputs),)
+    lookup = check.rule.lookup(inputs.views)
     rows = replace(rows, sql=lookup.rows(rows.sql)) if lookup else rows
     is_step = is_after and check.scope is CheckScope.STEP and not queries
     own = [
-        with_texts(check, partial(_with_values, given=given, group=each))
+        with_texts(check, partial(_with_values, inputs=inputs, group=each))
         for each in (groups if differs else groups[:1])
     ]
     means = [measured(each, rows.columns) for each in own]
     if not differs:
-        return Placed(own[0], means[0], rows, groups, is_step=is_step)
+        return Probe(own[0], means[0], rows, groups, is_step=is_step)
     texts = [lookup.rows(each) for each in queries] if lookup else [*queries]
     texts = texts or [group_of(rows.sql, rows.key, each.key) for each in groups]
-    found = zip(groups, own, means, texts, strict=True)
-    groups = tuple(replace(g, check=each, means=its, sql=sql) for g, each, its, sql in found)
-    return Placed(check, means[0], rows, groups, by_group=True, is_step=is_step)
+    parts = zip(groups, own, means, texts, strict=True)
+    groups = tuple(replace(g, check=each, means=its, sql=sql) for g, each, its, sql in parts)
+    return Probe(check, means[0], rows, groups, by_group=True, is_step=is_step)

@@ -60,9 +60,9 @@ def check_document(result: CheckResult) -> dict[str, Json]:
     }
 
 
-def _fields(said: CheckResult | GroupValue) -> dict[str, Json]:
-    found = {each.name: getattr(said, each.name) for each in fields(said)}
-    return found | {"message": mask(said.message), "details": _masked(said.details)}
+def _fields(result: CheckResult | GroupValue) -> dict[str, Json]:
+    values = {each.name: getattr(result, each.name) for each in fields(result)}
+    return values | {"message": mask(result.message), "details": _masked(result.details)}
 
 
 def _value(value: GroupValue) -> Json:
@@ -283,7 +283,7 @@ def skip(check: Check, why: str) -> CheckResult:
 
 def result_of(
     check: Check,
-    given: CheckInputs,
+    inputs: CheckInputs,
     values: Sequence[GroupValue],
     *,
     seconds: float = 0.0,
@@ -292,28 +292,28 @@ def result_of(
     """Put the groups of a check together; `*` that failed stands for every partition."""
     result = _of_groups(skip(check, ""), values)
     if WHOLE_GROUP in result.partitions:
-        keys = tuple(given.grid.key(each) for each in numbers(given.partitions))
+        keys = tuple(inputs.grid.key(each) for each in numbers(inputs.partitions))
         result = replace(result, partitions=keys)
-    is_all = check.phase is Phase.AFTER and given.step is not None and given.step.stands_in
+    is_all = check.phase is Phase.AFTER and inputs.step is not None and inputs.step.stands_in
     scope = CheckScope.TABLE if is_all else check.scope
     return replace(result, sample=sample, duration=seconds, scope=scope)
 
 
-def refused(check: Check, given: CheckInputs, why: str) -> CheckResult:
+def refused(check: Check, inputs: CheckInputs, why: str) -> CheckResult:
     """Say that a check could not be evaluated: it failed for every partition of the step."""
     message = f"could not be evaluated: {why}"
     value = GroupValue(WHOLE_GROUP, CheckStatus.FAILED, {}, message)
-    return replace(result_of(check, given, [value]), error=CHECK_ERROR)
+    return replace(result_of(check, inputs, [value]), error=CHECK_ERROR)
 
 
-def within(result: CheckResult, groups: Container[str]) -> CheckResult:
+def part_of(result: CheckResult, groups: Container[str]) -> CheckResult:
     """Return what a check said of some of its groups; what it says of `*` it says of each."""
     values = [v for v in result.values if v.group in groups or v.group == WHOLE_GROUP]
     if len(values) == len(result.values):
         return result
-    found = _of_groups(result, values)
-    is_sampled = found.partitions[:1] == result.partitions[:1] != ()
-    return found if is_sampled else replace(found, sample=None)
+    less = _of_groups(result, values)
+    is_sampled = less.partitions[:1] == result.partitions[:1] != ()
+    return less if is_sampled else replace(less, sample=None)
 
 
 def _of_groups(result: CheckResult, values: Sequence[GroupValue]) -> CheckResult:

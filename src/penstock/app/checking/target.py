@@ -84,11 +84,11 @@ class CheckTarget:
             views[self.this] = BEFORE_VIEW
         query = self.body.query if self.body else self.model.query
         read = tuple(name for name in query.inputs if name.kind is not InputKind.THIS)
-        given = replace(self.given(), inputs=self._input_rows(read, views), views=views)
+        inputs = replace(self.check_inputs(), inputs=self._input_rows(read, views), views=views)
         # Without a word a check looks at the only input.
         only = self.slice_input if self.slice_view else read[0] if len(read) == 1 else None
         named = [replace(check, input=check.input or only) for check in checks]
-        return evaluate(self.session, named, given, sampling=self.sampling)
+        return evaluate(self.session, named, inputs, sampling=self.sampling)
 
     def look_after(
         self,
@@ -106,17 +106,17 @@ class CheckTarget:
         if table is not None and history is not None:
             sql = f"{table.sql} WHERE {quoted(history.columns.is_current)}"
             current = replace(table, sql=sql)
-        given = self.given()
-        given = replace(
-            given,
+        inputs = self.check_inputs()
+        inputs = replace(
+            inputs,
             step=step,
             table=table,
             current=current,
             views=views,
             observed=observed,
-            bases=self._bases(step_seq, with_rows=given.adds),
+            bases=self._bases(step_seq, with_rows=inputs.adds),
         )
-        return evaluate(self.session, checks, given, sampling=self.sampling)
+        return evaluate(self.session, checks, inputs, sampling=self.sampling)
 
     def at_version(self, version: int | None) -> CheckedRows | None:
         """Make the target readable as `check_after_target`; None where it is not there."""
@@ -140,7 +140,7 @@ class CheckTarget:
         columns = self.session.define(AFTER_VIEW, sql)
         return CheckedRows.of_view(AFTER_VIEW, columns)
 
-    def given(self) -> CheckInputs:
+    def check_inputs(self) -> CheckInputs:
         """Return what checks of any phase are evaluated on."""
         return CheckInputs(
             run_timestamp=self.context.run_timestamp,

@@ -48,7 +48,7 @@ def replaced_rows(target: CheckTarget, version: int | None) -> CheckedRows | Non
 
 def added_rows(session: StepSession, uri: str, version: int, folder: str) -> CheckedRows:
     """Return the rows of the files that one commit added; `folder` is the step's own."""
-    columns = session.beside.added(uri, version, f"{folder}/added", _ADDED)
+    columns = session.side_tables.added(uri, version, f"{folder}/added", _ADDED)
     return CheckedRows.of_view(_ADDED, columns)
 
 
@@ -69,25 +69,25 @@ class Observation:
     split: Shared | None = None
     types: Schema = Schema()
 
-    def answers(self, session: QuerySession, seen: Row | None) -> Row | None:
+    def answers(self, session: QuerySession, observed_row: Row | None) -> Row | None:
         """Return what was seen by the names that are wanted, None where the rows must be asked."""
-        if seen is None or self.split is None:
-            return seen
+        if observed_row is None or self.split is None:
+            return observed_row
         try:
-            [row] = session.rows(self.split.put_together(seen, self.types))
+            [row] = session.rows(self.split.put_together(observed_row, self.types))
         except (QueryError, DataError) as error:
             if is_of_the_job(error):
                 raise
             return None
-        return {**row, OBSERVED_ROWS: seen[OBSERVED_ROWS]}
+        return {**row, OBSERVED_ROWS: observed_row[OBSERVED_ROWS]}
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
     """The checks of one step that is being done, and what it writes once its stages have run.
 
-    `said` is what was said ahead of it. A whole table is the one partition `*`: nothing is cut out
-    of it. `feed` are the rows where they pass through its view, and `columns` those under which
+    `before` is what was said ahead of it. A whole table is the one partition `*`: nothing is cut
+    out of it. `feed` are the rows where they pass through its view, and `columns` those under which
     they are stored; without one they are those of the query or of a MERGE. `version` is that of the
     table before the step, None without one; `stays` SQL for the rows that it holds, over the view
     `penstock_target`, "" where none stays. `cut` are the partitions that the step replaces.
@@ -98,7 +98,7 @@ class Watch:
 
     target: CheckTarget
     mode: OnFailure
-    said: tuple[CheckResult, ...]
+    before: tuple[CheckResult, ...]
     columns: Schema
     feed: Feed | None
     version: int | None
@@ -107,7 +107,7 @@ class Watch:
     inserts: bool = False
     replaced: str = ""
     """The condition of a stored row that the step replaces, "" where it replaces no range."""
-    kept: str = ""
+    kept_condition: str = ""
     """The condition of a row of `stays` that the step leaves in place, "" for all.
 
     A step of partitions leaves those that are not `cut`.
@@ -137,7 +137,7 @@ class Watch:
             return None, replace(self.unchanged(intent), version=None)
         folder = staging_folder(services, intent.table, intent.step)
         observed = self._observation()
-        seen = self._kept(folder, decided, observed.counts)
+        seen = self._stage_rows(folder, decided, observed.counts)
         rows = self._rows(decided)
         table = self._would_be(folder, decided, rows) if target.checks.needs_table else None
         answers = observed.answers(session, seen)
@@ -146,8 +146,8 @@ class Watch:
         passed = difference(target.partitions, checked.failed)
         if checked.failed and keeps_rows(services, target.model):
             quarantine = quarantine_of(services, intent, checked.failed)
-            where = f" WHERE {in_spans(self._within(checked.failed))}" if self.cut else ""
-            number = session.beside.write_table(rows.sql + where, quarantine.uri)
+            where = f" WHERE {in_spans(self._cut_to(checked.failed))}" if self.cut else ""
+            number = session.side_tables.write_table(rows.sql + where, quarantine.uri)
             if number:
                 checked = replace(checked, quarantine=replace(quarantine, rows=number))
             else:
@@ -156,7 +156,7 @@ class Watch:
             return None, checked
         exclusive = target.checks.gates_table  # what was found holds of that version alone
         if self.cut is not None:
-            return replace(publish(self._within(passed)), exclusive=exclusive), checked
+            return replace(publish(self._cut_to(passed)), exclusive=exclusive), checked
         # All of the one group passed, and its rows lie in files. Views over path tables need none.
         statement = decided.statement
         if statement is None:
@@ -180,7 +180,7 @@ class Watch:
             statement = replace_from(self.cut, replace(self.feed, counts=observed.counts))
         return replace(decided, statement=statement), observed
 
-    def look(
+    def look_after(
         self, intent: Intent, outcome: Outcome, decided: DecidedStatement, observed: Observation
     ) -> Checked:
         """Look at what the commit wrote, and at the table as of that commit."""
@@ -215,12 +215,12 @@ class Watch:
     def _unchecked(self) -> Checked:
         checks = self.target.checks
         after = skipped(checks.after, SKIPPED) if checks.skips else ()
-        return Checked(self.mode, InvariantReport(self.said, after))
+        return Checked(self.mode, InvariantReport(self.before, after))
 
     def _checked(
         self, intent: Intent, results: tuple[CheckResult, ...], version: int | None
     ) -> Checked:
-        return decided(intent, self.mode, InvariantReport(self.said, results), version)
+        return decided(intent, self.mode, InvariantReport(self.before, results), version)
 
     def _observation(self) -> Observation:
         """Choose what is observed of the rows: nothing that Spark would refuse.
@@ -248,15 +248,15 @@ class Watch:
         except (QueryError, DataError):
             return None
 
-    def _kept(
+    def _stage_rows(
         self, folder: str, decided: DecidedStatement, counts: Mapping[str, str]
     ) -> Row | None:
         """Write the rows to files, once, if they are not known without; give what was counted."""
-        beside, fed_by = self.target.session.beside, decided.work.fed_by
+        tables, fed_by = self.target.session.side_tables, decided.work.fed_by
         if self.feed is not None:
-            return beside.keep(replace(self.feed, counts=counts), f"{folder}/rows").counts
+            return tables.keep(replace(self.feed, counts=counts), f"{folder}/rows").counts
         if fed_by:  # what a MERGE is fed, unless it is cut off from its query already
-            beside.keep(Feed(fed_by, f"SELECT * FROM {quoted(fed_by)}"), f"{folder}/rows")
+            tables.keep(Feed(fed_by, f"SELECT * FROM {quoted(fed_by)}"), f"{folder}/rows")
         return None
 
     def _rows(self, decided: DecidedStatement) -> CheckedRows:
@@ -286,19 +286,19 @@ class Watch:
             return target.as_table(decided.work.after(decided.row))
         if self.feed is None:
             clone = f"{folder}/clone"
-            table = session.beside.clone(self._uri, self.version or 0, clone)
+            table = session.side_tables.clone(self._uri, self.version or 0, clone)
             for sql in self.prepares(table):  # with old types values would be cut, or refused
-                session.beside.trial(Commit(sql, once=False))
+                session.side_tables.trial(Commit(sql, once=False))
             statement = self.work_on(table).decide(decided.row) if self.work_on else None
             if statement is not None:
-                session.beside.trial(statement)
+                session.side_tables.trial(statement)
             columns = self._bind(AFTER_VIEW, DeltaRead(clone))
             return CheckedRows.of_view(AFTER_VIEW, columns)
         if self.cut is not None:  # a table's own step has bound the view that a partition's has not
             self._bind(TARGET_VIEW, DeltaRead(self._uri, self.version))
         columns = session.define(_STAYS, self.stays)
         sides = (_STAYS, columns), (ROWS_VIEW, self.columns)
-        outside = f"NOT coalesce({in_spans(self.cut)}, false)" if self.cut else self.kept
+        outside = f"NOT coalesce({in_spans(self.cut)}, false)" if self.cut else self.kept_condition
         return target.as_table(union_rows(outside, *sides))
 
     def _written(
@@ -338,7 +338,7 @@ class Watch:
     def _bind(self, view: str, read: DeltaRead) -> Schema:
         return self.target.session.bind([Relation(self.target.this, view, read)])[view]
 
-    def _within(self, ranges: Ranges) -> PartitionTable:
+    def _cut_to(self, ranges: Ranges) -> PartitionTable:
         assert self.cut is not None  # noqa: S101  asked where there are any
         grid = self.target.model.grid
         spans = tuple((grid.lower(low), grid.upper(high)) for low, high in ranges)
@@ -369,14 +369,14 @@ def watched(
         f"SELECT * FROM {quoted(TARGET_VIEW)}" if build.table is not None else "",
         inserts=adds and not replaced,
         replaced=replaced,
-        kept=_kept(build, model),
+        kept_condition=_kept_condition(build, model),
         work_on=lambda table: work(replace(build, target=table)),
         prepares=partial(_prepares, model, step_inputs),
     )
     return watch, work(build)
 
 
-def _kept(build: Build, model: Model) -> str:
+def _kept_condition(build: Build, model: Model) -> str:
     """Return the condition of a row of the table that rows of a feed leave in place, "" for all."""
     if build.replaced:
         return f"NOT coalesce({build.replaced}, false)"

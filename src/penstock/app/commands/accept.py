@@ -55,7 +55,7 @@ def accept(services: Services, name: str, reason: str, arguments: str = "") -> A
         raise UsageError("bad-value", "--reason: the reason is empty", hint=hint)
     model = named_model(services, name)
     recover(services).require_settled(model.name)
-    project_state, verdict = _found(services, model)
+    project_state, verdict = _survey_model(services, model)
     record, head = project_state.records.get(model.name), None
     partitions = _tampered(project_state, model, verdict)
     if partitions and record is not None:
@@ -81,7 +81,7 @@ def accept(services: Services, name: str, reason: str, arguments: str = "") -> A
 
 
 @in_one_state
-def _found(services: Services, model: Model) -> tuple[ProjectState, Verdict]:
+def _survey_model(services: Services, model: Model) -> tuple[ProjectState, Verdict]:
     project_state = survey(services, (model.name,), run_timestamp_of(services, None))
     return project_state, project_state.verdict(model.name)
 

@@ -258,7 +258,7 @@ class _Checking:
             )
             before = target.look_before() if chosen.before else ()
             if chosen.after and left and gone and model.is_view:
-                why, given = "what the view reads cannot be read", target.given()
+                why, given = "what the view reads cannot be read", target.check_inputs()
                 after = tuple(results.refused(each, given, why) for each in chosen.after)
             elif chosen.after and left:
                 version, after = _look_after(replace(target, partitions=left), part.made_by)

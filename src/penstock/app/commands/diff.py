@@ -84,9 +84,9 @@ def text_of(services: Services, checksum: str) -> str | None:
     return services.reading.records.texts((checksum,)).get(checksum)
 
 
-def _schema_lines(services: Services, made: Fingerprint, version: Version) -> tuple[str, ...]:
-    declared = bool(made.schema and version.schema.columns)
-    text = text_of(services, made.schema) if declared else None
+def _schema_lines(services: Services, old: Fingerprint, version: Version) -> tuple[str, ...]:
+    declared = bool(old.schema and version.schema.columns)
+    text = text_of(services, old.schema) if declared else None
     before = read_schema_text(text) if text else Schema()
     return version_schema_diff(before, version.schema) if before.columns else ()
 

@@ -231,15 +231,15 @@ class EngineReport:
 
 def engine_status() -> EngineReport:
     """Say which JVMs wait; those that a command uses are its own."""
-    return EngineReport(tuple(_asked("status")))
+    return EngineReport(tuple(_ask_keepers("status")))
 
 
 def engine_stop() -> EngineReport:
     """End all of them, and say which that were."""
-    return EngineReport(tuple(_asked("stop")))
+    return EngineReport(tuple(_ask_keepers("stop")))
 
 
-def _asked(word: str) -> Iterator[KeptJvm]:
+def _ask_keepers(word: str) -> Iterator[KeptJvm]:
     for path in keeper.sockets(os.environ):
         if card := keeper.ask(path, word):
             ends = dt.datetime.fromtimestamp(card.until, dt.UTC)

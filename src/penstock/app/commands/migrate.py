@@ -149,7 +149,7 @@ class _Migration:
         counted, violations = hold_laws(self.session, uri, self.facts, claims)
         if violations:
             raise _no_history(model, violations)
-        counts = self._counted(uri, new_hash)
+        counts = self._count_changes(uri, new_hash)
         report = replace(
             report,
             rehashed=new_hash is not None,
@@ -164,7 +164,7 @@ class _Migration:
         self._write(new_hash, wanted)
         return replace(report, version=self.version)
 
-    def _counted(self, uri: str, new_hash: HashDiffers | None) -> Counts:
+    def _count_changes(self, uri: str, new_hash: HashDiffers | None) -> Counts:
         """Classify as the next run would, against the table as the migration leaves it."""
         services, context, model = self.services, self.context, self.model
         inputs = pin_inputs(services, model, context.records, context.view)
@@ -192,11 +192,11 @@ class _Migration:
             on_worker(self.services, take_over)
             succeeded()
 
-    def _say(self, messages: str) -> None:
-        """Let the table say of itself what `messages` says."""
+    def _say(self, text: str) -> None:
+        """Let the table say of itself what `text` says."""
         target = self.services.project.sql_of(self.model.table)
-        said = properties_sql({PROPERTY: messages})
-        self._commit(f"ALTER TABLE {target} SET TBLPROPERTIES ({said})")
+        assignment = properties_sql({PROPERTY: text})
+        self._commit(f"ALTER TABLE {target} SET TBLPROPERTIES ({assignment})")
 
     def _rehash(self, change: HashDiffers) -> None:
         """Make the row hashes of current versions anew.
@@ -207,9 +207,9 @@ class _Migration:
         history, target = self.model.history, self.services.project.sql_of(self.model.table)
         if history is None:
             return
-        messages = self.facts.properties.get(PROPERTY)
-        if messages is not None and hash_columns(messages) is not None:
-            self._say(rewriting_property(messages))
+        text = self.facts.properties.get(PROPERTY)
+        if text is not None and hash_columns(text) is not None:
+            self._say(rewriting_property(text))
         if self.facts.schema.find(change.column) is None:
             self._commit(add_hash(change, target))
         rewrite = rewrite_hash(change, history.columns, self.facts.schema, target)

@@ -168,10 +168,10 @@ def preview(services: Services, request: AnyRun) -> Preview:
     request, messages = timed(services, request)
     planned = make_plan(services, request)
     planned = replace(planned, notes=(*messages, *planned.notes))
-    return shown(services, planned, request)
+    return preview_of(services, planned, request)
 
 
-def shown(services: Services, planned: Planned, request: AnyRun | AnySync) -> Preview:
+def preview_of(services: Services, planned: Planned, request: AnyRun | AnySync) -> Preview:
     """Return what would become of a plan, with what changed in the SQL of its steps."""
     steps = {step.key: step for step in planned.plan.steps}
     slices = dict(slice_previews(services, planned, request))
@@ -255,13 +255,13 @@ def rehearse(services: Services, request: AnyRun) -> RunReport:
         services.engine.require()
     steps = {step.model: step for step in planned.plan.steps}
     results = tuple(
-        _counted(services, context, steps[each.name], each) if each.status == "planned" else each
+        _dry_run(services, context, steps[each.name], each) if each.status == "planned" else each
         for each in preview_results(services, planned.plan)
     )
     return replace(report, results=results, dry_run=True)
 
 
-def _counted(services: Services, context: Context, step: Step, result: ModelResult) -> ModelResult:
+def _dry_run(services: Services, context: Context, step: Step, result: ModelResult) -> ModelResult:
     if step.only_alters:
         return replace(result, reason=WOULD_COMMIT)
     model = services.project.models[step.model]

@@ -132,7 +132,7 @@ def _read(services: Services, name: InputName) -> Read:
         exported = {str(each.manifest_table): each for each in project.packages.values()}
         if name.name in exported:
             return _read_manifest(services, exported[name.name])
-        if (kept := _kept(services, name)) is not None:
+        if (kept := _read_failing_rows(services, name)) is not None:
             return kept
         if not project.target.catalog:
             raise _unknown(project, name)
@@ -148,7 +148,7 @@ def _read(services: Services, name: InputName) -> Read:
     return DeltaRead(uri, head.version, tombstone_column(services, name))
 
 
-def _kept(services: Services, name: InputName) -> Read | None:
+def _read_failing_rows(services: Services, name: InputName) -> Read | None:
     """Return a table of rows that failed checks: a quarantine, or what `store_failures` keeps."""
     schema, _, table = name.name.partition(".")
     if schema != services.project.checks.staging_schema or not table:

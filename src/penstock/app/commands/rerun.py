@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import pending_notes
-from penstock.app.flags import given
+from penstock.app.flags import given_flags
 from penstock.app.observation.project_state import dated_project, survey
 from penstock.app.planning.make_plan import Planned, gap_notes, run_timestamp_of
 from penstock.app.reports import Overwrite
@@ -64,7 +64,7 @@ def rerun_of(services: Services, request: BackfillRequest, low: Given, high: Giv
 def _read(services: Services, request: BackfillRequest, low: Given, high: Given) -> RerunRequest:
     model = named_model(services, request.model)
     rerun_windows(model)
-    for flag in given(request, _OF_PARTITIONS, request.arguments.split()):
+    for flag in given_flags(request, _OF_PARTITIONS, request.arguments.split()):
         sentence = f"{flag} has no meaning for a range of {model.name}, which is made in one step"
         raise UsageError("option-conflict", sentence, hint=f"leave {flag} out")
     facts = services.log.facts(services.project.uri_of(model.table))

@@ -80,7 +80,7 @@ def rollback(
     model = named_model(services, request.model)
     if not request.dry_run:
         recover(services).require_settled(model.name)
-    project_state, back = _found(services, request, model)
+    project_state, back = _survey_way_back(services, request, model)
     models = services.project.models
     readers = children({name: parents_of(services.project, m) for name, m in models.items()})
     lines = ["the restored partitions count as drifted until the code is reverted"]
@@ -108,7 +108,7 @@ def rollback(
 
 
 @in_one_state
-def _found(
+def _survey_way_back(
     services: Services, request: RollbackRequest, model: Model
 ) -> tuple[ProjectState, _Back]:
     project_state = survey(services, (model.name,), run_timestamp_of(services, None))

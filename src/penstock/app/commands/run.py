@@ -266,13 +266,13 @@ class Runner:
         ]
         return (*results, *(result for each in share.steps for result in self._step(each)))
 
-    def _step(self, step: Step, held: Ahead | None = None) -> tuple[ModelResult, ...]:
+    def _step(self, step: Step, ahead: Ahead | None = None) -> tuple[ModelResult, ...]:
         """Do a step; of what a gate ahead of it takes out of it, do what is left."""
         started, clock = self.services.clock.now(), time.monotonic()
         self.tell(StepStarted(step.model, str(step.reason)))
         out: TakenOut | None = None
         try:
-            result = self._attempt(step, held)
+            result = self._attempt(step, ahead)
         except TakenOut as error:
             out, lost = error, step.of(error.failed)
             self._context.fail(lost)
@@ -292,7 +292,7 @@ class Runner:
         if out is None:
             return found
         for each in remaining_steps(step, out.left):
-            found += self._step(each, out.held.of(each.work.grid, each.partitions))
+            found += self._step(each, out.ahead.of(each.work.grid, each.partitions))
         return found
 
     def _failed(self, step: Step, error: PenstockError) -> ModelResult:
@@ -302,7 +302,7 @@ class Runner:
     def _of_step(self, step: Step, status: str, reason: str) -> ModelResult:
         return ModelResult.of(self.services.project.models[step.model], status, reason, step)
 
-    def _attempt(self, step: Step, held: Ahead | None) -> ModelResult:
+    def _attempt(self, step: Step, ahead: Ahead | None) -> ModelResult:
         """Do a step; plan it anew, and look ahead anew, when another of its target came between."""
         now, pauses, kind = step, iter(_CONFLICT_PAUSES), self._kinds[step.model]
         while True:
@@ -310,9 +310,9 @@ class Runner:
             if isinstance(needed, str):
                 return self._of_step(step, "unchanged", needed)
             try:
-                ended = execute(self.services, self._context, kind, needed, held)
+                ended = execute(self.services, self._context, kind, needed, ahead)
                 kind.note_success(self._context, needed)
-                return self._done(step, ended)
+                return self._finish_step(step, ended)
             except (PlanOutdatedError, ConcurrentWriterError) as error:
                 pause = next(pauses, None)
                 if pause is None:
@@ -322,9 +322,9 @@ class Runner:
                 anew = kind.replan(self.services, self._context, now)
                 if anew is None:
                     return self._of_step(step, "unchanged", "another run built it")
-                now, held = anew, None
+                now, ahead = anew, None
 
-    def _done(self, step: Step, ended: Ended) -> ModelResult:
+    def _finish_step(self, step: Step, ended: Ended) -> ModelResult:
         intent, outcome = ended.intent, ended.outcome
         if not ended.is_held_back:
             refresh_record(self.services, self._context.records, intent.model)

@@ -14,8 +14,8 @@ from penstock.app.commands.plan import (
     drifted_of,
     planned_partitions,
     planned_results,
+    preview_of,
     report_of,
-    shown,
 )
 from penstock.app.commands.rerun import RerunRequest, plan_rerun, rerun_of, takes_range, with_range
 from penstock.app.commands.run import Runner, begun
@@ -139,7 +139,7 @@ def sync(
 
     Nothing to do starts no JVM and asks nothing. A refusal leaves everything as it is.
     """
-    request = asked(services, request)
+    request = effective_request(services, request)
     planned, report = begun(services, request, listener, plan_sync)
     if isinstance(request, RerunRequest):
         report = replace(report, recovered=(*request.recovered, *report.recovered))
@@ -155,7 +155,7 @@ def sync(
     return Runner(services, request, listener, planned, report).run()
 
 
-def asked(services: Services, request: AnySync) -> AnySync:
+def effective_request(services: Services, request: AnySync) -> AnySync:
     """Return the request, of a model that windows keep up to date as a range of its time column."""
     if isinstance(request, RerunRequest) or not isinstance(request, BackfillRequest):
         return request
@@ -175,10 +175,10 @@ def asked(services: Services, request: AnySync) -> AnySync:
 @in_one_state
 def preview_sync(services: Services, request: AnySync) -> Preview:
     """Plan what `sync` would do with the same request. Nothing is written, no JVM starts."""
-    request = asked(services, request)
+    request = effective_request(services, request)
     planned = plan_sync(services, request)
     if isinstance(request, RerunRequest):
-        return shown(services, planned, request)
+        return preview_of(services, planned, request)
     preview = _preview(services, request, planned)
     report = replace(
         report_of(planned, request),

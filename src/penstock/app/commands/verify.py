@@ -110,15 +110,15 @@ def facts_of(services: Services, model: Model) -> TableFacts:
     return facts
 
 
-def claims_on(services: Services, model: Model, messages: str | None) -> Claims:
-    """Return what the table of a model must be true to; `messages` is what it says of itself."""
+def claims_on(services: Services, model: Model, text: str | None) -> Claims:
+    """Return what the table of a model must be true to; `text` is what it says of itself."""
     snapshot = model.history
     if snapshot is None:
         raise TypeError(f"{model.name} is no snapshot")
     closes = snapshot.hard_deletes is HardDeletes.INVALIDATE or _closed_keys(
         services.log.commits(services.project.uri_of(model.table), -1, partial=True)
     )
-    return claims_of(snapshot, closes_keys=closes, always_event_time=always_event_time(messages))
+    return claims_of(snapshot, closes_keys=closes, always_event_time=always_event_time(text))
 
 
 def _closed_keys(commits: tuple[LogCommit, ...]) -> bool:

@@ -208,14 +208,14 @@ class Committer:
     def await_target(self, intent: Intent) -> None:
         """Raise `lease-held` before Spark starts where another run holds the target."""
 
-        def look() -> None:
+        def check_lease() -> None:
             for lease in self._store.leases.taken():
                 others = lease.target == str(intent.table) and lease.run != intent.run
                 if others and may_write(self._services, lease):
                     hint = f"wait with --wait SECONDS, or penstock unlock {intent.table}"
                     raise LeaseHeldError(lease, hint=hint)
 
-        self._wait_for_lease(look)
+        self._wait_for_lease(check_lease)
 
     def _wait_for_lease(self, act: Callable[[], Given]) -> Given:
         """Do what the lease of another run may keep from being done, once it is free."""

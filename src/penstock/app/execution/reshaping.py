@@ -111,7 +111,7 @@ class Reshaping:
         if self._needs_rewrite(moved):
             columns = self._rewritten_schema(moved)
             stays = rewritten_rows(self.model, quoted(TARGET_VIEW), columns, facts)
-            return Shape(columns, facts.version, moved.messages, stays)
+            return Shape(columns, facts.version, moved.lines, stays)
         stays = f"SELECT * FROM {quoted(TARGET_VIEW)}"
         changes = (*moved.added, *moved.widened)
         return Shape(moved.schema, facts.version, changes, stays, facts.partition_by)
@@ -131,7 +131,7 @@ class Reshaping:
                 location=self._location,
             )
             version = self._commit(intent, facts, statement, StepKind.REWRITE)
-            return Shape(columns, version, moved.messages)
+            return Shape(columns, version, moved.lines)
         statements = drop_not_null(self._target, moved.nullable)
         if moved.needs_widening_property:
             statements = (*allow_widening(self._target, facts.properties), *statements)

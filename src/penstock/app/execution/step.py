@@ -53,10 +53,10 @@ def pin(state: StepState) -> StepState:
     # the wait comes first, or the pins would be older than what the other run has written meanwhile
     run.committer.await_target(intent)
     with run.committer.rejecting(intent):
-        inputs = run.held.inputs if run.held else run.kind.pin_versions(run)
+        inputs = run.ahead.inputs if run.ahead else run.kind.pin_versions(run)
         intent = replace(intent, inputs=inputs.pins)
         reads_views = any(isinstance(each.pin, ViewPin) for each in inputs.pins)
-        if reads_views and not (run.held or run.step.only_alters):
+        if reads_views and not (run.ahead or run.step.only_alters):
             where = run.services, run.context, run.step.key
             look_at_views(*where, intent, inputs, run.step.partitions)
     return replace(state, intent=intent, inputs=inputs)
@@ -89,8 +89,8 @@ def inspect(state: StepState) -> StepState:
 def check_before(state: StepState) -> StepState:
     """Evaluate the checks of the input rows; a failed gate takes partitions out of the step."""
     run, target = state.run, state.check_target
-    if run.held is not None:
-        return replace(state, results=run.held.results)
+    if run.ahead is not None:
+        return replace(state, results=run.ahead.results)
     if target is None or not target.checks.before:
         return state
     with run.committer.rejecting(state.intent):
@@ -160,7 +160,7 @@ def check_after(state: StepState) -> StepState:
             checked = watch.unchanged(begun)
         committer.record(begun, checked)
         return replace(state, checked=checked)
-    checked = watch.look(begun, state.outcome, state.staged.decided, state.staged.observed)
+    checked = watch.look_after(begun, state.outcome, state.staged.decided, state.staged.observed)
     committer.record(begun, checked)
     committer.fault("after-checks")
     return replace(state, checked=checked)
@@ -196,7 +196,7 @@ PROPERTIES: tuple[Phase, ...] = (pin, update_properties)
 def execute(
     services: Services, context: Context, kind: WorkKind, step: Step, ahead: Ahead | None = None
 ) -> Ended:
-    """Do one step; what is `held` was said ahead of the one that its partitions are left of.
+    """Do one step; `ahead` is what was said ahead of the one that its partitions are left of.
 
     An error before `begin` is recorded without a lease; one after it fails the begun step. What
     raises is a `PenstockError`, `TakenOut`, or a bug.

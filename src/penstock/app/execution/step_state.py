@@ -87,7 +87,7 @@ class StepRun:
     """Ends what a phase has opened."""
     segment: Segment | None = None
     """The SQL of a step of partitions."""
-    held: Ahead | None = None
+    ahead: Ahead | None = None
     """What was said already ahead of the step that these partitions are left of."""
 
 

@@ -338,7 +338,7 @@ class PassLooking(Looking):
         """Whether some event lies in bounds."""
         ts = as_time(self.run.sql, self.run.package.options.timestamp)
         where = " AND ".join(f"{ts} {bound}" for bound in bounds)
-        found = session.look(
+        found = session.row(
             f"SELECT count(*) AS n FROM (SELECT 1 FROM {EVENTS} WHERE {where} LIMIT 1)"
         )
         return bool(found["n"])

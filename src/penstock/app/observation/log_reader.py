@@ -153,7 +153,7 @@ def open_log_reader(services: Services) -> LogReader:
     """Begin a look: with what was noted of tables, and no table opened yet."""
     records = services.reading
     needs = cache(lambda: _needs(services))
-    return LogReader(services, records.notes.seen(), records.archive.store_id(), needs)
+    return LogReader(services, records.notes.seen_tables(), records.archive.store_id(), needs)
 
 
 def _needs(services: Services) -> Needs:
@@ -165,9 +165,9 @@ def _needs(services: Services) -> Needs:
     columns: dict[str, set[str]] = defaultdict(set)
     grains: dict[tuple[str, str], set[Grain]] = defaultdict(set)
 
-    def ask(name: str, version: int | None, *asked: str) -> None:
+    def ask(name: str, version: int | None, *column_names: str) -> None:
         key = tables.get(name, name)
-        columns[key].update(asked)
+        columns[key].update(column_names)
         if version is not None:
             floors[key] = min(version, floors.get(key, version))
 

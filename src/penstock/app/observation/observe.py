@@ -120,10 +120,10 @@ class ObservedTables:
 
 
 def _renewed(
-    known: Mapping[str, Value], later: Mapping[str, Value], other: Mapping[str, object]
+    earlier: Mapping[str, Value], later: Mapping[str, Value], other: Mapping[str, object]
 ) -> Mapping[str, Value]:
     """Take over what was seen later; what is the other of two things now no longer counts."""
-    return {name: value for name, value in {**known, **later}.items() if name not in other}
+    return {name: value for name, value in {**earlier, **later}.items() if name not in other}
 
 
 def observe(

@@ -197,15 +197,15 @@ def _ends(model: Model, ends: Range) -> Numbers:
     return low, high
 
 
-def check_named(model: Model, given: Range, verdict: Verdict, there: Ranges) -> None:
+def check_named(model: Model, ends: Range, verdict: Verdict, there: Ranges) -> None:
     """Refuse a range of which nothing can be run (exit 2): not due yet, or before any version.
 
     Inside a range such partitions are passed over.
     """
     grid = model.grid
-    if grid.is_whole or (given.first is None and given.last is None):
+    if grid.is_whole or (ends.first is None and ends.last is None):
         return
-    low, high = _ends(model, given)
+    low, high = _ends(model, ends)
     if there and low > there[-1][1]:
         raise UsageError(
             "partition-not-due",

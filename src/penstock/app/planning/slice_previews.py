@@ -66,7 +66,7 @@ def _preview(services: Services, planned: Planned, step: Step, entity: Entity) -
         where=read_filter(entity.watermark, lows) if filters else "",
     )
     rows = prepare_rows(entity, read, facts.schema if facts else None)
-    sql = f"WITH {quoted(MADE_VIEW)} AS (\n{rows.made}\n)\n{query_of(entity, rows)}"
+    sql = f"WITH {quoted(MADE_VIEW)} AS (\n{rows.made_sql}\n)\n{query_of(entity, rows)}"
     return SlicePreview(tuple(_windows(entity, lows)), sql)
 
 

@@ -38,9 +38,9 @@ from penstock.strategies.relations import frame_readers
 class StepWindows:
     """What the functions of one step are told of its windows, and those that they open.
 
-    `given` are the windows on its inputs, once they are known. `initial` steps read everything.
-    `again` is the range of a rerun. `as_of` cuts what is read; a window without an input ends at
-    `run_timestamp`. `decided` is the kind of a step that decides it alone.
+    `input_windows` are the windows on its inputs, once they are known. `initial` steps read
+    everything. `again` is the range of a rerun. `as_of` cuts what is read; a window without an
+    input ends at `run_timestamp`. `decided` is the kind of a step that decides it alone.
     """
 
     model: Model
@@ -51,7 +51,7 @@ class StepWindows:
     as_of: dt.datetime | None = None
     again: tuple[TypedValue, TypedValue] | None = None
     decided: str = ""
-    given: tuple[InputWindow, ...] = ()
+    input_windows: tuple[InputWindow, ...] = ()
     own: list[Opened] = field(default_factory=list)
     names: set[tuple[str, str]] = field(default_factory=set)
 
@@ -62,16 +62,16 @@ class StepWindows:
             return "rerun"
         if self.initial:
             return self.decided or "initial"
-        if not self.given:
+        if not self.input_windows:
             return "external"
         return "lookback" if self.settings.reads_again else "forward"
 
     def on(
-        self, function: str, column: str, kind: str, name: str, look: Callable[..., Row]
+        self, function: str, column: str, kind: str, name: str, query: Callable[..., Row]
     ) -> Window:
         """Return the window on a column of a frame: one of the step's, or one of its own.
 
-        `look` gives one row of aggregates over the frame.
+        `query` gives one row of aggregates over the frame.
         """
         key = (function, name or column)
         if key in self.names:
@@ -79,42 +79,42 @@ class StepWindows:
             hint = "tell them apart: incremental_filter(..., name='...')"
             where = self.model.where
             raise IncrementalConfigError("duplicate-window", sentence, where=where, hint=hint)
-        same = [each for each in self.given if each.window.column.lower() == column.lower()]
+        same = [each for each in self.input_windows if each.window.column.lower() == column.lower()]
         if same and not name:
             return joined_windows(same)[0].window
         self.names.add(key)
         if self.again is not None:
             return self._range(column, kind)
         check_type(self.model, self.settings, WindowedInput(function, column, kind))
-        known = self._own_watermarks(*key)
-        found = self._open(WindowedInput(function, key[1], kind), column, known, look)
+        watermarks = self._own_watermarks(*key)
+        found = self._open(WindowedInput(function, key[1], kind), column, watermarks, query)
         self.own.append(found)
         window = found.windows[0].window
         return Window(column, window.lower, window.upper, nulls=window.nulls)
 
     def _open(
-        self, each: WindowedInput, column: str, known: Sequence[Watermark], look: Callable[..., Row]
+        self, each: WindowedInput, column: str, own: Sequence[Watermark], query: Callable[..., Row]
     ) -> Opened:
         """Pin the greatest value by one aggregate on the frame."""
         quoted = f"`{column.replace('`', '``')}`"
         limit = None
         if self.as_of is not None and each.type in ("date", "timestamp", "timestamp_ntz"):
             limit = TypedValue.parse(each.type, self.as_of.isoformat())
-        inside = f"CASE WHEN {quoted} <= {limit.sql} THEN {quoted} END" if limit else quoted
-        seen = look(
-            f"CAST(max({inside}) AS STRING) AS high",
+        readable = f"CASE WHEN {quoted} <= {limit.sql} THEN {quoted} END" if limit else quoted
+        row = query(
+            f"CAST(max({readable}) AS STRING) AS high",
             f"CAST(max({quoted}) AS STRING) AS top",
             f"count_if({quoted} IS NULL) AS nulls",
         )
         high, top = (
-            TypedValue.parse(each.type, str(seen[name])) if seen[name] is not None else None
+            TypedValue.parse(each.type, str(row[name])) if row[name] is not None else None
             for name in ("high", "top")
         )
-        measured = Measured(each, high, int(seen["nulls"] or 0), limit, top)
+        measured = Measured(each, high, int(row["nulls"] or 0), limit, top)
         before = () if self.initial else (each.input,)
         model, settings, initial = self.model, self.settings, self.initial
-        own = open_windows(model, settings, [measured], known, initial=initial, read_before=before)
-        return extend(settings, own, self.watermarks)
+        new = open_windows(model, settings, [measured], own, initial=initial, read_before=before)
+        return extend(settings, new, self.watermarks)
 
     def _own_watermarks(self, name: str, column: str) -> tuple[Watermark, ...]:
         """Return the watermark of a window of its own; raises `new-windowed-input`.
@@ -130,8 +130,8 @@ class StepWindows:
 
     def span(self) -> Window:
         """Return the window that spans all; without an input that of the run's time."""
-        if self.given:
-            return joined_windows(self.given)[0].window
+        if self.input_windows:
+            return joined_windows(self.input_windows)[0].window
         self.names.add((self.model.name, EXTERNAL))
         if self.again is not None:
             return self._range(self.settings.time_column, "")
@@ -174,21 +174,21 @@ class StepWindows:
         return windows.join(self.own)
 
 
-def extend(settings: WindowSettings, opened: Opened, watermarks: Sequence[Watermark]) -> Opened:
+def extend(settings: WindowSettings, windows: Opened, watermarks: Sequence[Watermark]) -> Opened:
     """Let windows whose range is replaced begin where any of the step begins.
 
     Of an input that is read from later on, the rows before would be gone.
     """
     if not settings.overlaps:
-        return opened
-    windows = []
-    for each in opened.windows:
+        return windows
+    extended = []
+    for each in windows.windows:
         low = each.window.lower
         lows = [low_bound(settings, w.value) for w in watermarks] if low else []
         alike = (e for e in lows if e and low and family(e.value.type) == family(low.value.type))
         lower = min([*alike, *([low] if low else [])], key=lambda e: e.value, default=None)
-        windows.append(replace(each, window=replace(each.window, lower=lower)))
-    return replace(opened, windows=tuple(windows))
+        extended.append(replace(each, window=replace(each.window, lower=lower)))
+    return replace(windows, windows=tuple(extended))
 
 
 def step_windows(

@@ -125,7 +125,7 @@ def measure(session: StepSession, what: Measuring) -> Opened:
     asked = [each for each in what.inputs if messages[each.input] is None]
     if asked:
         looks = [_aggregate(number, each, what) for number, each in enumerate(asked)]
-        seen = session.look(f"SELECT * FROM {' CROSS JOIN '.join(looks)}")
+        seen = session.row(f"SELECT * FROM {' CROSS JOIN '.join(looks)}")
         for n, each in enumerate(asked):
             nulls = int(seen[f"nulls_{n}"] or 0)
             limit = _upper_limit(each, what)
@@ -240,7 +240,7 @@ def _count_late(
     )
     try:
         session.bind(relations)
-        seen = session.look(
+        seen = session.row(
             f"SELECT ({other}) AS late" if alone else f"SELECT ({all_rows}) - ({other}) AS late"
         )
     except TableError:
@@ -277,7 +277,7 @@ def lag_notes(
         if any(end > passed for _, end in services.places.lying(uri, each.column, each.type)):
             continue
         view = quoted(what.views[each.input])
-        seen = session.look(f"SELECT CAST(max({quoted(each.column)}) AS STRING) AS top FROM {view}")
+        seen = session.row(f"SELECT CAST(max({quoted(each.column)}) AS STRING) AS top FROM {view}")
         top = _value(each, seen["top"])
         if top is None or top < known:
             ends = f"ends at {top.text}" if top else "is empty"

@@ -43,7 +43,7 @@ class ViewReports:
     """
 
     _reports: dict[ViewVersion, InvariantReport] = field(default_factory=dict)
-    _message: dict[str, list[ViewReport]] = field(default_factory=dict)
+    _by_step: dict[str, list[ViewReport]] = field(default_factory=dict)
     _locks: dict[str, Lock] = field(default_factory=dict)
 
     def keep(self, version: ViewVersion, report: InvariantReport) -> None:
@@ -51,7 +51,7 @@ class ViewReports:
         self._reports[version] = report
 
     def report_of(
-        self, version: ViewVersion, step: str, look: Callable[[], ViewReport]
+        self, version: ViewVersion, step: str, evaluate: Callable[[], ViewReport]
     ) -> InvariantReport:
         """Return what was said of a version of a view; look only where nobody has yet.
 
@@ -59,14 +59,14 @@ class ViewReports:
         """
         with self._locks.setdefault(version.view, Lock()):
             if version not in self._reports:
-                found = look()
-                self._reports[version] = found.report
-                self._message.setdefault(step, []).append(found)
+                view_report = evaluate()
+                self._reports[version] = view_report.report
+                self._by_step.setdefault(step, []).append(view_report)
             return self._reports[version]
 
     def reports_of(self, step: str) -> tuple[ViewReport, ...]:
         """Return the reports that a step was the first to ask for, each once."""
-        return tuple(self._message.pop(step, ()))
+        return tuple(self._by_step.pop(step, ()))
 
 
 @dataclass(slots=True)

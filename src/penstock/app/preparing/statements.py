@@ -88,7 +88,7 @@ def require_rules(session: StepSession, stage: Stage, row: Row, where: Location 
         count = int(row.get(rule.count) or 0)
         if count:
             samples = tuple(session.sample(rule.samples)) if rule.samples else ()
-            count = int(session.look(rule.tally)["n"] or 0) if rule.tally else count
+            count = int(session.row(rule.tally)["n"] or 0) if rule.tally else count
             messages = rule.sentence.replace("{count}", str(count))  # names may hold braces
             broken.append((rule, messages.replace("{samples}", ", ".join(samples))))
             if rule.code == DUPLICATES:

@@ -76,7 +76,7 @@ class Opening:
             self._measure_windows(settings, found)
         found.windows = self._with_delta_windows(found.windows)
         if found.called and found.windows:
-            found.called.given = found.windows.windows
+            found.called.input_windows = found.windows.windows
         return found
 
     def _measure_windows(self, settings: WindowSettings, found: FoundWindows) -> None:
@@ -176,9 +176,7 @@ class Opening:
         for each, window in zip(inputs, found, strict=True):
             top = f"CAST(max({quoted(each.column)}) AS STRING) AS top"
             inside = window.window.condition
-            seen = self.session.look(
-                f"SELECT {top} FROM {quoted(views[each.input])} WHERE {inside}"
-            )
+            seen = self.session.row(f"SELECT {top} FROM {quoted(views[each.input])} WHERE {inside}")
             value = TypedValue.parse(each.type, str(seen["top"])) if seen["top"] else None
             old = known.get(each.input)
             if value is not None and (old is None or old.value < value):
@@ -355,11 +353,11 @@ class Looking:
             raise table_gone_error(self.model)
         return found
 
-    def _range(self, opened: Opened) -> Sequence[InputWindow]:
+    def _range(self, windows: Opened) -> Sequence[InputWindow]:
         """Return the windows in whose range the rows of the step lie."""
         again = self.context.options.rerun
         if again is None or self.model.strategy.window is None:
-            return opened.windows
+            return windows.windows
         low, high = (Bound(each, inclusive=True) for each in again)
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 

@@ -154,10 +154,10 @@ def in_one_state(
     """
 
     @wraps(use_case)
-    def reading(services: Services, /, *asked: Asked.args, **named: Asked.kwargs) -> Given:
+    def reading(services: Services, /, *args: Asked.args, **keywords: Asked.kwargs) -> Given:
         def once() -> Given:
             with store.one_state():
-                return use_case(services, *asked, **named)
+                return use_case(services, *args, **keywords)
 
         store = services.reading
         return services.patience.repeat(once)

@@ -104,7 +104,7 @@ class Where:
     root: Path
     target: str | None = None
     variables: Mapping[str, Json] = field(default_factory=dict)
-    given: GivenParts = NOTHING_GIVEN
+    parts: GivenParts = NOTHING_GIVEN
 
 
 def open_project(where: Where) -> Project:
@@ -114,7 +114,7 @@ def open_project(where: Where) -> Project:
         target=where.target,
         vars=where.variables,
         environ=dict(os.environ),
-        parts=where.given,
+        parts=where.parts,
     )
     write_names(project, dt.datetime.now(dt.UTC).date())
     return project
@@ -130,7 +130,7 @@ def place_of(request: CommandRequest) -> Where:
     return Where(Path(request.project), request.target, request.variables or {})
 
 
-def opened(request: CommandRequest) -> closing[Services]:
+def open_request(request: CommandRequest) -> closing[Services]:
     """Open what a request is about, and let go of databases and Spark in the end."""
     spark = request.spark if isinstance(request, WorkRequest) else None
     return closing(open_services(place_of(request), spark))
@@ -142,7 +142,7 @@ Asked = TypeVar("Asked", bound=CommandRequest)
 
 def ask(request: Asked, use_case: Callable[[Services, Asked], Answer]) -> Answer:
     """Return what a use case answers to a request."""
-    with opened(request) as services:
+    with open_request(request) as services:
         return use_case(services, request)
 
 
@@ -226,7 +226,7 @@ class Stores:
     project: Project
     clock: Clock
     environ: Mapping[str, str]
-    _opened: Store | None = None
+    _store: Store | None = None
     _store_id: str = ""
 
     def exists(self) -> bool:
@@ -248,7 +248,7 @@ class Stores:
         from penstock.state.lease import Identity
         from penstock.state.open import open_store
 
-        if self._opened is None:
+        if self._store is None:
             opened = open_store(
                 self.project.target.state,
                 identity=Identity(self.project.name, self.project.target.name, version()),
@@ -261,8 +261,8 @@ class Stores:
             except BaseException:
                 opened.close()
                 raise
-            self._opened = opened
-        return self._opened
+            self._store = opened
+        return self._store
 
     def signature(self) -> tuple[str, str, str]:
         """Return what commits are signed with: penstock's version, the store's id, the project."""

@@ -34,7 +34,7 @@ class RowsDiffer:
 
     what: str
     expected: int
-    found: int
+    actual: int
     columns: tuple[str, ...]
     lines: tuple[RowLine, ...]
     key: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ def summary(rows: RowsDiffer) -> str:
     found = {word: rows.count(sign) for sign, word in words.items()}
     counts = ", ".join(f"{number} {word}" for word, number in found.items() if number)
     key = f" (key: {', '.join(rows.key)})" if rows.key else ""
-    return f"{rows.what}: {rows.expected} expected, {rows.found} found: {counts}{key}"
+    return f"{rows.what}: {rows.expected} expected, {rows.actual} found: {counts}{key}"
 
 
 def pairing(near: Sequence[Sequence[int]]) -> Mapping[int, int]:
@@ -162,10 +162,10 @@ class Comparison:
         return tuple(identity(v, kind) for v, (_, kind) in zip(row, self.columns, strict=True))
 
     def _unmatched(
-        self, expected: Sequence[Row], found: Sequence[Row]
+        self, expected: Sequence[Row], actual: Sequence[Row]
     ) -> tuple[list[Row], list[Row]]:
         by_identity: dict[tuple[Hashable, ...], list[Row]] = {}
-        for row in found:
+        for row in actual:
             by_identity.setdefault(self.identity(row), []).append(row)
         missing = []
         for row in expected:
@@ -226,14 +226,14 @@ class Comparison:
     def _cells(self, expected: Row, row: Row) -> tuple[str, ...]:
         cells = []
         for one, other, (_, kind) in zip(expected, row, self.columns, strict=True):
-            cells.append(shown(one, kind))
+            cells.append(cell_text(one, kind))
             same = identity(one, kind) == identity(other, kind)
             if not same and not (self.tolerance and near(one, other, kind, self.tolerance)):
-                cells[-1] += f" -> {shown(other, kind)}"
+                cells[-1] += f" -> {cell_text(other, kind)}"
         return tuple(cells)
 
 
-def _inside(value: Value, kind: ColumnType) -> dict[Hashable, tuple[Value, ColumnType]] | None:
+def _parts_of(value: Value, kind: ColumnType) -> dict[Hashable, tuple[Value, ColumnType]] | None:
     """Return what a list, a struct or a map holds: by its place or key; None for a scalar."""
     match kind, value:
         case ArrayType(element), tuple():
@@ -249,9 +249,8 @@ def _inside(value: Value, kind: ColumnType) -> dict[Hashable, tuple[Value, Colum
 
 def identity(value: Value, kind: ColumnType) -> Hashable:
     """Return what equal values have in common: -0.0 is 0.0, maps have no order."""
-    inside = _inside(value, kind)
-    if inside is not None:
-        return frozenset((at, identity(*each)) for at, each in inside.items())
+    if (parts := _parts_of(value, kind)) is not None:
+        return frozenset((at, identity(*each)) for at, each in parts.items())
     return "0.0" if value == "-0.0" and kind in _FLOATS else value
 
 
@@ -259,26 +258,28 @@ def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
     """Whether two values are equal, floats of any depth up to a relative difference."""
     if kind in _FLOATS and isinstance(one, str) and isinstance(other, str):
         return one == other or math.isclose(float(one), float(other), rel_tol=tolerance)
-    mine, others = _inside(one, kind), _inside(other, kind)
+    mine, others = _parts_of(one, kind), _parts_of(other, kind)
     if mine is None or others is None:
         return identity(one, kind) == identity(other, kind)
     same = mine.keys() == others.keys()
     return same and all(near(v, others[at][0], of, tolerance) for at, (v, of) in mine.items())
 
 
-def shown(value: Value, kind: ColumnType) -> str:
+def cell_text(value: Value, kind: ColumnType) -> str:
     """Return a value for people; a text has quotes only where it could be taken for another."""
     if value is None:
         return "NULL"
     match kind, value:
         case ArrayType(element), tuple():
-            return f"[{', '.join(shown(each, element) for each in value)}]"
+            return f"[{', '.join(cell_text(each, element) for each in value)}]"
         case StructType(fields), tuple():
             pairs = zip(fields, value, strict=True)
-            return f"{{{', '.join(f'{f.name}: {shown(v, f.type)}' for f, v in pairs)}}}"
+            return f"{{{', '.join(f'{f.name}: {cell_text(v, f.type)}' for f, v in pairs)}}}"
         case MapType(key, of), tuple():
             entries = sorted(
-                f"{shown(e[0], key)}: {shown(e[1], of)}" for e in value if isinstance(e, tuple)
+                f"{cell_text(e[0], key)}: {cell_text(e[1], of)}"
+                for e in value
+                if isinstance(e, tuple)
             )
             return f"{{{', '.join(entries)}}}"
     text = str(value)

@@ -34,18 +34,18 @@ class Variants:
 
     project: Project
     broken: bool = False
-    _found: dict[tuple[tuple[str, str], ...], Project] = field(default_factory=dict)
+    _cache: dict[tuple[tuple[str, str], ...], Project] = field(default_factory=dict)
 
     def of(self, variables: Mapping[str, str]) -> Project:
         """Return the project with these variables beside its own; raises `ProjectError`."""
         key = tuple(sorted(variables.items()))
         if not key or self.broken:
             return self.project
-        if key not in self._found:
+        if key not in self._cache:
             project = self.project
             known = {**project.vars, **variables}
-            self._found[key] = open_project(Where(Path(project.root), project.target.name, known))
-        return self._found[key]
+            self._cache[key] = open_project(Where(Path(project.root), project.target.name, known))
+        return self._cache[key]
 
 
 def load_tests(variants: Variants) -> LoadedTests:
@@ -200,19 +200,19 @@ def _judge_names(model: Model, expected: Expectation, notes: list[Finding]) -> N
 
 def _judge_watermarks(model: Model, test: UnitTest, notes: list[Finding]) -> None:
     """Find watermarks that the model does not have, and values that are none of their types."""
-    given: dict[InputName, GivenTable] = {}
+    tables: dict[InputName, GivenTable] = {}
     for run in test.runs:
-        given |= run.given.inputs
+        tables |= run.given.inputs
         counted = world.model_on(model, run.as_of)
         for watermark in (*run.given.watermarks, *(run.expect.watermark if run.expect else ())):
             try:
-                _judge_watermark(counted, given, watermark)
+                _judge_watermark(counted, tables, watermark)
             except UsageError as error:
                 notes.append(Finding(watermark.where, error.code, error.sentence, error.hint))
 
 
 def _judge_watermark(
-    model: Model, given: Mapping[InputName, GivenTable], watermark: GivenWatermark
+    model: Model, tables: Mapping[InputName, GivenTable], watermark: GivenWatermark
 ) -> None:
     """Raise `UsageError`; where columns are known to Spark alone its step does."""
     entries = model.entity.watermark if model.entity else ()
@@ -226,7 +226,7 @@ def _judge_watermark(
         raise world.no_watermark(model, watermark)
     schemas = {}
     for name in model.query.inputs:
-        table = given.get(name)
+        table = tables.get(name)
         if table is None:
             continue
         if table.query:

@@ -13,7 +13,7 @@ from penstock.app.preparing.outcomes import outcome_of
 from penstock.app.preparing.statements import of_range
 from penstock.app.services.services import Services
 from penstock.app.unit_testing import world
-from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table
+from penstock.app.unit_testing.tables import Typed, columns_of, errors_at, typed_table
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.columns.types import ColumnType, ScalarType
@@ -136,11 +136,11 @@ class Preparing:
                 columns = columns_of(define_seed(session, seed))
                 self._write(session, name, Typed(columns, f"SELECT * FROM {QUERY_VIEW}"))
         for name, table in given.inputs.items():
-            with placed(table):
+            with errors_at(table):
                 self._write(session, name, typed_table(session, table, table.file_types))
         for name, table in self.later.items():
             if name.name not in self.inputs:  # every input is there from the start, without rows
-                with placed(table):
+                with errors_at(table):
                     made = typed_table(session, table, table.file_types)
                     sql = f"SELECT * FROM ({made.sql}) WHERE false"
                     self._write(session, name, Typed(made.columns, sql))
@@ -149,7 +149,7 @@ class Preparing:
         if given.target is not None:
             types = target_types(self.services, session, self.model, run, given.target)
             made = typed_table(session, given.target, types)
-            with placed(given.target):
+            with errors_at(given.target):
                 self._judge_versions(session, made, given.target.where)
                 newest = self._newest(session, made)
             session.commit(target_sql(self.services.project, self.model, made), intent)
@@ -169,10 +169,10 @@ class Preparing:
     def _uri(self) -> str:
         return self.services.project.uri_of(self.model.table)
 
-    def _write(self, session: StepSession, name: InputName, made: Typed) -> None:
-        self.inputs[name.name] = made
+    def _write(self, session: StepSession, name: InputName, table: Typed) -> None:
+        self.inputs[name.name] = table
         uri = self.services.project.sources[name.name].path
-        sql = f"CREATE OR REPLACE TABLE delta.`{uri}` USING delta AS {made.sql}"
+        sql = f"CREATE OR REPLACE TABLE delta.`{uri}` USING delta AS {table.sql}"
         session.commit(Commit(sql), self._intent(uri, self.clock.run_timestamp))
 
     def _deliver(self, session: StepSession, slices: Mapping[str, GivenTable]) -> None:
@@ -183,7 +183,7 @@ class Preparing:
             return
         Path(folder.path).mkdir(parents=True, exist_ok=True)
         for name, table in slices.items():
-            with placed(table):
+            with errors_at(table):
                 made = typed_table(session, table, table.file_types)
                 uri = f"{folder.path}/{name}"
                 sql = f"INSERT OVERWRITE DIRECTORY {literal(uri)} USING parquet {made.sql}"
@@ -263,7 +263,7 @@ class Preparing:
             return
         start = self.model.history.columns.valid_from
         count = f"SELECT count(*) - count({quoted(start)}) AS n FROM ({target.sql})"
-        if session.look(count)["n"]:
+        if session.row(count)["n"]:
             sentence = f"a version of {self.model.name} needs {start}"
             hint = "give it in every row of target"
             raise UsageError("bad-test-value", sentence, where=where, hint=hint)
@@ -274,9 +274,9 @@ class Preparing:
         if settings is None or target.type_of(settings.time_column) is None:
             return ""
         newest = f"CAST(max({quoted(settings.time_column)}) AS STRING)"
-        return str(session.look(f"SELECT {newest} AS t FROM ({target.sql})")["t"] or "")
+        return str(session.row(f"SELECT {newest} AS t FROM ({target.sql})")["t"] or "")
 
-    def _watermarks(self, given: Given, newest: str = "") -> tuple[Watermark, ...]:
+    def _watermarks(self, setup: Given, newest: str = "") -> tuple[Watermark, ...]:
         """Return the watermarks that are given, else `newest` for every column."""
         model = world.model_on(self.model, self.clock.run_timestamp)
         read = {name.name for name in model.query.inputs}
@@ -287,11 +287,11 @@ class Preparing:
         }
         columns = world.carriers(model, schemas)
         if columns is None:
-            if given.watermarks:
-                raise world.no_watermark(model, given.watermarks[0])
+            if setup.watermarks:
+                raise world.no_watermark(model, setup.watermarks[0])
             return ()
-        if given.watermarks:
-            return tuple(world.watermark_of(each, columns) for each in given.watermarks)
+        if setup.watermarks:
+            return tuple(world.watermark_of(each, columns) for each in setup.watermarks)
         return tuple(
             Watermark(name, column, TypedValue.parse(kind, newest))
             for (name, column), kind in columns.items()

@@ -68,19 +68,19 @@ def row_query(columns: Sequence[Column], source: str) -> str:
     return f"SELECT to_json({cast}, {_KEEP_NULLS}) FROM {source}"
 
 
-def _value(found: Json, kind: ColumnType) -> Value:
-    match kind, found:
+def _value(document: Json, kind: ColumnType) -> Value:
+    match kind, document:
         case _, None:
             return None
         case ArrayType(element), list():
-            return tuple(_value(each, element) for each in found)
+            return tuple(_value(each, element) for each in document)
         case StructType(fields), dict():
-            return tuple(_value(found.get(f"f{n}"), each.type) for n, each in enumerate(fields))
+            return tuple(_value(document.get(f"f{n}"), each.type) for n, each in enumerate(fields))
         case MapType(_, of), dict():
-            return tuple((str(key), _value(each, of)) for key, each in found.items())
+            return tuple((str(key), _value(each, of)) for key, each in document.items())
     if kind == _BINARY:
-        return base64.b64decode(str(found)).hex().upper()
-    return json.dumps(found) if kind == _VARIANT else str(found)
+        return base64.b64decode(str(document)).hex().upper()
+    return json.dumps(document) if kind == _VARIANT else str(document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _select(table: GivenTable, columns: Sequence[Column]) -> str:
 
 
 @contextmanager
-def placed(table: GivenTable) -> Iterator[None]:
+def errors_at(table: GivenTable) -> Iterator[None]:
     """Let what Spark says of a test's own query name the place of that query."""
     try:
         yield
@@ -155,7 +155,7 @@ def placed(table: GivenTable) -> Iterator[None]:
 
 def _of_query(session: StepSession, table: GivenTable, added: Types, types: Types) -> Typed:
     """Let Spark give the rows, in these types; a value that would not be the same is refused."""
-    with placed(table):
+    with errors_at(table):
         described = columns_of(session.define(_QUERY_VIEW, table.query))
     known = {name.lower(): kind for name, kind in (*types.items(), *table.columns.items())}
     columns = [(n, known.get(n.lower()) or table.type_of(n) or kind) for n, kind in described]
@@ -183,8 +183,8 @@ def _refuse_inexact(
             back, value = f"to_json(struct({back} AS v))", f"to_json(struct({value} AS v))"
         differs = f"NOT ({back} <=> {value})"
         found.append(f"max(IF({differs}, CAST({quoted(name)} AS STRING), NULL)) AS c{n}")
-    with placed(table):
-        seen = session.look(f"SELECT {', '.join(found)} FROM ({table.query}\n)")
+    with errors_at(table):
+        seen = session.row(f"SELECT {', '.join(found)} FROM ({table.query}\n)")
     for number, (name, _, to) in enumerate(cast):
         text = seen[f"c{number}"]
         if text is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.differences import Comparison, Difference
-from penstock.app.unit_testing.tables import columns_of, placed, read_rows, typed_table
+from penstock.app.unit_testing.tables import columns_of, errors_at, read_rows, typed_table
 from penstock.app.unit_testing.world import is_meant
 from penstock.core.check_results import CheckResult
 from penstock.core.checks.check import Check
@@ -217,14 +217,14 @@ class ExpectationCheck:
         if self.expected.rows is not None:
             yield from self._rows("rows", self.expected.rows, schema, source)
         if self.expected.row_count is not None:
-            count = self.session.look(f"SELECT count(*) AS n FROM {source}")["n"]
+            count = self.session.row(f"SELECT count(*) AS n FROM {source}")["n"]
             if count != self.expected.row_count:
                 yield f"row_count: {self.expected.row_count} expected, {count} found"
 
     def _others(self, schema: Schema) -> Iterator[str]:
         """Name the columns that neither rows nor `columns` do, where they are all to be named."""
         try:
-            named = {name.lower() for name in self._named()}
+            named = {name.lower() for name in self._named_columns()}
         except UsageError:
             return  # the rows of that query say why
         if self.outcome.model.history is not None:
@@ -233,11 +233,11 @@ class ExpectationCheck:
         if extra:
             yield f"columns: {', '.join(extra)} not expected"
 
-    def _named(self) -> tuple[str, ...]:
+    def _named_columns(self) -> tuple[str, ...]:
         rows = self.expected.rows
         if rows is None or not rows.query:
             return (*(rows.names if rows else ()), *self.expected.columns)
-        with placed(rows):
+        with errors_at(rows):
             return (*self.session.describe(rows.query).names, *self.expected.columns)
 
     def _rows(
@@ -253,7 +253,7 @@ class ExpectationCheck:
         if not gone:
             try:
                 made = typed_table(self.session, table, dict(actual.values()), add=False)
-                with placed(table):
+                with errors_at(table):
                     wanted = read_rows(self.session, made.columns, f"({made.sql})")
             except UsageError as error:
                 yield f"{what}: {error.where}: {_message(error)}"
@@ -279,7 +279,7 @@ class ExpectationCheck:
         if self.key or history is None:
             return self.key or keys
         start = history.columns.valid_from
-        return (*keys, start) if start.lower() in map(str.lower, self._named()) else keys
+        return (*keys, start) if start.lower() in map(str.lower, self._named_columns()) else keys
 
     def _quarantine(self, table: definition.GivenTable) -> Iterator[Difference]:
         outcome = self.outcome
@@ -326,12 +326,12 @@ def _types(what: str, wanted: Mapping[str, ColumnType], schema: Schema) -> Itera
             yield f"{what}: {name} is {shown_type(found)}, {shown_type(kind)} expected"
 
 
-def _watermark(watermark: definition.GivenWatermark, found: dict[str, TypedValue]) -> str:
-    keys = [key for key in found if is_meant(watermark, key)]
+def _watermark(watermark: definition.GivenWatermark, values: dict[str, TypedValue]) -> str:
+    keys = [key for key in values if is_meant(watermark, key)]
     if len(keys) != 1:
-        there = ", ".join(f"{key} {found[key].text}" for key in found) or "none"
+        there = ", ".join(f"{key} {values[key].text}" for key in values) or "none"
         return f"{watermark.column or watermark.text} expected, {there} found"
-    value = found[keys[0]]
+    value = values[keys[0]]
     try:
         same = TypedValue.parse(value.type, watermark.text) == value
     except UsageError as error:

@@ -28,7 +28,7 @@ Carriers = Mapping[tuple[str, str], str]
 """The type of every column that carries a watermark, by input and column."""
 
 
-def asked(model: Model, test: UnitTest) -> Model:
+def tested_model(model: Model, test: UnitTest) -> Model:
     """Return the model with the version alone that the test asks for, from its first day on."""
     if test.version is None:
         return model
@@ -50,7 +50,7 @@ def model_on(model: Model, run_timestamp: dt.datetime) -> Model:
 
 def used(model: Model, test: UnitTest, run: UnitRun) -> tuple[Version, ...]:
     """Return every version that is for one of the run's partitions; all where that is not known."""
-    known = asked(model, test)
+    known = tested_model(model, test)
     if known.partition is not None and not run.first:
         return known.versions
     grid = known.grid
@@ -95,11 +95,11 @@ class TestClock(SystemClock):
 
 
 def world_of(
-    project: Project, test: UnitTest, given: Mapping[InputName, Collection[str]], folder: Path
+    project: Project, test: UnitTest, columns: Mapping[InputName, Collection[str]], folder: Path
 ) -> Project:
     """Return a project of the tested model; each input is a Delta source under its own name.
 
-    `given` are the inputs of all runs with their columns. What only checks read and nobody gives
+    `columns` are the inputs of all runs with their columns. What only checks read and nobody gives
     takes those checks away; so it is with versions that are for none of the runs.
     """
     model = project.models[test.model]
@@ -109,9 +109,9 @@ def world_of(
             where=test.where,
             path=str(folder / "inputs" / f"i{number}"),
         )
-        for number, name in enumerate(given)
+        for number, name in enumerate(columns)
     }
-    rewriting = _Rewriting(given, model.name, str(folder / "bronze"))
+    rewriting = _Rewriting(columns, model.name, str(folder / "bronze"))
     return replace(
         project,
         root=str(folder),
@@ -133,7 +133,7 @@ def world_of(
 class _Rewriting:
     """Lets everything that a model reads be a source."""
 
-    given: Mapping[InputName, Collection[str]]
+    columns: Mapping[InputName, Collection[str]]
     own: str
     bronze: str = ""
 
@@ -149,7 +149,7 @@ class _Rewriting:
         # those that runs are about, and others whose inputs are given too
         versions = tuple(
             each
-            for each in asked(model, test).versions
+            for each in tested_model(model, test).versions
             if each.number in needed or all(map(self._has, _read_by(each)))
         )
         if versions and versions != model.versions:
@@ -200,13 +200,13 @@ class _Rewriting:
     def _text(self, text: str, query: Query) -> str:
         """Let tokens name sources, and decide which histories have tombstones."""
         for name, column in query.deleted_flags:
-            known = {each.lower() for each in self.given.get(name, ())}
+            known = {each.lower() for each in self.columns.get(name, ())}
             condition = live(column) if column.lower() in known else "true"
             text = text.replace(present(name), condition)
         return substitute(text, lambda name, alias: mention(self.moved(name), alias))
 
     def _has(self, name: InputName) -> bool:
-        return self._is_own(name) or name in self.given
+        return self._is_own(name) or name in self.columns
 
     def _body(self, body: Body) -> Body:
         own = tuple(each for each in body.inputs if each.input.name == self.own)
@@ -249,14 +249,14 @@ def no_watermark(model: Model, watermark: GivenWatermark) -> UsageError:
     return UsageError("bad-value", sentence, where=watermark.where, hint="leave it out")
 
 
-def watermark_of(watermark: GivenWatermark, known: Carriers) -> Watermark:
+def watermark_of(watermark: GivenWatermark, columns: Carriers) -> Watermark:
     """Find the column that is meant and read the value in its type."""
-    found = [key for key in known if is_meant(watermark, ".".join(key))]
+    found = [key for key in columns if is_meant(watermark, ".".join(key))]
     if len(found) != 1:
-        there = ", ".join(".".join(key) for key in known)
+        there = ", ".join(".".join(key) for key in columns)
         sentence = f"watermark {watermark.column!r}: the model has {there}"
         raise UsageError("unknown-column", sentence, where=watermark.where, hint="name one of them")
-    kind = known[found[0]]
+    kind = columns[found[0]]
     try:
         return Watermark(*found[0], TypedValue.parse(kind, watermark.text))
     except UsageError as error:

@@ -204,7 +204,7 @@ class CheckKey:
     example: str | int | bool | tuple[str, ...]
     unset: str | None = "none"
     """What holds without it; None where it must be there."""
-    beside: str = ""
+    text_field: str = ""
     """The field of what people read."""
     choice: tuple[str, ...] = ()
     alias: str = ""
@@ -286,12 +286,12 @@ class CheckType:
         return (*((name, key) for name, key in fields if key), *others)
 
     @classmethod
-    def settle(cls, given: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
+    def settle(cls, keys: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
         """Report keys that do not go together, and return the fields.
 
         `values` are those of its keys that fit, and the defaults of those that may be left out.
         """
-        del given
+        del keys
         return values
 
     def measure(self, rows: CountedRows) -> Measure:

@@ -302,11 +302,11 @@ def _calendar(unit: str) -> Reading:
 
 
 def _trailing(count: int, grid: Grid) -> Reading:
-    def found(span: Span) -> tuple[Span, ...]:
+    def reading(span: Span) -> tuple[Span, ...]:
         last = grid.at(span[1] - 1)
         return ((grid.lower(last - count + 1), grid.upper(last)),)
 
-    return found
+    return reading
 
 
 def _by_grain(grid: Grid) -> Reading:

@@ -125,7 +125,7 @@ class StepSession(QuerySession, Protocol):
     """Spark for one step: own settings, own views, shared executors."""
 
     @property
-    def beside(self) -> SideTables:
+    def side_tables(self) -> SideTables:
         """What is made beside the target, in the same session."""
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
@@ -140,7 +140,7 @@ class StepSession(QuerySession, Protocol):
         Projections and filters of Delta tables at versions do, with nothing of users' code.
         """
 
-    def look(self, sql: str) -> Row:
+    def row(self, sql: str) -> Row:
         """Run a query of one row."""
 
     def share(self, view: str) -> str:

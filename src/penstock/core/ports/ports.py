@@ -257,13 +257,13 @@ class PartitionRecords(Protocol):
 class Notes(Protocol):
     """What was read of tables' logs: a cache, and the memory of what logs have lost."""
 
-    def seen(self) -> Mapping[str, Seen]:
+    def seen_tables(self) -> Mapping[str, Seen]:
         """Return what was noted of tables, by the names under which they were noted."""
 
     def touched(self, name: str, after: int) -> tuple[Touched, ...]:
         """Return the noted commits of a table above a version, oldest first."""
 
-    def note(self, seen: Seen, commits: Sequence[Touched]) -> None:
+    def note(self, table: Seen, commits: Sequence[Touched]) -> None:
         """Note commits of a table and how far its log was read; one of another id starts anew."""
 
 

@@ -82,7 +82,7 @@ class PassKind(StrEnum):
 class ManifestStatus:
     """Where the tracked models stand together.
 
-    `matched` counts those with a position, `all_matched` is whether there is no other; `seen`
+    `matched` counts those with a position, `all_matched` is whether there is no other; `has_events`
     whether some model has processed an event. `least` names one at the least position.
     """
 
@@ -90,7 +90,7 @@ class ManifestStatus:
     max_position: dt.datetime | None = None
     matched: int = 0
     all_matched: bool = False
-    seen: bool = False
+    has_events: bool = False
     least: str = field(default="", compare=False)
 
 

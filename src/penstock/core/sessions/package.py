@@ -370,7 +370,7 @@ def _model(
     schemas: SessionSchemas,
     options: SessionOptions,
 ) -> SessionModel:
-    def named(parts: tuple[SessionTable, ...]) -> tuple[str, ...]:
+    def names_of(parts: tuple[SessionTable, ...]) -> tuple[str, ...]:
         return tuple(f"{package}_{each}" for each in parts if each in built)
 
     kind = _KINDS.get(part, SessionTableKind.MODULE)
@@ -386,8 +386,8 @@ def _model(
         kind=kind,
         key=("page_view_id",) if is_keyed_alone else _KEYS.get(part, ()),
         partition_by=_PARTITIONS.get(part, ""),
-        reads=named(_READS.get(part, ())),
-        after=named(after),
+        reads=names_of(_READS.get(part, ())),
+        after=names_of(after),
         reads_events=part in _READ_EVENTS,
         tags=(tag_of(package),) if kind is SessionTableKind.MODULE else (),
     )

@@ -36,13 +36,13 @@ class ShownInNotebooks:
         """Return the cells of each row."""
         paths = [pair.rpartition("=")[2] for pair in self._columns.split()]
         records = getattr(self, self._rows) if self._rows else (self,)
-        return ([_found(record, path) for path in paths] for record in records)
+        return ([_value_at(record, path) for path in paths] for record in records)
 
     def _repr_html_(self) -> str:
         """Return what Jupyter, Databricks and their kind show of it."""
         heads = [pair.partition("=")[0] for pair in self._columns.split()]
         rows = list(self._table())
-        sentences = [each for name in self._lines.split() for each in _many(_found(self, name))]
+        sentences = [each for name in self._lines.split() for each in _many(_value_at(self, name))]
         if len(rows) > MOST:
             sentences.insert(0, f"… and {len(rows) - MOST:,} more")
         head = "".join(f"<th>{escape(each)}</th>" for each in heads)
@@ -61,7 +61,7 @@ def html_of(ask: Callable[[], ShownInNotebooks]) -> str:
         return f"<div><p>{_text(f'{error.code}: {error.sentence}')}</p></div>"
 
 
-def _found(record: object, path: str) -> object:
+def _value_at(record: object, path: str) -> object:
     for name in path.split("."):
         record = None if record is None else getattr(record, name)
     return record

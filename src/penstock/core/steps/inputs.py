@@ -121,11 +121,11 @@ class FunctionWindows(Protocol):
     """The windows of the step in which a function is called."""
 
     def on(
-        self, function: str, column: str, kind: str, name: str, look: Callable[..., Row]
+        self, function: str, column: str, kind: str, name: str, query: Callable[..., Row]
     ) -> Window:
         """Return the window on a column of Spark type `kind` in a frame; open it if need be.
 
-        `look` gives one row of aggregates, SQL texts, over the frame. Raises `duplicate-window`.
+        `query` gives one row of aggregates, SQL texts, over the frame. Raises `duplicate-window`.
         """
         ...
 
@@ -138,7 +138,7 @@ class FunctionWindows(Protocol):
         ...
 
     @property
-    def given(self) -> Sequence[InputWindow]:
+    def input_windows(self) -> Sequence[InputWindow]:
         """The windows on the inputs."""
         ...
 

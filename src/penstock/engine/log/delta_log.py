@@ -183,10 +183,10 @@ def schema_from_json(text: str) -> Schema:
     return Schema(tuple(found))
 
 
-def _spark_type(given: str | dict[str, object]) -> str:
-    if isinstance(given, str):
-        return _NAMES.get(given, given)
-    match given:
+def _spark_type(kind: str | dict[str, object]) -> str:
+    if isinstance(kind, str):
+        return _NAMES.get(kind, kind)
+    match kind:
         case {"type": "struct", "fields": list(fields)}:
             inner = ",".join(f"{f['name']}:{_spark_type(f['type'])}" for f in fields)
             return f"struct<{inner}>"
@@ -195,7 +195,7 @@ def _spark_type(given: str | dict[str, object]) -> str:
         case {"type": "map", "keyType": key, "valueType": value}:
             return f"map<{_spark_type(key)},{_spark_type(value)}>"  # type: ignore[arg-type]
         case _:
-            return str(given)
+            return str(kind)
 
 
 def _source_files(source: Source) -> Iterator[FileState]:

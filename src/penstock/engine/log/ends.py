@@ -80,8 +80,8 @@ class FileEnds:
         return self._noted
 
 
-def _read_noted(kept: list[object]) -> Known:
-    size, inode, modified, changed, digest = kept
+def _read_noted(cells: list[object]) -> Known:
+    size, inode, modified, changed, digest = cells
     return int(str(size)), int(str(inode)), int(str(modified)), int(str(changed)), str(digest)
 
 

@@ -44,9 +44,9 @@ class LogColumn:
         found = [(statistics.get(key) or {}).get(self.physical) for key in _ENDS]
         low, high = (None if end is None else position(str(end), self.kind) for end in found)
         nulls = (statistics.get("nullCount") or {}).get(self.physical)
-        return self.between(statistics.get("numRecords"), nulls, low, high)
+        return self.span_between(statistics.get("numRecords"), nulls, low, high)
 
-    def between(
+    def span_between(
         self, rows: int | None, nulls: int | None, low: int | None, high: int | None
     ) -> Span | None:
         """Return the span of a file with so many rows, and NULLs, between two positions."""
@@ -200,7 +200,7 @@ def _spans(actions: Table, field: LogColumn, length: int) -> list[Span | None]:
         return [NOWHERE if v is None else span_of(_position(v), kind=kind) for v in values(found)]
     asked = ("num_records", *(f"{of}.{field.physical}" for of in ("null_count", "min", "max")))
     return [
-        field.between(count, none, _position(low), _position(high))
+        field.span_between(count, none, _position(low), _position(high))
         for count, none, low, high in zip(*map(values, asked), strict=True)
     ]
 

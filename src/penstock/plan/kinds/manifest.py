@@ -42,7 +42,7 @@ def manifest_status(
         max_position=high[0] if high else None,
         matched=len(placed),
         all_matched=len(placed) == len({*tracked}),
-        seen=any(each.last_success is not None for each in known.values()),
+        has_events=any(each.last_success is not None for each in known.values()),
         least=low[1] if low else "",
     )
 
@@ -69,7 +69,7 @@ def _next_window(
 ) -> tuple[RunState, dt.datetime, dt.datetime]:
     low, high = status.min_position, status.max_position
     start, reach, lookback = options.start_date, options.backfill_limit, options.lookback
-    if not status.seen or low is None or high is None:
+    if not status.has_events or low is None or high is None:
         if low is not None and status.all_matched:
             return RunState.FIRST_RUN, low - lookback, min(now, low + reach)
         return RunState.FIRST_RUN, start, min(now, start + reach)
@@ -83,7 +83,7 @@ def _next_window(
 def late_start(status: ManifestStatus, options: SessionOptions) -> str:
     """Say that the start lies after what was processed, "" where it does not."""
     low = status.min_position
-    if not status.seen or low is None or options.start_date <= low:
+    if not status.has_events or low is None or options.start_date <= low:
         return ""
     start = shown_time(options.start_date)
     return f"start_date {start} is after what {status.least} has processed, {shown_time(low)}"
@@ -197,7 +197,7 @@ def manifest_passes(
     if status.max_position is None:
         raise ValueError("a package without a position is in its first run")
     at_head = ManifestStatus(
-        status.max_position, status.max_position, len(head), all_matched=True, seen=True
+        status.max_position, status.max_position, len(head), all_matched=True, has_events=True
     )
     second = planned(PassKind.HEAD, run_limits(at_head, options, now), head)
     reaches = limits.upper_limit == status.max_position

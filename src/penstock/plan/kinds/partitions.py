@@ -84,7 +84,7 @@ def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
     stays = moved is not None and not (moved.breaking or moved.moved)
     return Decided(
         steps=tuple(replace(step, planned_on=planned_on) for step in steps),
-        notes=(*notes, *(f"{model.name}: {line}" for line in (moved.messages if moved else ()))),
+        notes=(*notes, *(f"{model.name}: {line}" for line in (moved.lines if moved else ()))),
         todo=wanted.partitions,
         at_once=stays and bool(model.layout.partition_by) and not _is_chain(question, model),
     )
@@ -267,24 +267,28 @@ class Evidence:
 
 
 def detect_drift(
-    model: Model, known: Ranges, segments: tuple[Segment, ...], evidence: Evidence, changes: Changes
+    model: Model,
+    partitions: Ranges,
+    segments: tuple[Segment, ...],
+    evidence: Evidence,
+    changes: Changes,
 ) -> Verdict:
     """Set the first state that holds for every partition, with the others beside it."""
     done = tuple(run for run in evidence.runs if run.step_seq)
     seen = evidence.target
     if seen.unrecorded:
-        messages = (unrecorded_detail(seen.unrecorded[0]),)
-        return Verdict(model.name, known, segments, whole=State.UNRECORDED, lines=messages)
+        lines = (unrecorded_detail(seen.unrecorded[0]),)
+        return Verdict(model.name, partitions, segments, whole=State.UNRECORDED, lines=lines)
     ours = bool(evidence.recorded) and evidence.recorded == seen.table_id
     replaced = evidence.runs and (seen.ever_ours or seen.owner is not None)
     if seen.there and not ours and not replaced:
         whole = State.UNRECORDED if seen.ever_ours else State.FOREIGN_TABLE
-        return Verdict(model.name, known, segments, whole=whole, owner=seen.owner)
-    effective = intersection(known, merged(segment.range for segment in segments))
+        return Verdict(model.name, partitions, segments, whole=whole, owner=seen.owner)
+    effective = intersection(partitions, merged(segment.range for segment in segments))
     on_record = merged((run.low, run.high) for run in evidence.runs)
     failed = merged((r.low, r.high) for r in evidence.runs if r.status is Status.FAILED)
     all_found = [
-        *_unversioned(difference(known, effective), done, evidence),
+        *_unversioned(difference(partitions, effective), done, evidence),
         Difference(State.NEVER_RUN, ranges=difference(effective, on_record)),
         Difference(State.FAILED, ranges=failed),
         *target_differences(model, done, seen, evidence.recorded),
@@ -295,12 +299,12 @@ def detect_drift(
     all_found += (each for each in found if each.state is not State.CURRENT)
     return Verdict(
         model.name,
-        known,
+        partitions,
         segments,
-        tuple(_pieces(all_found, segments, known)),
+        tuple(_pieces(all_found, segments, partitions)),
         merged((run.low, run.high) for run in done),
         sum(count(each.ranges) for each in found if each.state is State.CURRENT),
-        lines=side_notes(model, known, seen),
+        lines=side_notes(model, partitions, seen),
         mutated=tuple(_changed_sql(done, evidence, model)) if model.immutable else (),
         owner=seen.owner,
         gap=seen.gap,

@@ -156,8 +156,8 @@ class Form:
         read: dict[str, Any] = {}
         for field, key in kind.own_keys():
             value = _READERS[key.kind](self, key)
-            if key.beside:
-                value, values[key.beside] = value or (None, "")
+            if key.text_field:
+                value, values[key.text_field] = value or (None, "")
             read[key.name] = value
             if key.unset is not None or value not in (None, "", ()):
                 values[field] = key.default if value is None else value

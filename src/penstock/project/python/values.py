@@ -86,7 +86,7 @@ class Values:
 
     def _leaf(self, value: Any) -> bytes:  # noqa: ANN401  any of _LEAVES
         if isinstance(value, str):
-            if value in SECRETS.known:
+            if value in SECRETS.forms:
                 return b"secret"
             value = value.replace(self.root, "<root>") if self.root in value else value
         elif isinstance(value, float) and self.since <= value <= time.time():
@@ -111,7 +111,7 @@ class Values:
         except Exception:  # noqa: BLE001  whatever the parts say when they are compared
             return b""
         hits = self.root.encode() in found or _SECRET.search(found.lower())
-        known = hits or any(each.encode("utf-8", "replace") in found for each in SECRETS.known)
+        known = hits or any(each.encode("utf-8", "replace") in found for each in SECRETS.forms)
         return b"" if known or not is_plain or value == dict(os.environ) else found
 
     def _many(self, value: Any) -> bytes:  # noqa: ANN401  a collection
@@ -244,7 +244,7 @@ class Values:
     def _counts_by_content(self, value: Any) -> bool:  # noqa: ANN401  anything at all
         """Whether a part of a pickle is written as we write it."""
         if isinstance(value, str):
-            return self.root in value or value in SECRETS.known
+            return self.root in value or value in SECRETS.forms
         kind = value if isinstance(value, type) else type(value)
         return self._is_of_project(kind)
 

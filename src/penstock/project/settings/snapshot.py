@@ -63,7 +63,7 @@ def system_columns_of(config: Config) -> SystemColumns:
     """Return the names of the columns that penstock adds."""
     given = mapping_of(config.settings.get("system_columns"))
     prefix = "_ps_" if given.get("prefix") is None else text_of(given["prefix"])
-    return SystemColumns.named(prefix, text_of(given.get("case")) or "snake")
+    return SystemColumns.with_prefix(prefix, text_of(given.get("case")) or "snake")
 
 
 def is_meant_as_snapshot(config: Config) -> bool:

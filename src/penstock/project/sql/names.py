@@ -244,7 +244,7 @@ class _Linker:
         """Return what `as_of` refers to: a system column, or the condition on tombstones."""
         is_model = target.input.kind is InputKind.MODEL
         history = self.resolver.history.get(target.input.name) if is_model else None
-        columns = history or SystemColumns.named()
+        columns = history or SystemColumns.with_prefix()
         if ref.kind is RefKind.PRESENT:
             flag = self.flags[target.input] = columns.is_deleted
             canonical = f"COALESCE({quoted(flag)}, FALSE) = FALSE"  # what `live` writes

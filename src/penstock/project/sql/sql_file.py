@@ -276,7 +276,7 @@ def _read_here(
 def _elsewhere(arguments: tuple[object, ...]) -> dict[str, SqlFile]:
     """Read files in a process of its own; nothing where there is none to be had."""
     command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
-    request = pickle.dumps((tuple(strategies().values()), SECRETS.known, arguments))
+    request = pickle.dumps((tuple(strategies().values()), SECRETS.forms, arguments))
     try:
         done = subprocess.run(command, input=request, capture_output=True, check=True)
         files: dict[str, SqlFile] = pickle.loads(done.stdout)  # noqa: S301  what `serve` wrote

@@ -30,7 +30,7 @@ from penstock.state.schema import (
     steps,
 )
 from penstock.state.sql.database import Database, batched
-from penstock.state.sql.load import is_pending, named
+from penstock.state.sql.load import is_pending, with_names
 from penstock.state.sql.rows import cells_of, check_record_of, quarantine_of, step_of
 from penstock.state.transitions.model_state import BUILDS
 
@@ -64,14 +64,14 @@ class SqlChecks:
 
     def flags(self) -> tuple[Flag, ...]:
         """Return the open flags, by model, step and partition."""
-        query = named(flags).where(flags.c.closed.is_(None))
+        query = with_names(flags).where(flags.c.closed.is_(None))
         with self._database.read() as connection:
             found = [Flag(**cells_of(row, _FLAG)) for row in connection.execute(query)]
         return tuple(sorted(found, key=lambda each: (each.model, each.step_seq, each.ord)))
 
     def quarantines(self) -> tuple[Quarantine, ...]:
         """Return the quarantines that are still there, oldest first."""
-        query = named(quarantines).where(quarantines.c.dropped.is_(None))
+        query = with_names(quarantines).where(quarantines.c.dropped.is_(None))
         query = query.order_by(quarantines.c.step_seq)
         with self._database.read() as connection:
             return tuple(quarantine_of(row) for row in connection.execute(query))
@@ -102,7 +102,7 @@ class SqlChecks:
         """
         which = [] if name is None else [check_results.c.name == name]
         query = (
-            named(check_results)
+            with_names(check_results)
             .where(models.c.name == model, *which)
             .order_by(check_results.c.batch.desc(), check_results.c.number)
             .limit(limit)
@@ -185,22 +185,22 @@ def _successes(model: str, grid: Grid, step_seq: int, *which: ColumnElement[bool
     )
 
 
-def _newest(done: CTE, partitions: Ranges, last: int) -> Select[Any]:
+def _newest(rows: CTE, partitions: Ranges, last: int) -> Select[Any]:
     """Ask for the newest of each partition from the `last` below the lowest to the highest."""
     low, high = partitions[0][0], partitions[-1][1]
     below = (
-        select(done.c.ord)
-        .where(done.c.ord < low)
-        .group_by(done.c.ord)
-        .order_by(done.c.ord.desc())
+        select(rows.c.ord)
+        .where(rows.c.ord < low)
+        .group_by(rows.c.ord)
+        .order_by(rows.c.ord.desc())
         .limit(last)
         .subquery()
     )
     first = select(func.coalesce(func.min(below.c.ord), low)).scalar_subquery()
-    place = func.row_number().over(partition_by=done.c.ord, order_by=done.c.step_seq.desc())
+    place = func.row_number().over(partition_by=rows.c.ord, order_by=rows.c.step_seq.desc())
     each = (
-        select(done.c.ord, done.c.rows_written, place.label("place"))
-        .where(done.c.ord >= first, done.c.ord <= high)
+        select(rows.c.ord, rows.c.rows_written, place.label("place"))
+        .where(rows.c.ord >= first, rows.c.ord <= high)
         .subquery()
     )
     return select(each.c.ord, each.c.rows_written).where(each.c.place == 1).order_by(each.c.ord)

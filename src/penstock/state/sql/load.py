@@ -177,7 +177,7 @@ class _ModelRows:
         return {target: TargetState(row.table_id, row.seen_version, row.high_time)}
 
     def quarantines(self, seq: int) -> dict[int, QuarantineState]:
-        query = named(quarantines).where(quarantines.c.step_seq == seq)
+        query = with_names(quarantines).where(quarantines.c.step_seq == seq)
         row = self._connection.execute(query).first()
         return {} if row is None else {seq: QuarantineState(quarantine_of(row), row.dropped)}
 
@@ -240,7 +240,7 @@ def is_pending() -> ColumnElement[bool]:
     return steps.c.pending > ""
 
 
-def named(table: Table) -> Select[Any]:
+def with_names(table: Table) -> Select[Any]:
     """Ask for rows of steps with the names of their `model` and `step`; "" of no step is NULL."""
     return (
         select(table, models.c.name.label("model"), steps.c.id.label("step"))

@@ -48,25 +48,25 @@ _WHOLE_MODELS = select(models.c.id).where(WHOLE)
 def model_records(connection: Connection, names: Sequence[str] = ()) -> dict[str, ModelRecord]:
     """Return the record of every model that ever ended a step, or of some of them, by name."""
 
-    def asked(query: Select[Any], model: ColumnElement[int]) -> Iterable[Found]:
+    def rows_of(query: Select[Any], model: ColumnElement[int]) -> Iterable[Found]:
         if names:
             query = query.where(model.in_(select(models.c.id).where(models.c.name.in_(names))))
         return connection.execute(query)
 
     current: dict[int, tuple[Watermark, ...]] = defaultdict(tuple)
-    for row in asked(_WATERMARKS, watermarks.c.model_id):
+    for row in rows_of(_WATERMARKS, watermarks.c.model_id):
         current[row.model_id] += (Watermark(row.input, row.column, read_typed(row.value)),)
     pins: dict[int, dict[str, Pin]] = defaultdict(dict)
-    for row in asked(_PINS, STATE.model_id):
+    for row in rows_of(_PINS, STATE.model_id):
         pins[row.model_id][row.input] = pin_of(row.kind, row.table_id, row.pinned_version)
-    versions = {row.model_id: row for row in asked(_VERSIONS, STATE.model_id)}
+    versions = {row.model_id: row for row in rows_of(_VERSIONS, STATE.model_id)}
     found = [
         _one(row, _record(row, current[row.model_id]), pins.get(row.model_id, {}))
-        for row in asked(_WHOLE_RECORDS, models.c.id)
+        for row in rows_of(_WHOLE_RECORDS, models.c.id)
     ]
     found += [
         _sum(row, _record(row, current[row.model_id]), versions.get(row.model_id))
-        for row in asked(_HEADS, models.c.id)
+        for row in rows_of(_HEADS, models.c.id)
     ]
     return {each.model: each for each in sorted(found, key=lambda each: each.model)}
 
@@ -120,10 +120,10 @@ def _whole() -> Select[Any]:
     )
 
 
-def _unread(done: FromClause) -> ColumnElement[Any]:
+def _unread(builds: FromClause) -> ColumnElement[Any]:
     """Return the intents that left something of their pins unread; few do, and the others stay."""
-    words = (done.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by", "foreign"))
-    return case((or_(*words), done.c.intent))
+    words = (builds.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by", "foreign"))
+    return case((or_(*words), builds.c.intent))
 
 
 def _heads() -> Select[Any]:

@@ -213,7 +213,7 @@ class SqlNotes:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def seen(self) -> Mapping[str, Seen]:
+    def seen_tables(self) -> Mapping[str, Seen]:
         """Return what was noted of tables; a commit without a step on record here is foreign."""
         commit = table_commits.c
         ours = exists().where(steps.c.id == commit.step)
@@ -244,27 +244,27 @@ class SqlNotes:
                 Touched(**cells_of(row, (*_TOUCHED, "spans"))) for row in connection.execute(query)
             )
 
-    def note(self, seen: Seen, commits: Sequence[Touched]) -> None:
+    def note(self, table: Seen, commits: Sequence[Touched]) -> None:
         """Note commits of a table, those noted before anew; of two versions the greater counts."""
-        table: dict[str, object] = {"name": seen.name, "table_id": seen.table_id}
+        cells: dict[str, object] = {"name": table.name, "table_id": table.table_id}
         rows = [
             {
-                **table,
+                **cells,
                 **cells_of(commit, _TOUCHED),
                 "spans": dict(sorted(commit.spans.items())),
             }
             for commit in commits
         ]
         with self._database.write() as connection:
-            query = select(seen_tables).where(seen_tables.c.name == seen.name)
+            query = select(seen_tables).where(seen_tables.c.name == table.name)
             known = connection.execute(query).first()
-            version = seen.version
-            if known is not None and known.table_id == seen.table_id:
+            version = table.version
+            if known is not None and known.table_id == table.table_id:
                 version = max(version, known.seen_version)
             else:
-                noted = table_commits.c.name == seen.name
+                noted = table_commits.c.name == table.name
                 connection.execute(delete(table_commits).where(noted))
-            put(connection, seen_tables, [{**table, "seen_version": version}])
+            put(connection, seen_tables, [{**cells, "seen_version": version}])
             put(connection, table_commits, rows)
 
 

@@ -57,7 +57,7 @@ _TARGET = ("table_id", "seen_version", "high_time")
 _CLOSED = ("closed", "why", "who")
 
 
-def _beside(intent: Intent) -> tuple[object, ...]:
+def _changeable_parts(intent: Intent) -> tuple[object, ...]:
     """Return what of an intent may change after the step began."""
     return intent.foreign, intent.passed_by
 
@@ -101,7 +101,7 @@ class RowChanges:
             elif known != step:
                 old, new = step_cells(known), step_cells(step)
                 changed = {name: cell for name, cell in new.items() if old.get(name) != cell}
-                if _beside(known.intent) != _beside(step.intent):
+                if _changeable_parts(known.intent) != _changeable_parts(step.intent):
                     changed["intent"] = step.intent
                 of_step = steps.c.step_seq == seq
                 if changed:
@@ -146,12 +146,12 @@ class RowChanges:
             elif was is None:
                 new.append(((low, high), self._cells(state)))
             elif was != state:
-                changed.append({**bounds, **_given(self._cells(state))})
+                changed.append({**bounds, **_new_cells(self._cells(state))})
             if state is not None and (was is None or was.step_seq != state.step_seq):
                 counted.append(bounds)
         here = of_model & PARTITION.ord.between(bindparam("from_ord"), bindparam("to_ord"))
         self._each(delete(partition_state).where(here), gone)
-        self._each(update(partition_state).where(here).values(_asked(STATE_COLUMNS)), changed)
+        self._each(update(partition_state).where(here).values(_binds(STATE_COLUMNS)), changed)
         rows = (
             {**cells, "model_id": self._model, "ord": n, "partition": self._after.grid.key(n)}
             for (low, high), cells in new
@@ -197,10 +197,10 @@ class RowChanges:
                 }
                 new.append({**cells, **cells_of(flag, ("checks", "version", "opened"))})
             elif known != flag:
-                cells = _given(cells_of(flag, _CLOSED))
+                cells = _new_cells(cells_of(flag, _CLOSED))
                 changed.append({"of_step": step_seq, "of_ord": number, **cells})
         here = (flags.c.step_seq == bindparam("of_step")) & (flags.c.ord == bindparam("of_ord"))
-        self._each(update(flags).where(here).values(_asked(_CLOSED)), changed)
+        self._each(update(flags).where(here).values(_binds(_CLOSED)), changed)
         self._each(insert(flags), new)
 
     def _write_checks(self) -> None:
@@ -213,7 +213,7 @@ class RowChanges:
                 cells = {
                     "step_seq": seq,
                     "model_id": self._model,
-                    **cells_of(each.kept, QUARANTINE),
+                    **cells_of(each.quarantine, QUARANTINE),
                 }
                 row_of = insert(quarantines).values(cells)
                 self._connection.execute(row_of)
@@ -223,12 +223,12 @@ class RowChanges:
                 self._connection.execute(update(quarantines).where(row).values(values))
 
 
-def _asked(names: Sequence[str]) -> dict[str, Any]:
+def _binds(names: Sequence[str]) -> dict[str, Any]:
     """Name parameters for new cells apart from those that say where."""
     return {name: bindparam(f"new_{name}") for name in names}
 
 
-def _given(cells: Cells) -> Cells:
+def _new_cells(cells: Cells) -> Cells:
     return {f"new_{name}": cell for name, cell in cells.items()}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Date, Integer, Table
 
-from penstock.core.codec import MisreadError, read_part, shown
+from penstock.core.codec import MisreadError, read_part, short_json
 from penstock.core.columns.typed import TypedValue
 from penstock.core.sessions.manifest import RunState
 from penstock.core.steps.token import CODEC
@@ -36,41 +36,41 @@ def unsound(tables: Iterable[tuple[Table, Iterable[Row]]]) -> Iterator[str]:
             found = list(_of_row(table, row))
             cells = {name: c for name, c in row.items() if not isinstance(c, list | dict)}
             keys_found = list(known.of(cells))
-            for place, sentence in found or [*keys_found, *_between(table, row)]:
+            for place, sentence in found or [*keys_found, *_check_together(table, row)]:
                 yield f"{table.name}[{number}]{place}: {sentence}"
 
 
 class _Keys:
     """The keys of a table so far, and those of the tables before it that it may name."""
 
-    def __init__(self, table: Table, known: dict[Column[Any], set[Cell]]) -> None:
+    def __init__(self, table: Table, keys: dict[Column[Any], set[Cell]]) -> None:
         self._primary = [column.name for column in table.primary_key]
         self._seen: set[tuple[Cell, ...]] = set()
         self._refers = {
-            column.name: (key.column.table.name, known[key.column])
+            column.name: (key.column.table.name, keys[key.column])
             for column in table.c
             for key in column.foreign_keys
-            if key.column in known
+            if key.column in keys
         }
         alone = [column.name for column in table.c if column.unique]
         alone += self._primary if len(self._primary) == 1 else []
         self._single = {name: set[Cell]() for name in alone}
-        known.update({table.c[name]: values for name, values in self._single.items()})
+        keys.update({table.c[name]: values for name, values in self._single.items()})
 
     def of(self, row: Row) -> Found:
         """Take in the keys of a row, of one with mistakes too: others may name it."""
         key = tuple(row.get(name) for name in self._primary)
         if len(key) > 1:
             if key in self._seen:
-                yield "", f"its key {shown(list(key))} is there twice"
+                yield "", f"its key {short_json(list(key))} is there twice"
             self._seen.add(key)
         for name, seen in self._single.items():
             if row.get(name) in seen:
-                yield f".{name}", f"{shown(row[name])} is there twice"
+                yield f".{name}", f"{short_json(row[name])} is there twice"
             seen.add(row.get(name))
         for name, (other, there) in self._refers.items():
             if row.get(name) is not None and row[name] not in there:
-                yield f".{name}", f"{shown(row[name])} is in no row of {other}"
+                yield f".{name}", f"{short_json(row[name])} is in no row of {other}"
 
 
 def _of_row(table: Table, row: Row) -> Found:
@@ -105,7 +105,7 @@ def _read(column: Column[Any], cell: Cell) -> None:
             raise MisreadError.of(cell, f"a whole number of {bits} bits")
 
 
-def _between(table: Table, row: Row) -> Found:
+def _check_together(table: Table, row: Row) -> Found:
     """Look at cells that only mean something together."""
     if table.name == "leases" and row["run"] is not None:
         for name in ("host", "pid", "acquired", "heartbeat", "expires"):
@@ -114,7 +114,7 @@ def _between(table: Table, row: Row) -> Found:
     if table.name == "steps" and isinstance(intent := row["intent"], dict):
         given = intent.get("slice") or [None]
         if not isinstance(given, list) or row["slice"] != given[0]:
-            yield ".slice", f"is {shown(row['slice'])}, which is not the intent's"
+            yield ".slice", f"is {short_json(row['slice'])}, which is not the intent's"
 
 
 _KINDS: Mapping[type, type] = {

@@ -164,7 +164,7 @@ _NUL = "\N{REPLACEMENT CHARACTER}"
 
 
 def records_of(
-    asked: Asked, report: InvariantReport, version: int | None, at: dt.datetime
+    origin: Asked, report: InvariantReport, version: int | None, at: dt.datetime
 ) -> tuple[CheckRecord, ...]:
     """Return the history of a report: of each check a row per failing group, one for the others.
 
@@ -172,9 +172,9 @@ def records_of(
     """
     return tuple(
         CheckRecord(
-            model=asked.model,
-            step=asked.step,
-            run=asked.run,
+            model=origin.model,
+            step=origin.step,
+            run=origin.run,
             # texts that every database keeps, and a duration in microseconds
             result=replace(
                 row,
@@ -187,24 +187,24 @@ def records_of(
             started=at - dt.timedelta(microseconds=round(result.duration * 1_000_000)),
         )
         for result in report.all
-        for row, partitions in _rows(result, asked)
+        for row, partitions in _rows(result, origin)
     )
 
 
-def _rows(result: CheckResult, asked: Asked) -> Iterator[tuple[CheckResult, tuple[str, ...]]]:
+def _rows(result: CheckResult, origin: Asked) -> Iterator[tuple[CheckResult, tuple[str, ...]]]:
     failing = [value for value in result.values if value.status is CheckStatus.FAILED]
     if not result.values or (result.failed and not failing):
-        about = _short_keys(result.partitions, asked) if result.failed else asked.partitions
+        about = _short_keys(result.partitions, origin) if result.failed else origin.partitions
         yield replace(result, partitions=about if result.failed else ()), about
         return
     for place, value in enumerate(failing):
         is_group = value.group != WHOLE_GROUP
-        about = (value.group,) if is_group else _short_keys(result.partitions, asked)
+        about = (value.group,) if is_group else _short_keys(result.partitions, origin)
         yield _failing_row(result, value, about, first=place == 0), about
     for status in (CheckStatus.PASSED, CheckStatus.SKIPPED):
         same = tuple(value for value in result.values if value.status is status)
         if same:
-            about = _short_keys([value.group for value in same], asked)
+            about = _short_keys([value.group for value in same], origin)
             yield _shared_row(result, status, same), about
 
 
@@ -251,13 +251,13 @@ def _shared_text(texts: Iterable[str | None]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _short_keys(keys: Sequence[str], asked: Asked) -> tuple[str, ...]:
+def _short_keys(keys: Sequence[str], origin: Asked) -> tuple[str, ...]:
     """Write keys as ranges; `*`, and no keys at all, stand for all that was asked."""
     if not keys or WHOLE_GROUP in keys:
-        return asked.partitions
-    if asked.grid.is_whole:
+        return origin.partitions
+    if origin.grid.is_whole:
         return tuple(keys)
     try:
-        return write_ranges(asked.grid, read_ranges(asked.grid, tuple(keys)))
+        return write_ranges(origin.grid, read_ranges(origin.grid, tuple(keys)))
     except UsageError:  # keys of a grid that the model has no more
         return tuple(keys)

@@ -180,7 +180,7 @@ class TargetState:
 class QuarantineState:
     """Rows that were kept, and when they were dropped."""
 
-    kept: Quarantine
+    quarantine: Quarantine
     dropped: dt.datetime | None = None
 
 

@@ -110,7 +110,7 @@ _UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000}
 _SECOND = 1_000_000
 
 
-def counted(number: int, one: str) -> str:
+def amount(number: int, one: str) -> str:
     """Write a count with its noun.
 
     >>> counted(1, "row"), counted(0, "row")

@@ -136,10 +136,10 @@ def counting(
     With `also`, aggregates that tell whether any row does, `wrong` is "" where none does.
     """
 
-    def judge(found: GroupMeasures) -> GroupValue:
-        if (also or found.failures) and (said := wrong(found)):
-            return failed(said, failures=found.failures)
-        return passed(holds if isinstance(holds, str) else holds(found), failures=0)
+    def judge(group: GroupMeasures) -> GroupValue:
+        if (also or group.failures) and (said := wrong(group)):
+            return failed(said, failures=group.failures)
+        return passed(holds if isinstance(holds, str) else holds(group), failures=0)
 
     aggregates = {ROWS: rows.count_all, **(also or {}), FAILURES: rows.count(breaks)}
     return Measure(aggregates, judge, breaks, spare=also is not None)
@@ -155,24 +155,24 @@ def failed(message: str, details: str | None = None, failures: int | None = None
     return GroupValue("", CheckStatus.FAILED, {}, message, details, failures)
 
 
-def weighed(check: Check, found: GroupValue, rows: int) -> GroupValue:
+def weighed(check: Check, value: GroupValue, rows: int) -> GroupValue:
     """Judge by the check's thresholds how many rows fail; what counts no rows stays as it is.
 
     That no rows are there where the check says `empty: fail` is a failure whatever they say.
     """
-    said, failures = check.thresholds, found.failures
-    is_missing = not rows and found.status is CheckStatus.FAILED
-    if said is None or failures is None or is_missing:
-        return found
-    severity = said.severity_of(failures, rows)
+    limits, failures = check.thresholds, value.failures
+    is_missing = not rows and value.status is CheckStatus.FAILED
+    if limits is None or failures is None or is_missing:
+        return value
+    severity = limits.severity_of(failures, rows)
     if severity is None and not failures:
-        return replace(found, status=CheckStatus.PASSED)
-    met = said.error if severity is Severity.ERROR else said.warning
-    limit = met if severity else said.error or said.warning
+        return replace(value, status=CheckStatus.PASSED)
+    met = limits.error if severity is Severity.ERROR else limits.warning
+    limit = met if severity else limits.error or limits.warning
     share = f" of {rows}" if limit is not None and limit.percent else ""
     why = f"({failures}{share} failing, {'' if severity else 'not '}{limit})"
     status = CheckStatus.FAILED if severity else CheckStatus.PASSED
-    return replace(found, status=status, message=f"{found.message} {why}", severity=severity)
+    return replace(value, status=status, message=f"{value.message} {why}", severity=severity)
 
 
 def text(aggregate: str) -> str:

@@ -12,7 +12,7 @@ from penstock.core.columns.types import ArrayType, MapType, StructType, parse_ty
 from penstock.core.names import literal, quoted
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span, literal_at
 from penstock.core.statement import OBSERVED_ROWS, Row
-from penstock.strategies.checks.literals import CELL, counted, shortened
+from penstock.strategies.checks.literals import CELL, amount, shortened
 from penstock.strategies.checks.measure import COPIES, COUNT_ALL, bracketed, failed, passed
 
 GROUP = "__penstock_group"
@@ -20,7 +20,7 @@ ROWS = OBSERVED_ROWS
 """The name of the plain count of all rows."""
 
 
-def named(aggregate: str) -> str:
+def alias(aggregate: str) -> str:
     """Return the name under which an aggregate is asked for: the same text, the same name."""
     if aggregate == COUNT_ALL:
         return ROWS
@@ -30,7 +30,7 @@ def named(aggregate: str) -> str:
 def aggregates_of(measures: Iterable[Measure]) -> Mapping[str, str]:
     """Return what several checks measure, each aggregate once, and the count of all rows."""
     asked = (aggregate for each in measures for aggregate in each.aggregates.values())
-    return {ROWS: COUNT_ALL} | {named(aggregate): aggregate for aggregate in asked}
+    return {ROWS: COUNT_ALL} | {alias(aggregate): aggregate for aggregate in asked}
 
 
 def phase_query(rows: str, key: str, aggregates: Mapping[str, str]) -> str:
@@ -59,7 +59,7 @@ def one_group_query(rows: str, group: str, measured: Measure) -> str:
 def renamed(row: Values, measured: Measure) -> Values:
     """Return the row of `one_group_query` with the names of `phase_query`."""
     aggregates = (COUNT_ALL, *measured.aggregates.values())
-    return {named(aggregate): row[f"m{place}"] for place, aggregate in enumerate(aggregates)}
+    return {alias(aggregate): row[f"m{place}"] for place, aggregate in enumerate(aggregates)}
 
 
 KEY = quoted("_ps_group")
@@ -104,8 +104,8 @@ def _condition(column: Column | None, pieces: tuple[Span, ...]) -> str:
     return f" WHERE {' OR '.join(terms) or 'false'}"
 
 
-def _bound(column: Column | None, place: int, opened: int) -> str:
-    return "NULL" if column is None or place == opened else literal_at(place, column.type)
+def _bound(column: Column | None, place: int, end: int) -> str:
+    return "NULL" if column is None or place == end else literal_at(place, column.type)
 
 
 _LARGE = 2**63
@@ -166,7 +166,7 @@ def sample_query(
     `columns` are those shown, `where` is the condition of the rows that count.
     """
     shown = ", ".join(cells(columns, [quoted(each) for each in columns.names]))
-    within = _within(key, groups)
+    within = _in_groups(key, groups)
     source = rows
     if measured.repeated:
         source = _with_copies(rows, key, measured, where, within)
@@ -200,10 +200,10 @@ def storable(sql: str, columns: Schema, limit: int | None) -> str:
     return f"SELECT {shown} FROM (\n{sql}\n) AS t({', '.join(map(quoted, names))}){most}"
 
 
-def _with_copies(rows: str, key: str, measured: Measure, where: str, within: str = "") -> str:
+def _with_copies(rows: str, key: str, measured: Measure, where: str, in_groups: str = "") -> str:
     by = ", ".join((*([key] if key else []), *(quoted(each) for each in measured.repeated)))
     copies = f"SELECT *, count(*) OVER (PARTITION BY {by}) AS {COPIES} FROM (\n{rows}\n)"
-    return f"{copies} WHERE {_all(where, within)}"
+    return f"{copies} WHERE {_all(where, in_groups)}"
 
 
 def values_query(
@@ -214,7 +214,7 @@ def values_query(
     value = text_of(quoted(column.name), column.type)
     frequent = (
         f"SELECT {group} AS {GROUP}, {value} AS value, count(*) AS n FROM (\n{rows}\n) "
-        f"WHERE {_all(where, _within(key, groups), measured.breaks)} GROUP BY ALL"
+        f"WHERE {_all(where, _in_groups(key, groups), measured.breaks)} GROUP BY ALL"
     )
     place = f"row_number() OVER (PARTITION BY {GROUP} ORDER BY n DESC, value) AS place"
     return f"SELECT * FROM (SELECT *, {place} FROM ({frequent})) WHERE place <= {_VALUES}"
@@ -289,7 +289,7 @@ def _all(*conditions: str) -> str:
     return " AND ".join(bracketed(each) for each in conditions if each) or "true"
 
 
-def _within(key: str, groups: Sequence[str]) -> str:
+def _in_groups(key: str, groups: Sequence[str]) -> str:
     return f"{key} IN ({', '.join(map(literal, groups))})" if key else ""
 
 
@@ -318,4 +318,4 @@ def verdict(rows: int, *, exact: bool = False) -> GroupValue:
         return passed("no rows", failures=0)
     if rows > KEPT and not exact:
         return failed(f"more than {KEPT} rows (expected 0)")
-    return failed(f"{counted(rows, 'row')} (expected 0)", failures=rows)
+    return failed(f"{amount(rows, 'row')} (expected 0)", failures=rows)

@@ -23,7 +23,7 @@ from penstock.core.query import parameters, with_parameters
 from penstock.core.statement import OBSERVED_ROWS, Row
 from penstock.strategies.checks import measure
 from penstock.strategies.checks.literals import is_value
-from penstock.strategies.checks.queries import ROWS, aggregates_of, named
+from penstock.strategies.checks.queries import ROWS, aggregates_of, alias
 
 NOTHING_WRITTEN = "nothing was written"
 
@@ -45,20 +45,20 @@ def misfit(check: Check, columns: Schema) -> str:
     return ""
 
 
-def verdict_of(check: Check, means: Measure, found: GroupMeasures) -> GroupValue:
+def verdict_of(check: Check, means: Measure, group: GroupMeasures) -> GroupValue:
     """Say what the values of a group mean; no rows mean what the user or the type says.
 
     A quiet run of a model that adds rows is a change to 0 only where the user says so.
     """
-    quiet = found.adds and not found.rows and check.empty is None
+    quiet = group.adds and not group.rows and check.empty is None
     if quiet and check.rule.runs_before is not None:
         return GroupValue("", CheckStatus.SKIPPED, message=NOTHING_WRITTEN)
-    return measure.weighed(check, _of_type(check, means, found), found.rows)
+    return measure.weighed(check, _of_type(check, means, group), group.rows)
 
 
-def _of_type(check: Check, means: Measure, found: GroupMeasures) -> GroupValue:
-    if found.rows or (check.rule.counts_empty and check.empty is not Empty.PASS):
-        return means.judge(found)
+def _of_type(check: Check, means: Measure, group: GroupMeasures) -> GroupValue:
+    if group.rows or (check.rule.counts_empty and check.empty is not Empty.PASS):
+        return means.judge(group)
     counts = 0 if means.breaks else None
     if (check.empty or check.rule.if_empty) is Empty.FAIL:
         return measure.failed("no rows", failures=counts)
@@ -202,16 +202,16 @@ def taken(means: Measure, observed: Row) -> Mapping[str, str | None] | None:
     """
     found: dict[str, str | None] = {ROWS: str(observed.get(ROWS))}
     for aggregate in means.needed.values():
-        name = named(aggregate)
+        name = alias(aggregate)
         if name not in observed:
             return None
         value = observed[name]
         if value is None and _tried(aggregate) != aggregate:
             return None
         found[name] = None if value is None else str(value)
-    if means.spare and (failures := named(means.aggregates[FAILURES])) not in found:
+    if means.spare and (failures := alias(means.aggregates[FAILURES])) not in found:
         found[failures] = "0"
-        values = {name: found[named(sql)] for name, sql in means.aggregates.items()}
+        values = {name: found[alias(sql)] for name, sql in means.aggregates.items()}
         if means.judge(GroupMeasures(values)).status is not CheckStatus.PASSED:
             return None
     return found

@@ -48,8 +48,8 @@ def inject_transformations(rows: SliceRows, entity: Entity, read: SliceRead) -> 
             case ColumnTransformation(column, expression):
                 rows = _with_column(rows, column, expression, read)
             case Filter(condition):
-                made = f"SELECT * FROM ({rows.made})\nWHERE ({at_time(condition, read.moment)})"
-                rows = replace(rows, made=made)
+                made = f"SELECT * FROM ({rows.made_sql})\nWHERE ({at_time(condition, read.moment)})"
+                rows = replace(rows, made_sql=made)
             case Deduplicate():
                 rows = _deduplicated(rows, entity, each, read)
     return _describe(rows, read) if entity.transformations else rows
@@ -72,11 +72,11 @@ def _deduplicated(rows: SliceRows, entity: Entity, how: Deduplicate, read: Slice
     made = (
         f"SELECT {chosen} FROM (SELECT *, rank() OVER (PARTITION BY {by} ORDER BY {order}) "
         f"AS {_RANK}, row_number() OVER (PARTITION BY {by}, to_json(struct({chosen})) "
-        f"ORDER BY {by}) AS {_COPY} FROM ({rows.made}))\n"
+        f"ORDER BY {by}) AS {_COPY} FROM ({rows.made_sql}))\n"
         f"WHERE ({_RANK} = 1 AND {_COPY} = 1) OR {' OR '.join(f'{key} IS NULL' for key in keys)}"
     )
     # rows are kept once they are counted: to write them they would be sorted again
-    return replace(rows, made=made, computed=frozenset(c.name.lower() for c in _columns(rows)))
+    return replace(rows, made_sql=made, computed=frozenset(c.name.lower() for c in _columns(rows)))
 
 
 def calculate(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
@@ -86,7 +86,7 @@ def calculate(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     for each in calculated:
         plain = rows.computed.isdisjoint(name.lower() for name in each.reads)
         rows = _with_column(rows, each.made_name, each.expression, read, plain=plain)
-        layers.append((each, rows.made))
+        layers.append((each, rows.made_sql))
     if not calculated:
         return rows
     try:
@@ -116,8 +116,8 @@ def _project(rows: SliceRows, items: Sequence[str], read: SliceRead) -> SliceRow
         if name and expression.strip().strip("`").lower() not in {name.lower(), "*"}:
             computed.add(name.lower())
     chosen = "\n, ".join(at_time(item, read.moment) for item in items)  # a comment ends there
-    made = f"SELECT {chosen}\nFROM ({rows.made})"
-    return _describe(replace(rows, made=made, computed=rows.computed | computed), read)
+    made = f"SELECT {chosen}\nFROM ({rows.made_sql})"
+    return _describe(replace(rows, made_sql=made, computed=rows.computed | computed), read)
 
 
 def _with_column(
@@ -133,7 +133,7 @@ def _with_column(
     computed = set() if plain else {folded}
     return replace(
         rows,
-        made=f"SELECT {chosen} FROM ({rows.made})",
+        made_sql=f"SELECT {chosen} FROM ({rows.made_sql})",
         schema=Schema(columns),
         computed=(rows.computed - {folded}) | computed,
     )
@@ -144,4 +144,4 @@ def _columns(rows: SliceRows) -> tuple[Column, ...]:
 
 
 def _describe(rows: SliceRows, read: SliceRead) -> SliceRows:
-    return replace(rows, schema=read.describe(rows.made))
+    return replace(rows, schema=read.describe(rows.made_sql))

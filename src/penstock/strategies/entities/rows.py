@@ -157,7 +157,7 @@ class StagedColumn:
 class SliceRows:
     """Rows on their way through the steps.
 
-    `made` is the SQL of steps 1 and 2 and `schema` its columns, of which `computed` are made by
+    `made_sql` is the SQL of steps 1 and 2 and `schema` its columns, of which `computed` are made by
     SQL. `added` are the columns that penstock adds, as SQL over the others; `system` are
     their names and those of columns that stand among them. `where` is what is read of a whole
     source, a condition on final columns. `lost` are columns of the table that the slice lacks,
@@ -165,7 +165,7 @@ class SliceRows:
     refuse.
     """
 
-    made: str
+    made_sql: str
     schema: Schema = Schema()
     system: tuple[str, ...] = ()
     computed: frozenset[str] = frozenset()

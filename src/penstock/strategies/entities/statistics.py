@@ -59,7 +59,7 @@ def count_stage(entity: Entity, rows: SliceRows, slice_name: str, size: int | No
     rules = (*_key_rules(entity, rows, slice_name), *_cast_rules(entity, rows))
     look = _aggregates_sql(entity, rows, at_once=size is not None and size <= _FEW_BYTES)
     kept = needs_keeping(rows, entity)
-    return Stage(MADE_VIEW, rows.made, look, rules, confs=ANSI, kept=kept)
+    return Stage(MADE_VIEW, rows.made_sql, look, rules, confs=ANSI, is_kept=kept)
 
 
 def _key_columns(entity: Entity, rows: SliceRows) -> list[StagedColumn]:

@@ -63,14 +63,14 @@ class EntityStrategy(port.Strategy):
     @classmethod
     def process(cls) -> ProcessType:
         """How its rows are written."""
-        return ProcessType(cls.shown)
+        return ProcessType(cls.shown_name)
 
 
 class FullEntity(EntityStrategy):
     """The partitions that a slice holds are replaced, or the whole table."""
 
     __slots__ = ()
-    name, shown = "entity_full", "full"
+    name, shown_name = "entity_full", "full"
     dbt = ("incremental", "insert_overwrite")
 
 
@@ -78,7 +78,7 @@ class MergeEntity(EntityStrategy):
     """One row per key, with soft deletes."""
 
     __slots__ = ()
-    name, shown = "entity_merge", "merge"
+    name, shown_name = "entity_merge", "merge"
     hides_rows = True
     dbt = ("incremental", "merge")
 
@@ -87,7 +87,7 @@ class HistoricEntity(EntityStrategy):
     """One row per version."""
 
     __slots__ = ()
-    name, shown = "entity_historic", "historic"
+    name, shown_name = "entity_historic", "historic"
     hides_rows = True
     dbt = ("snapshot", "")
 

@@ -107,7 +107,7 @@ def counts(sides: Sides) -> Mapping[str, str]:
     closed = f"{ps.CLASS} IN ('opened_changed', 'deleted')"
     pruned = f"coalesce(sum(size({ps.PRUNED})), 0)" if sides.terms.retention else "count_if(false)"
     stays = f"{ps.IN_TABLE} AND coalesce({ps.CLASS} = 'unchanged', true)"
-    of_sides = _OF_SIDES if sides.counted else {}
+    of_sides = _OF_SIDES if sides.counts else {}
     return _source_counts(sides) | {
         **of_sides,
         "closed": f"count_if({closed})",

@@ -77,4 +77,4 @@ def count_doubles(sides: Sides, view: str) -> Stage:
     keys = listed(sides.terms.keys)
     rows = f"SELECT {keys} FROM {view} GROUP BY {ps.OP}, {keys} HAVING count(*) > 1"
     look = f"SELECT count(*) AS `doubles` FROM {quoted(ps.ALONE)}"
-    return Stage(ps.ALONE, rows, look, when="unmet", kept=False)
+    return Stage(ps.ALONE, rows, look, when="unmet", is_kept=False)

@@ -20,7 +20,7 @@ def classify(sides: Sides) -> str:
     joined = f"SELECT {', '.join(_joined_columns(sides))} FROM {rows} s"
     if sides.table.columns:
         whole = terms.closes_missing or terms.retention is not None or source.rehashes(sides)
-        kind = "FULL OUTER" if whole or sides.counted else "LEFT"
+        kind = "FULL OUTER" if whole or sides.counts else "LEFT"
         joined += f" {kind} JOIN {stored} c ON {terms.on('s', 'c', stored=False)}"
     named = f"SELECT *, {_class(sides)} AS {ps.CLASS} FROM ({joined})"
     early = f"({ps.CLASS} IN ('opened_changed', 'deleted') AND {ps.AT} >= {terms.at})"
@@ -31,16 +31,14 @@ def classify(sides: Sides) -> str:
 
 def _sources(sides: Sides) -> tuple[str, str]:
     """Return what is read of the query and of the table: views where their rows are counted."""
-    if sides.counted:
+    if sides.counts:
         return quoted(ps.SOURCE_SIDE), quoted(ps.TABLE_SIDE)
     return f"({rows_of(sides)})", f"({_versions(sides)})" if sides.table.columns else ""
 
 
 def sides_of(sides: Sides) -> dict[str, str]:
     """Return the SQL of the views that are counted."""
-    return (
-        {ps.SOURCE_SIDE: rows_of(sides), ps.TABLE_SIDE: _versions(sides)} if sides.counted else {}
-    )
+    return {ps.SOURCE_SIDE: rows_of(sides), ps.TABLE_SIDE: _versions(sides)} if sides.counts else {}
 
 
 def _versions(sides: Sides) -> str:

@@ -175,7 +175,7 @@ def _unique_stages(build: port.Build, sides: Sides) -> list[Stage]:
     Where it is not, or any row may not be there, rows are asked for others of their key: all that
     is wrong is found then.
     """
-    counted = dataclasses.replace(sides, twins=False, copies=False, counted=True)
+    counted = dataclasses.replace(sides, twins=False, copies=False, counts=True)
     if sides.replays and not sides.decisive and not source.rehashes(sides):
         counted = dataclasses.replace(counted, narrow=True)
     stage, again = _classify_stage(build, counted), _classify_stage(build, sides)

@@ -92,7 +92,7 @@ def count_repeats(sides: Sides) -> Stage:
     doubles = f"SELECT side, {keys} FROM ({rows}) GROUP BY side, {keys} HAVING count(*) > 1"
     copies = "count_if(side = 's')" if asked else "1"
     look = f"SELECT count_if(side = 't') AS `twins`, {copies} AS `copies` FROM {quoted(ps.ALONE)}"
-    return Stage(ps.ALONE, doubles, look, kept=sides.terms.event_time)
+    return Stage(ps.ALONE, doubles, look, is_kept=sides.terms.event_time)
 
 
 def is_unique(row: Row) -> bool:

@@ -119,7 +119,7 @@ class Sides:
     `grows` is whether fields that only the query has come into the table. `texts` are the query's
     columns of text that partition the table. The query `replays` where it gives the same rows each
     time. Without `twins` no key has two current versions, without `copies` none two rows; that is
-    taken for granted, and told by how many rows either side has, where they are `counted`. Few
+    taken for granted, and told by how many rows either side has, where it `counts` them. Few
     keys that have several rows are looked at `apart`, they are in the view `ALONE`. Where
     they are `narrow`, only columns that tell what changed meet the table; the rest is fetched.
     """
@@ -134,7 +134,7 @@ class Sides:
     twins: bool = True
     copies: bool = True
     apart: bool = False
-    counted: bool = False
+    counts: bool = False
     narrow: bool = False
 
     @classmethod

@@ -62,12 +62,12 @@ def command(
     """
     make = click.command if of is None else of.command
 
-    def made(call: Command) -> click.Command:
+    def decorate(call: Command) -> click.Command:
         name, request = call.__name__.partition("_")[2], get_type_hints(call).get("request")
         more: dict[str, Any] = {"cls": ProjectFirst, "epilog": _example(examples)}
         return make(name, **more)(takes(request, without=without)(call))
 
-    return made
+    return decorate
 
 
 def group(example: str, says: str) -> click.Group:
@@ -90,7 +90,7 @@ def _example(lines: str) -> str:
 
 
 @contextmanager
-def opened(request: CommandRequest) -> Iterator[Services]:
+def open_request(request: CommandRequest) -> Iterator[Services]:
     """Open the project of a request with everything that a use case needs."""
     from penstock.app.services import wire
 
@@ -101,7 +101,7 @@ def opened(request: CommandRequest) -> Iterator[Services]:
             noted.add(text)
             say(mask(text), err=True)
 
-    with wire.opened(request) as services:
+    with wire.open_request(request) as services:
         services.note = note
         yield services
 
@@ -117,11 +117,11 @@ def ask(
     request: CommandRequest,
     use_case: Callable[Concatenate[Services, Words], Answer],
     *words: Words.args,
-    **named: Words.kwargs,
+    **keywords: Words.kwargs,
 ) -> Answer:
     """Open the project of a request and return what a use case answers."""
-    with opened(request) as services:
-        return use_case(services, *words, **named)
+    with open_request(request) as services:
+        return use_case(services, *words, **keywords)
 
 
 def takes(request: type[CommandRequest] | None, *, without: Sequence[str] = ()) -> Option:
@@ -139,13 +139,13 @@ def takes(request: type[CommandRequest] | None, *, without: Sequence[str] = ()) 
         @functools.wraps(call)
         def with_request(**values: Any) -> int | None:  # noqa: ANN401  click gives them
             keep_answer_apart()
-            output = CommandOutput(**_given(_OF_OUTPUT, values))
+            output = CommandOutput(**_take_values(_OF_OUTPUT, values))
             if request is None:
-                return call(output, **_given(own, values))
-            given = {"project": ".", **_given(declared, values)}
+                return call(output, **_take_values(own, values))
+            given = {"project": ".", **_take_values(declared, values)}
             if issubclass(request, WorkRequest):
                 given["arguments"] = mask(shlex.join(click.get_current_context().obj or []))
-            return call(output, request(**given), **_given(own, values))
+            return call(output, request(**given), **_take_values(own, values))
 
         # the command's own stand before those that say which project
         place = next((n for n, each in enumerate(declared) if each.name == "project"), 0)
@@ -305,24 +305,24 @@ def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
     return click.Path(file_okay=names_file or is_place, dir_okay=not names_file, path_type=Path)
 
 
-def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, Any]:
+def _take_values(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, Any]:
     """Take the values of fields from what click found, without those not given."""
     fields = {}
     for each in declared:
-        found = [values.pop(key, None) for key, _ in _keyed(each)]
-        given = [value for value in found if value not in (None, False, ())]
-        if given:
-            fields[each.name] = _value(each, found, given)
+        option_values = [values.pop(key, None) for key, _ in _keyed(each)]
+        words = [value for value in option_values if value not in (None, False, ())]
+        if words:
+            fields[each.name] = _value(each, option_values, words)
     return fields
 
 
-def _require_folder(found: Sequence[Any], words: Sequence[Any]) -> None:
+def _require_folder(option_values: Sequence[Any], words: Sequence[Any]) -> None:
     """Refuse two folders, and an argument that is not a project's folder."""
     folder, argument = str(words[0]), str(words[-1])
     if words[0] not in (Path(), words[-1]):
         raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")
     here, there = Path("penstock.yml"), Path(argument, "penstock.yml")
-    if found[1:] and found[-1] and here.is_file() and not there.is_file():
+    if option_values[1:] and option_values[-1] and here.is_file() and not there.is_file():
         context, sentence = click.get_current_context(), f"{argument!r} is not a project's folder"
         hint = f"{context.command_path} --project-dir DIR"
         if any(param.name == "select" for param in context.command.params):
@@ -332,13 +332,13 @@ def _require_folder(found: Sequence[Any], words: Sequence[Any]) -> None:
         raise UsageError("bad-usage", sentence, hint=hint)
 
 
-def _value(each: FlagField, found: Sequence[Any], words: Sequence[Any]) -> object:
+def _value(each: FlagField, option_values: Sequence[Any], words: Sequence[Any]) -> object:
     if each.type is bool:
         return not each.default
     if each.flags[0].value is not None:
-        return [flag.value for flag, is_on in zip(each.flags, found, strict=True) if is_on]
+        return [flag.value for flag, is_on in zip(each.flags, option_values, strict=True) if is_on]
     if each.kinds & {Sequence, Mapping}:
         return [value for values in words for value in values]
     if each.name == "project":
-        _require_folder(found, words)
+        _require_folder(option_values, words)
     return words[-1]

@@ -122,11 +122,11 @@ def _transformation(each: Transformation) -> str:
 def _settings(entity: Entity) -> Iterator[str]:
     own = document_of(entity.settings, _SETTINGS)
     said = {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in own.items() if v}
-    said |= {key.removeprefix("settings_"): value for key, value in _given(entity)}
+    said |= {key.removeprefix("settings_"): value for key, value in _user_settings(entity)}
     yield from (f"{key}: {mask_value(key, value)}" for key, value in sorted(said.items()))
 
 
-def _given(entity: Entity) -> Iterator[tuple[str, str]]:
+def _user_settings(entity: Entity) -> Iterator[tuple[str, str]]:
     return ((key, value) for key, value in entity.names.items() if key.startswith("settings_"))
 
 
@@ -148,7 +148,7 @@ def entity_document(entity: Entity) -> Json:
         "transformations": [_transformation(each) for each in entity.transformations],
         "settings": {
             **document_of(entity.settings, _SETTINGS),
-            **{key.removeprefix("settings_"): value for key, value in _given(entity)},
+            **{key.removeprefix("settings_"): value for key, value in _user_settings(entity)},
         },
     }
 

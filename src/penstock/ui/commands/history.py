@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from penstock.app.checking.results import check_document
 from penstock.app.documents import Json, diff_document, document_of
-from penstock.app.flags import FlagSpec, Yes, given
+from penstock.app.flags import FlagSpec, Yes, given_flags
 from penstock.app.reports import AuditReport, HistoryReport, HistoryRow
 from penstock.app.request import AuditRequest, HistoryRequest, RollbackRequest
 from penstock.core.check_results import CheckRecord
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
-from penstock.ui.cli.options import ask, command, opened
+from penstock.ui.cli.options import ask, command, open_request
 from penstock.ui.cli.output import CommandOutput, overwrite_asker
 from penstock.ui.render.check import scope_text
 from penstock.ui.render.diffs import RULE, diffs_text, once
@@ -225,7 +225,7 @@ def history_command(
 
 
 def _show_checks(output: CommandOutput, request: HistoryRequest, name: str | None) -> None:
-    if others := given(request, ("partition", "show_sql")):
+    if others := given_flags(request, ("partition", "show_sql")):
         sentence = f"--checks and {', '.join(others)} exclude each other"
         raise UsageError("option-conflict", sentence, hint="leave --checks out")
     from penstock.app.commands.history import check_history
@@ -258,7 +258,7 @@ def rollback_command(output: CommandOutput, request: RollbackRequest, *, yes: Ye
     """
     from penstock.app.commands.rollback import rollback
 
-    with opened(request) as services:
+    with open_request(request) as services:
         report = rollback(services, request, overwrite_asker(services.clock.now, yes=yes))
     is_done = not (request.dry_run or report.aborted)
     output.print(report, rollback_text, rollback_document, unless_quiet=is_done)

@@ -14,7 +14,7 @@ from penstock.app.request import AnySync, BackfillRequest, RunRequest, SyncReque
 from penstock.app.run_report import run_document
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
-from penstock.ui.cli.options import ask, command, opened
+from penstock.ui.cli.options import ask, command, open_request
 from penstock.ui.cli.output import CommandOutput, confirm, exit_code, overwrite_asker
 from penstock.ui.render.diffs import ONLY_SECRETS, diff_text, diffs_text, once
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, run_text, tail
@@ -308,7 +308,7 @@ def run_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False)
         named = ", ".join(packages)
         return confirm(f"{named}: empty all tables and process all events again?", yes=yes)
 
-    with opened(request) as services:
+    with open_request(request) as services:
         with output.progress(services) as listener:
             report = run(services, request, listener, ask)
         return output.finish(request, report, run_text)
@@ -361,7 +361,7 @@ def _sync(output: CommandOutput, request: AnySync, *, yes: bool) -> int:
         return output.finish(request, found.report, text)
     from penstock.app.commands.sync import sync
 
-    with opened(request) as services:
+    with open_request(request) as services:
         with output.progress(services) as listener:
             report = sync(services, request, listener, overwrite_asker(services.clock.now, yes=yes))
         return output.finish(request, report, run_text)

@@ -181,7 +181,7 @@ def tree_text(graph: Graph) -> str:
         readers.sort(key=lambda table: (-weight[table], table))
     readers_of_any = {reader for _, reader in graph.edges}
     seen: set[str] = set()
-    names = {node.table: _named(node) for node in graph.nodes}
+    names = {node.table: _node_label(node) for node in graph.nodes}
     roots = [node.table for node in graph.nodes if node.table not in readers_of_any]
     trees, roots = [], [*reversed(roots)]
     while roots:
@@ -202,7 +202,7 @@ def _weights(read_by: Mapping[str, list[str]]) -> dict[str, int]:
     return {read: each.bit_count() for read, each in bits.items()}
 
 
-def _named(node: GraphNode) -> str:
+def _node_label(node: GraphNode) -> str:
     return f"{node.table} (v{node.version})" if node.version else node.table
 
 
@@ -240,7 +240,7 @@ def mermaid_text(graph: Graph) -> str:
     lines = ["graph LR"]
     for node in graph.nodes:
         shape = '["{}"]' if node.kind == "model" else '[("{}")]'
-        label = _named(node).replace('"', "#quot;")
+        label = _node_label(node).replace('"', "#quot;")
         lines.append(f"    {ids[node.table]}{shape.format(label)}")
     lines += [f"    {ids[read]} --> {ids[reader]}" for read, reader in graph.edges]
     return "\n".join(lines)
@@ -251,7 +251,7 @@ def dot_text(graph: Graph) -> str:
     lines = ["digraph penstock {", "    rankdir=LR;"]
     for node in graph.nodes:
         shape = "box" if node.kind == "model" else "cylinder"
-        label = f", label={_dot(_named(node))}" if node.version else ""
+        label = f", label={_dot(_node_label(node))}" if node.version else ""
         lines.append(f"    {_dot(node.table)} [shape={shape}{label}];")
     lines += [f"    {_dot(read)} -> {_dot(reader)};" for read, reader in graph.edges]
     return "\n".join([*lines, "}"])

@@ -15,7 +15,7 @@ from penstock.app.reports import ModelResult
 from penstock.app.request import CommandRequest, SnapshotRequest
 from penstock.app.run_report import NO_CHANGE, WOULD_COMMIT
 from penstock.core.errors import CheckFailedError
-from penstock.ui.cli.options import ask, command, group, opened
+from penstock.ui.cli.options import ask, command, group, open_request
 from penstock.ui.cli.output import CommandOutput, confirm
 from penstock.ui.render.check import by_check, failures, step_lines
 from penstock.ui.render.run import error_lines, note_lines
@@ -61,7 +61,7 @@ def snapshots_text(report: RunReport) -> str:
         for result in report.results
         if (under := step_lines(result.invariant_report))
     ]
-    lines += [_counted(report.results), *first_of(checked, LISTED, "checked model")]
+    lines += [_counts_table(report.results), *first_of(checked, LISTED, "checked model")]
     found = Counter(result.status for result in report.results)
     parts = [f"{found[status]} {words}" for status, words in _WORDS.items() if found[status]]
     total = f"{count(len(report.results), 'snapshot')}: {', '.join(parts) or 'none ended'}"
@@ -72,7 +72,7 @@ def snapshots_text(report: RunReport) -> str:
     return "\n".join(lines)
 
 
-def _counted(results: Sequence[ModelResult]) -> str:
+def _counts_table(results: Sequence[ModelResult]) -> str:
     """Return a row of counts for each table; those that are seldom have a column where one is."""
     columns = _ALWAYS | {
         name: key
@@ -81,8 +81,8 @@ def _counted(results: Sequence[ModelResult]) -> str:
     }
     rows = [["model", *columns, "result"]]
     for result in results:
-        counted = [result.metrics.get(key, 0) for key in columns.values()]
-        numbers = [str(number) if result.metrics else "-" for number in counted]
+        counts = [result.metrics.get(key, 0) for key in columns.values()]
+        numbers = [str(number) if result.metrics else "-" for number in counts]
         rows.append([result.name, *numbers, _outcome(result)])
     return aligned(rows, [False, *[True] * len(columns), False])
 
@@ -182,7 +182,7 @@ def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: Yes = 
         return output.finish(request, ask(request, rehearse, request), snapshots_text)
     if request.full_refresh and not confirm(_RESTARTS, yes=yes):
         return 1
-    with opened(request) as services:
+    with open_request(request) as services:
         # the table at the end says it all; lines above it only on request or on a terminal
         shows = output.verbose or output.json_log or output.is_live
         with output.progress(services) if shows else nullcontext(silent) as listener:

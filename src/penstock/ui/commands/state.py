@@ -14,7 +14,7 @@ from penstock.app.request import AcceptRequest, CommandRequest
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.core.records import Lease, WatermarkChange
-from penstock.ui.cli.options import ask, command, group, opened
+from penstock.ui.cli.options import ask, command, group, open_request
 from penstock.ui.cli.output import CommandOutput, confirm, print_rows
 from penstock.ui.render.values import count, moment, table
 
@@ -205,7 +205,7 @@ def watermark_reset(
     """
     from penstock.app.commands.state import reset_watermarks, watermarks_to_reset
 
-    with opened(request) as services:
+    with open_request(request) as services:
         watermarks = watermarks_to_reset(services, model, column)
         named = ", ".join(f"{watermark.key} ({watermark.value})" for watermark in watermarks)
         if not confirm(f"This resets {named} of {model}.", yes=yes):
@@ -229,7 +229,7 @@ def recover_command(
     if (step is None) != (became is None):
         hint = "penstock recover --step STEP --as committed"
         raise UsageError("option-conflict", "--step and --as go together", hint=hint)
-    with opened(request) as services:
+    with open_request(request) as services:
         if step is not None:
             found = Recovery((settle_as(services, step, committed=became == "committed"),))
         else:
@@ -262,7 +262,7 @@ def state_import(
     """Replace the state with an exported document."""
     from penstock.app.commands.state import import_state
 
-    with opened(request) as services:
+    with open_request(request) as services:
         target = services.project.target.name
         if not confirm(f"This replaces the state of target {target} with {file}.", yes=yes):
             return 1
@@ -276,7 +276,7 @@ def state_restore(output: CommandOutput, request: CommandRequest, *, yes: Yes = 
     """Replace a damaged state with its last good copy."""
     from penstock.app.commands.state import restore_state
 
-    with opened(request) as services:
+    with open_request(request) as services:
         target = services.project.target.name
         if not confirm(f"This replaces the state of target {target} with its last copy.", yes=yes):
             return 1
@@ -290,7 +290,7 @@ def state_rebuild(output: CommandOutput, request: CommandRequest, *, yes: Yes = 
     """Rebuild the state from the logs of the tables."""
     from penstock.app.execution.recover import rebuild
 
-    with opened(request) as services:
+    with open_request(request) as services:
         target = services.project.target.name
         if not confirm(f"This adds what the logs of target {target} hold to its state.", yes=yes):
             return 1
@@ -310,7 +310,7 @@ def unlock_command(
     """
     from penstock.app.commands.state import lease_of, unlock
 
-    with opened(request) as services:
+    with open_request(request) as services:
         lease = lease_of(services, table)
         if lease is None:
             output.print_done(f"{table} is not locked")

@@ -87,7 +87,7 @@ def _lines(results: Sequence[CheckResult], indent: str, *, phases: bool) -> list
         cells = [f"{result.phase:<6}"] * phases
         cells += [f"{one_line(result.name):<{names}}", f"{result.status:<{_WIDTH}}"]
         cells += [f"{str(result.severity) if result.failed else '':<{_WIDTH}}"] * severe
-        cells += [one_line(mask(_said(result)))]
+        cells += [one_line(mask(_message_of(result)))]
         found.append(f"{indent}{'  '.join(cells)}".rstrip())
     shown, rest = found[:LISTED], len(found[LISTED:])
     return [*shown, *[f"{indent}and {count(rest, 'more check')}"] * bool(rest)]
@@ -99,7 +99,7 @@ def scope_text(result: CheckResult) -> str:
     return " (whole table)" if evaluated and result.scope is CheckScope.TABLE else ""
 
 
-def _said(result: CheckResult) -> str:
+def _message_of(result: CheckResult) -> str:
     """Return what a result says; of a query that failed with the first rows of its sample."""
     if result.type == "sql" and result.status is CheckStatus.PASSED:
         return ""  # that its query gave no row is what passing means
@@ -123,11 +123,11 @@ def by_check(result: ModelResult) -> bool:
 def failures(results: Sequence[ModelResult]) -> list[str]:
     """Count what failed; where a gate did it also say what, why, and what became of the rows."""
     failed = [result for result in results if result.status == "failed" or by_check(result)]
-    why = f": {some(list(map(_named, failed)), _NAMED)}" if any(map(by_check, failed)) else ""
+    why = f": {some(list(map(_failure_of, failed)), _NAMED)}" if any(map(by_check, failed)) else ""
     return [f"{len(failed)} failed{why}"] * bool(failed)
 
 
-def _named(result: ModelResult) -> str:
+def _failure_of(result: ModelResult) -> str:
     code = result.error.code if result.error is not None else result.status
     if not by_check(result):
         return f"{result.name} ({code})"

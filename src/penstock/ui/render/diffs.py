@@ -40,7 +40,7 @@ def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
     return "\n".join([*lines, *schema])
 
 
-def diffs_text(diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], str]) -> str:
+def diffs_text(diffs: Sequence[SqlDiff], label_of: Callable[[SqlDiff], str]) -> str:
     """Return what differs in several pairs of texts, each difference once.
 
     So is each pair that it is the difference of.
@@ -48,7 +48,7 @@ def diffs_text(diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], str]) -> str
     same: dict[str, list[SqlDiff]] = {}
     for diff in diffs:
         same.setdefault(sql_diff_text(diff), []).append(diff)
-    of = named if len(same) > 1 else lambda _: ""
+    of = label_of if len(same) > 1 else lambda _: ""
     return "\n\n".join(
         sql_diff_text(found[0], of="; ".join(filter(None, map(of, found))))
         for found in same.values()

@@ -74,7 +74,7 @@ class LiveTable:
                     steps = [*blocked, *((step.model, step.keys) for step in plan.steps)]
                     self._rows, self._steps, self._ended = {}, len(steps), 0
                     for each in steps:
-                        self._rows[self._free(*each)] = Row(_named(*each))
+                        self._rows[self._free(*each)] = Row(_step_label(*each))
                     self._live.start()
                 case StepStarted(model, _):
                     # the steps of one model start in their order
@@ -85,11 +85,11 @@ class LiveTable:
                 case StepEnded(result, steps):
                     self._ended += steps
                     key = self._open(result.name, result.partitions)
-                    row = self._rows.get(key, Row(_named(result.name, result.partitions)))
+                    row = self._rows.get(key, Row(_step_label(result.name, result.partitions)))
                     self._rows[key] = row.ended(result)
                     lines = step_lines(result.invariant_report, failures=True)
                     if lines:  # above the table, where they stay
-                        head = _named(result.name, result.partitions)
+                        head = _step_label(result.name, result.partitions)
                         self._console.print(Text("\n".join([head, *lines])))
                 case Said(text):
                     self._console.print(Text(mask(text)))
@@ -125,7 +125,7 @@ class LiveTable:
         return Group(drawn(shown, self._clock(), self._console.width), bar)
 
 
-def _named(model: str, keys: Keys) -> str:
+def _step_label(model: str, keys: Keys) -> str:
     return model if keys == WHOLE else f"{model} {ranges_text(keys)}"
 
 

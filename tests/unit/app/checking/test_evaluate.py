@@ -18,7 +18,7 @@ from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import mention, parameter
 from penstock.core.statement import OBSERVED_ROWS
-from penstock.strategies.checks.queries import GROUP, named
+from penstock.strategies.checks.queries import GROUP, alias
 from penstock.strategies.checks.typed import observables
 from penstock.strategies.checks.types import (
     Freshness,
@@ -156,7 +156,7 @@ def test_a_sum_that_was_observed_as_null_is_asked_for():
     check = a_check(column_check("n", "SUM(n) > 1"))
     counts = observables([check], COLUMNS)
     observed = {name: 3 if name == OBSERVED_ROWS else None for name in counts}
-    total = named("CAST((SUM(n) > 1) AS STRING)")
+    total = alias("CAST((SUM(n) > 1) AS STRING)")
     session = Told({"FROM": ({OBSERVED_ROWS: 3, total: "true"},)})
 
     found = evaluated(session, check, a_check_inputs(ROWS, P1, observed=observed))
@@ -368,7 +368,7 @@ def test_partitions_of_the_same_step_are_bases_unless_they_failed_a_gate():
 
 
 def test_the_age_of_a_partition_is_told_from_its_end_only_in_the_step():
-    newest = {named("CAST(max(`t`) AS STRING)"): "2024-12-01 23:00:00.000001", OBSERVED_ROWS: 1}
+    newest = {alias("CAST(max(`t`) AS STRING)"): "2024-12-01 23:00:00.000001", OBSERVED_ROWS: 1}
     session = Told({"GROUP BY": ({GROUP: P1, **newest},), "FROM": (newest,)})
     fresh = a_check(Freshness("t", dt.timedelta(hours=2), "2h"))
     checks = [fresh, replace(fresh, scope=CheckScope.TABLE)]

@@ -11,7 +11,7 @@ from fakes.builders import a_model
 from fakes.check_inputs import a_check, a_check_inputs
 from fakes.reports import a_check_result
 from fakes.services import an_intent
-from penstock.app.checking.results import decided, failed_of, refusal, refused, result_of, within
+from penstock.app.checking.results import decided, failed_of, part_of, refusal, refused, result_of
 from penstock.core.check_results import InvariantReport, Sample
 from penstock.core.checks.check import OnFailure, Phase
 from penstock.core.checks.check_type import CheckStatus, GroupValue
@@ -93,11 +93,11 @@ def test_a_result_is_cut_down_to_some_of_its_groups():
         CHECK, a_check_inputs(None, P1, P2, P3), [bad(P1), good(P2), bad(P3)], sample=sample
     )
 
-    assert within(found, {P1, P2, P3}) == found
-    first = within(found, {P1, P2})
+    assert part_of(found, {P1, P2, P3}) == found
+    first = part_of(found, {P1, P2})
     assert (first.partitions, first.sample) == ((P1,), sample)
     assert first.message == f"1 of 2 partitions failed: {P1}: rows 1 < min 2"
-    assert within(found, {P3}) == replace(
+    assert part_of(found, {P3}) == replace(
         found,
         message="rows 1 < min 2",
         partitions=(P3,),

@@ -106,7 +106,7 @@ def test_after_an_accepted_change_the_next_one_is_told(story):
 def test_python_accepts_rows_as_the_command_does(story, monkeypatch):
     story.meddle("log")
     opened = services(story)
-    monkeypatch.setattr("penstock.app.entry.opened", lambda _: nullcontext(opened))
+    monkeypatch.setattr("penstock.app.entry.open_request", lambda _: nullcontext(opened))
 
     report = penstock.accept("shop", "log", reason="ticket 4711")
 

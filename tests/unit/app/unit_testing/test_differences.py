@@ -12,9 +12,9 @@ from penstock.app.unit_testing.differences import (
     Comparison,
     RowLine,
     RowsDiffer,
+    cell_text,
     identity,
     pairing,
-    shown,
     summary,
 )
 from penstock.core.columns.types import parse_type
@@ -150,4 +150,4 @@ def test_nested_values_are_equal_inside(one, other, kind) -> None:
     ],
 )
 def test_values_are_shown_as_short_as_they_can_be(value, kind, text) -> None:
-    assert shown(value, parse_type(kind)) == text
+    assert cell_text(value, parse_type(kind)) == text

@@ -20,7 +20,7 @@ NOBODY = ManifestStatus()
 
 
 def stands(low, high=None, matched=10, *, all_matched=True):
-    return ManifestStatus(at(low), at(high or low), matched, all_matched, seen=True)
+    return ManifestStatus(at(low), at(high or low), matched, all_matched, has_events=True)
 
 
 def limits(status, now=NOW, **keys):

@@ -140,7 +140,7 @@ def test_a_stored_key_may_be_null_whatever_the_settings_say_of_the_source():
 
 def test_odd_names_are_quoted_everywhere():
     odd = "a.b int, c`d string, ä-ö int"
-    named = SystemColumns.named("x`")
+    named = SystemColumns.with_prefix("x`")
     terms = Terms(("a.b",), ColumnsDiffer(None), moment=T, columns=named)
     system = "x`valid_from timestamp, x`valid_to timestamp, x`is_current boolean"
 

@@ -85,7 +85,7 @@ def test_of_a_source_with_histories_few_keys_of_several_rows_are_looked_at_apart
 
     ignoring = work(replace(EVENT, ignore_null_time=True), replays=True).stages[1]
     assert "penstock_alone" not in ignoring.chosen({"twins": 0, "copies": 1}).passing.sql
-    assert alone.kept
+    assert alone.is_kept
     for kind in ("ANTI", "SEMI"):
         assert few.count(f"r LEFT {kind} JOIN (SELECT `id` FROM `penstock_alone` WHERE") == 1
     assert (few.count("BROADCAST(a)"), few.count("FROM `penstock_query`")) == (2, 2)
@@ -175,7 +175,7 @@ def test_a_key_of_one_side_that_was_staged_twice_is_asked_for():
 
 
 def test_a_source_of_which_rows_are_left_out_is_asked_row_by_row():
-    look = work(replace(TIME, ignore_null_time=True), replays=True).stages[0].look
+    look = work(replace(TIME, ignore_null_time=True), replays=True).stages[0].look_sql
 
     assert ", 1 AS `copies`" in look
 

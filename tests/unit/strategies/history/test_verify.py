@@ -15,7 +15,7 @@ from penstock.strategies.history.verify import (
     laws,
 )
 
-CLAIMS = Claims(("id",), SystemColumns.named())
+CLAIMS = Claims(("id",), SystemColumns.with_prefix())
 TABLE = "id int, _ps_valid_from timestamp, _ps_valid_to timestamp, _ps_is_current boolean"
 EV = Snapshot(("id",), NewerThan("u"), event_time=True)
 

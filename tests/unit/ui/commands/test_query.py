@@ -86,7 +86,7 @@ def shop(monkeypatch):
     def opened(_):
         yield made
 
-    monkeypatch.setattr("penstock.app.services.wire.opened", opened)
+    monkeypatch.setattr("penstock.app.services.wire.open_request", opened)
     return made
 
 

@@ -39,7 +39,7 @@ class RowCount(CheckType):
         """Count the rows."""
         return Measure(
             {ROWS: rows.count_all},
-            lambda found: measure.verdict_by_bounds("rows", found.rows, self.minimum, self.maximum),
+            lambda group: measure.verdict_by_bounds("rows", group.rows, self.minimum, self.maximum),
         )
 
 
@@ -65,8 +65,8 @@ class DistinctCount(CheckType):
         values = ", ".join((rows.only(first), *others))
         return Measure(
             {ROWS: rows.count_all, _NOUN: f"count(DISTINCT {values})"},
-            lambda found: measure.verdict_by_bounds(
-                _NOUN, found.count(_NOUN), self.minimum, self.maximum
+            lambda group: measure.verdict_by_bounds(
+                _NOUN, group.count(_NOUN), self.minimum, self.maximum
             ),
             empty={_NOUN: "0"},
         )
@@ -92,13 +92,13 @@ class NullPercentage(CheckType):
         breaks = f"{quoted(self.column)} IS NULL"
         most = Fraction(self.maximum)
 
-        def judge(found: GroupMeasures) -> GroupValue:
-            nulls, total = found.count("nulls"), found.rows
+        def judge(group: GroupMeasures) -> GroupValue:
+            nulls, total = group.count("nulls"), group.rows
             share = Fraction(100 * nulls, total)
             shown = f"nulls {literals.percent(share, most)} %"
             if share <= most:
                 return measure.passed(shown, failures=0)
-            details = f"{nulls} of {literals.counted(total, 'row')}"
+            details = f"{nulls} of {literals.amount(total, 'row')}"
             bound = literals.exactly(self.maximum)
             return measure.failed(f"{shown} > max {bound} %", details, nulls)
 
@@ -149,25 +149,25 @@ class RowCountChange(CheckType):
     counts_empty = True
 
     @classmethod
-    def settle(cls, given: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
+    def settle(cls, keys: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
         """Say which bounds hold; refuse other rows than all of a step, as earlier ones counted."""
         both, trailing, last = values.pop(_BOTH), values.pop("compare"), values["last"]
-        bounds = [each for each in (_MORE, _LESS, _BOTH) if given.find(each) is not None]
+        bounds = [each for each in (_MORE, _LESS, _BOTH) if keys.find(each) is not None]
         for each in bounds[:-1] if _BOTH in bounds else ():
-            given.report(each, "option-conflict", f"max_percent says {each} too", "keep one")
+            keys.report(each, "option-conflict", f"max_percent says {each} too", "keep one")
         if not bounds:
             sentence = f"none of {_MORE}, {_LESS}, {_BOTH} is given"
-            given.report("type", "missing-bounds", sentence, f"give {_MORE}, {_LESS} or both")
+            keys.report("type", "missing-bounds", sentence, f"give {_MORE}, {_LESS} or both")
         if last is not None and not trailing:
             sentence = "last counts what compare: trailing compares with"
             hint = "write compare: trailing, or take it out"
-            given.report("last", "option-conflict", sentence, hint)
+            keys.report("last", "option-conflict", sentence, hint)
         for each in ("where", "query", "scope"):
-            if given.find(each) is not None and (each != "scope" or given.text(each) == "table"):
+            if keys.find(each) is not None and (each != "scope" or keys.text(each) == "table"):
                 sentence = (
                     f"row_count_change counts all rows of a step, as earlier ones did; {each}"
                 )
-                given.report(each, "option-conflict", f"{sentence} says other rows", "take it out")
+                keys.report(each, "option-conflict", f"{sentence} says other rows", "take it out")
         if both is not None:
             values |= {"max_increase": both, "max_decrease": min(both, Decimal(100))}
         return values | {"last": (last or _TRAILING) if trailing else None}
@@ -181,8 +181,8 @@ class RowCountChange(CheckType):
         """Count the rows."""
         return Measure({ROWS: rows.count_all}, self._judge)
 
-    def _judge(self, found: GroupMeasures) -> GroupValue:
-        rows, before = found.rows, found.before
+    def _judge(self, group: GroupMeasures) -> GroupValue:
+        rows, before = group.rows, group.before
         if before is None:
             return GroupValue("", CheckStatus.SKIPPED, message=NO_BASE)
         grows = rows >= before

@@ -40,7 +40,7 @@ class SqlCheck(CheckType):
         KeyKind.QUERY,
         "Of `sql`: a query that must give no row, or a `.sql` file.",
         "select * from {destination} where amount < 0",
-        beside="source",
+        text_field="source",
     )
     source: str = ""
 
@@ -83,9 +83,9 @@ class ColumnCheck(CheckType):
                 rows,
                 f"NOT coalesce({measure.bracketed(condition.text)}, false)",
                 "every row meets the condition",
-                lambda found: (
-                    f"{literals.counted(found.failures, 'row')} "
-                    f"{'breaks' if found.failures == 1 else 'break'} the condition"
+                lambda group: (
+                    f"{literals.amount(group.failures, 'row')} "
+                    f"{'breaks' if group.failures == 1 else 'break'} the condition"
                 ),
             )
         shown = {
@@ -94,11 +94,11 @@ class ColumnCheck(CheckType):
             if rows.sample or _FIGURES.match(each)
         }
 
-        def judge(found: GroupMeasures) -> GroupValue:
-            met = found.values.get("condition")
+        def judge(group: GroupMeasures) -> GroupValue:
+            met = group.values.get("condition")
             if met == "true":
                 return measure.passed("condition is true")
-            values = {each: found.values.get(each) for each in shown}
+            values = {each: group.values.get(each) for each in shown}
             written = ", ".join(f"{k} = {'NULL' if v is None else v}" for k, v in values.items())
             message = "condition is NULL (no rows?)" if met is None else "condition is false"
             return measure.failed(message, literals.shortened(written, literals.DETAILS) or None)
@@ -121,7 +121,7 @@ class Relationships(CheckType):
         KeyKind.TABLE,
         "Of `relationships`: the other table.",
         "ref('countries')",
-        beside="shown",
+        text_field="shown",
     )
     fields: tuple[str, ...] = key(
         "fields",
@@ -140,11 +140,11 @@ class Relationships(CheckType):
     is_alone = True
 
     @classmethod
-    def settle(cls, given: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
+    def settle(cls, keys: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
         """Refuse other columns than as many."""
         columns, fields = values.get("columns", ()), values.get("fields", ())
         if columns and fields and len(columns) != len(fields):
-            given.bad("fields", f"as many columns as columns, which are {len(columns)}")
+            keys.bad("fields", f"as many columns as columns, which are {len(columns)}")
         return values
 
     def measure(self, rows: CountedRows) -> Measure:
@@ -158,7 +158,7 @@ class Relationships(CheckType):
             rows,
             f"{has_all}NOT {_FOUND}",
             "every row has a partner",
-            lambda found: f"{literals.counted(found.failures, 'row')} without a partner in {there}",
+            lambda group: f"{literals.amount(group.failures, 'row')} without a partner in {there}",
         )
 
     def lookup(self, views: Mapping[InputName, str]) -> Lookup | None:

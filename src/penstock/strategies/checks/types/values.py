@@ -72,11 +72,11 @@ class Unique(CheckType):
             complete, breaks = rows.count(has_all), f"{has_all} AND {breaks}"
             keys = ", ".join((rows.only(first), *others))
 
-        def judge(found: GroupMeasures) -> GroupValue:
-            copies = found.count("complete") - found.count("keys")
+        def judge(group: GroupMeasures) -> GroupValue:
+            copies = group.count("complete") - group.count("keys")
             if not copies:
                 return measure.passed("unique", failures=0)
-            return measure.failed(literals.counted(copies, "duplicate row"), failures=copies)
+            return measure.failed(literals.amount(copies, "duplicate row"), failures=copies)
 
         aggregates = {ROWS: rows.count_all, "complete": complete, "keys": f"count(DISTINCT {keys})"}
         return Measure(aggregates, judge, breaks, repeated=self.columns)
@@ -95,11 +95,11 @@ class NotNull(CheckType):
         """Count the rows with a NULL, and the NULLs of each column."""
         by_column = {f"nulls {each}": f"{quoted(each)} IS NULL" for each in self.columns}
 
-        def wrong(found: GroupMeasures) -> str:
-            counts = ((each, found.count(f"nulls {each}")) for each in self.columns)
+        def wrong(group: GroupMeasures) -> str:
+            counts = ((each, group.count(f"nulls {each}")) for each in self.columns)
             nulls = [(each, count) for each, count in counts if count]
             return ", ".join(
-                f"{count if at else literals.counted(count, 'NULL')} in {each}"
+                f"{count if at else literals.amount(count, 'NULL')} in {each}"
                 for at, (each, count) in enumerate(nulls)
             )
 
@@ -136,7 +136,7 @@ class AcceptedValues(CheckType):
             rows,
             f"NOT ({value} IN ({listed}))",
             "only accepted values",
-            lambda found: f"{literals.counted(found.failures, 'row')} with other values",
+            lambda group: f"{literals.amount(group.failures, 'row')} with other values",
         )
 
 
@@ -188,12 +188,12 @@ class ValueRange(CheckType):
                 aggregates[name] = measure.text(f"({sql} {sign} {written})")
                 broken.append(f"{column} {sign} {written}")
 
-        def holds(found: GroupMeasures) -> str:
-            least, most = found.values.get("min"), found.values.get("max")
+        def holds(group: GroupMeasures) -> str:
+            least, most = group.values.get("min"), group.values.get("max")
             return "no values" if least is None else f"range {least} to {most}"
 
-        def wrong(found: GroupMeasures) -> str:
-            values = found.values
+        def wrong(group: GroupMeasures) -> str:
+            values = group.values
             return ", ".join(
                 f"{end} {values.get(end)} {sign} {bound}"
                 for end, _, name, sign, bound in sides
@@ -219,7 +219,7 @@ class Freshness(CheckType):
         KeyKind.AGE,
         "Of `freshness`: how old the newest value may be.",
         "36h",
-        beside="shown",
+        text_field="shown",
     )
     shown: str = ""
 
@@ -237,14 +237,14 @@ class Freshness(CheckType):
         newest = measure.text(f"max({rows.only(quoted(self.column))})")
         return Measure({ROWS: rows.count_all, "newest": newest}, self._judge)
 
-    def _judge(self, found: GroupMeasures) -> GroupValue:
-        newest, most = found.values.get("newest"), literals.micros_of(self.max_age)
+    def _judge(self, group: GroupMeasures) -> GroupValue:
+        newest, most = group.values.get("newest"), literals.micros_of(self.max_age)
         if newest is None:
             return measure.failed("no values")
         instant = calendar.instant(newest)
         if instant is None:  # years after 9999 are no age, those before 1 are as old as 1
-            instant = found.reference if newest.startswith("+") else _FIRST
-        old = max(0, found.reference - instant)
+            instant = group.reference if newest.startswith("+") else _FIRST
+        old = max(0, group.reference - instant)
         message = f"newest {newest}, age {literals.age(old, most)}"
         if old <= most:
             return measure.passed(message)
