@@ -142,7 +142,7 @@ def test_a_bad_value_in_a_csv_names_source_file_and_column_and_not_the_value(eve
     for name in kinds:
         assert (
             f"models/m/of_{name}.sql:1: bad-source-value: source raw.{name}: column seen holds"
-            f" what is no TIMESTAMP, in {events.root}/landing/{name}.csv\n"
+            f" what is not a TIMESTAMP, in {events.root}/landing/{name}.csv\n"
         ) in told.out
     asked = call("query", "select * from raw.headed")
     assert asked.err.startswith("error: bad-source-value: source raw.headed: column seen ")
@@ -237,7 +237,7 @@ def test_properties_and_comments_are_set_at_once_and_partitioning_only_by_full_r
     again = events.run()
     events.run(full_refresh=True)
 
-    note = "t: partition_by is [], the code says [id]; --full-refresh writes the table anew"
+    note = "t: partition_by is [], the code says [id]; --full-refresh rewrites the table"
     assert report["t"].status == "success"
     assert note in report.notes
     assert again.plan.is_empty

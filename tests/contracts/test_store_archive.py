@@ -53,10 +53,10 @@ def test_an_exported_document_is_for_people(store, world):
     ("spoil", "sentence"),
     [
         (lambda text: text[:-9], "it is not JSON: "),
-        (lambda _: "[]", "it has no 'penstock_state': it is no exported state"),
+        (lambda _: "[]", "it has no 'penstock_state': it is not an exported state"),
         (lambda text: text.replace('"dev"', '"prod"'), "it belongs to target 'prod' of project"),
         (lambda text: text.replace('"penstock_state": "', '"penstock_state": "x'), "its schema is"),
-        (lambda text: text.replace('"steps": [', '"steps": [1,'), "table 'steps' is no list of"),
+        (lambda text: text.replace('"steps": [', '"steps": [1,'), "table 'steps' is not a list of"),
         (lambda text: text.replace('"kind": "build"', '"kind": "x"'), ""),
         (lambda text: text.replace('"executed_by": "', '"other": "'), ""),
     ],

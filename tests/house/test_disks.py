@@ -11,7 +11,7 @@ CALLS = {
     "write_text",
 }
 OF_OTHERS = {"disk", "disk_at", "Opening"}
-"""What is asked here is no file system."""
+"""What is asked here is not a file system."""
 OTHER_FILES = {
     # files of the project
     "app/application.py": "where a script's project lies",

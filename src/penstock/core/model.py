@@ -170,7 +170,7 @@ class Model:
     description: str = ""
     """What it is, for people."""
     tags: tuple[str, ...] = ()
-    """Words by which selectors find it."""
+    """Tags for `--select tag:…`."""
     config: Mapping[str, str] = field(default_factory=dict)
     """Its settings as they were written, for catalogues."""
     versions: tuple[Version, ...] = ()

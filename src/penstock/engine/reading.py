@@ -128,7 +128,7 @@ def bad_value(
             file, column, kind = found
             return TableError(
                 "bad-source-value",
-                f"source {relation.input}: column {column} holds what is no {kind}, in {file}",
+                f"source {relation.input}: {column} holds values that are not {kind}, in {file}",
                 where=where,
                 hint="correct the file, or declare the column STRING and try_cast it",
             )

@@ -63,6 +63,6 @@ def typed_bound(table: WindowedInput, value: TypedValue) -> TypedValue:
     raise IncrementalConfigError(
         "time-column-type",
         f"the watermark of {table.input} is a {value.type}, its column {table.column!r} a "
-        f"{table.type.upper()}: nobody can tell what is new in it",
+        f"{table.type.upper()}: what is new in it cannot be decided",
         hint="take it out of delta",
     )

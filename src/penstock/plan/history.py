@@ -197,7 +197,7 @@ def history_refusal(
     if messages is None:
         return TableError(
             "foreign-table",
-            f"{model.table} exists and is no history table of penstock",
+            f"{model.table} exists and is not a history table of penstock",
             where=model.where,
             hint=f"to take it over: penstock snapshot migrate {model.name} --adopt",
         )

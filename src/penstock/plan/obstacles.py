@@ -257,7 +257,7 @@ def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError |
             "partition-layout-changed",
             f"the partitions of {model.table} were {verdict.relaid}",
             where=model.where,
-            hint=f"penstock sync --select {model.name} --full-refresh writes the table anew",
+            hint=f"penstock sync --select {model.name} --full-refresh rewrites the table",
         )
     if model.immutable and not options.allow_source_mutation:
         error = _mutated_partitions(model, verdict, wanted)

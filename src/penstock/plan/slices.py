@@ -113,7 +113,7 @@ class DividedSlices:
             yield f"slice_changed: {named}; it runs only by name: --slice NAME"
         if self.removed:
             named = some([each.id.name for each in self.removed], NEAR)
-            yield f"slice-gone: {named} was run and lies there no more"
+            yield f"slice-gone: {named} was processed and is no longer there"
 
 
 def _order_note(now: SlicesNow) -> str:

@@ -270,7 +270,7 @@ def _with_dependencies(
     for name in (n for n in item.config.texts("depends_on") if not is_outside(n)):
         found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
         if found.input.kind is InputKind.EXTERNAL:
-            sentence = f"depends_on: {name!r} is no model, seed or source"
+            sentence = f"depends_on: {name!r} is not a model, seed or source"
             hint = resolver.model_hint(name.rpartition(".")[2])
             item.config.findings.append(Finding(where, "unknown-reference", sentence, hint))
         else:

@@ -60,7 +60,7 @@ def _term(text: str) -> SelectorTerm:
     found = _TERM.fullmatch(text)
     if found is None or (found["at"] and found["up"] is not None):
         hint = "for example name, +name, name+1, @name, tag:daily, path:models/staging"
-        raise SelectorError("bad-selector", f"{text!r} is no selector", hint=hint)
+        raise SelectorError("bad-selector", f"{text!r} is not a selector", hint=hint)
     method, value = found["method"] or "", found["value"]
     return SelectorTerm(text, method, value, found["up"], found["down"], bool(found["at"]))
 
@@ -139,7 +139,7 @@ def _find(project: Project, model_states: Known, term: SelectorTerm) -> set[str]
     if method in OF_ENTITIES:
         return _by_entity(models, term)
     hint = did_you_mean(_THEIRS.get(method, method), _METHODS) or f"methods: {some_of(_METHODS)}"
-    raise SelectorError("bad-selector", f"{method!r} is no selector method", hint=hint)
+    raise SelectorError("bad-selector", f"{method!r} is not a selector method", hint=hint)
 
 
 def _by_entity(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:

@@ -174,7 +174,7 @@ def _ensure_file(file: Path, context: StoreContext) -> None:
             raise StateError(
                 "state-unreachable",
                 f"{file} cannot be created: {error.strerror}",
-                hint="look at the folder's permissions and free space",
+                hint="check the folder's permissions and free space",
             ) from error
 
 

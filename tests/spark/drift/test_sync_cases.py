@@ -166,7 +166,7 @@ TOO_MANY = {
         " + IF(DATE(created_at) = DATE '2024-12-02', 9223372036854775804, 0) AS unique_users",
     )
 }
-"""Edit E with so many users on 2024-12-02 that the sum of its week is no BIGINT."""
+"""Edit E with so many users on 2024-12-02 that the sum of its week is not a BIGINT."""
 
 
 @pytest.mark.matrix

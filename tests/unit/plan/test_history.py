@@ -206,7 +206,7 @@ def test_a_table_of_somebody_else_is_foreign():
     seen = replace(table(), facts=TableFacts("id-users", 0, Schema()))
 
     assert refusal(users(), seen, reason=Reason(State.FOREIGN_TABLE)) == (
-        "models/users.sql:1: foreign-table: s.users exists and is no history table of penstock\n"
+        "models/users.sql:1: foreign-table: s.users exists and is not a history table of penstock\n"
         "  hint: to take it over: penstock snapshot migrate users --adopt"
     )
 

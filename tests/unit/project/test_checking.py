@@ -27,7 +27,7 @@ def test_an_order_that_closes_a_cycle_is_dropped_and_told(load):
         (
             'models/orders.yml:3:14: info: check-order-dropped: check "relationships_customer" '
             "reads customers, which is built after orders: it reads what is there\n"
-            "  hint: nothing is to be done if that is meant; else read a table built before"
+            "  hint: no action needed if intended; otherwise read a table built before"
         )
     ]
 

@@ -240,7 +240,7 @@ def _failed_gates(services: Services, view: Model) -> str:
         return ""
     when = f"{newest[0].started:%Y-%m-%d %H:%M:%S} UTC"
     first = some([f"{gate.name}: {gate.message}" for gate in gates], _SHOWN, "; ")
-    return f"gate failed at {when}: {first}; what reads {view.name} is not built"
+    return f"gate failed at {when}: {first}; models that read {view.name} are not built"
 
 
 def _flagged(flags: list[Flag]) -> str:

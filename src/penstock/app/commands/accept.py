@@ -61,7 +61,7 @@ def accept(services: Services, name: str, reason: str, arguments: str = "") -> A
     if partitions and record is not None:
         head = services.log.head(services.project.uri_of(model.table))
     if record is None or head is None:
-        sentence = f"nobody else changed rows of {model.table} since they were made"
+        sentence = f"no rows were changed outside penstock in {model.table} since they were made"
         hint = f"penstock status --select {model.name} says what is not current"
         raise UsageError("nothing-to-accept", sentence, hint=hint)
     intent = _intent(services, project_state, model, record)

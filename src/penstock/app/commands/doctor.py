@@ -197,7 +197,7 @@ def _logs(root: Path) -> _Found:
     """Look into the logs of the last runs for what a JVM says that is about to die."""
     found = newest_with_signs(root / ".penstock" / "logs")
     if found is None:
-        return Health.OK, "the logs of the last runs tell of no trouble of Spark's", ""
+        return Health.OK, "the logs of the last runs report no problem with Spark", ""
     log, signs = found
     return Health.WARNING, f"Spark said '{signs[0].says}' in {log}", signs[0].hint
 

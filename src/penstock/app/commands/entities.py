@@ -100,7 +100,7 @@ def list_slices(services: Services, name: str) -> SlicesReport:
     folder = bronze_folder(entity, services.clock.now())
     if folder is None:
         sentence = f"{entity.model} reads its source as a whole: it has no slices"
-        raise UsageError("no-slices", sentence, hint="penstock status tells whether it is current")
+        raise UsageError("no-slices", sentence, hint="penstock status says whether it is current")
     recorded = services.reading.slices.recorded(entity.model)
     now = slices_now(services, folder).on_record(recorded)
     there = {each.id.name: each for each in now.there}

@@ -26,7 +26,7 @@ class CheckHistory:
 
 
 SOURCE = "source:"
-"""How the history names what is no model."""
+"""How the history names what is not a model."""
 
 
 @in_one_state

@@ -114,7 +114,7 @@ def claims_on(services: Services, model: Model, text: str | None) -> Claims:
     """Return what the table of a model must be true to; `text` is what it says of itself."""
     snapshot = model.history
     if snapshot is None:
-        raise TypeError(f"{model.name} is no snapshot")
+        raise TypeError(f"{model.name} is not a snapshot")
     closes = snapshot.hard_deletes is HardDeletes.INVALIDATE or _closed_keys(
         services.log.commits(services.project.uri_of(model.table), -1, partial=True)
     )

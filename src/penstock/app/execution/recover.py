@@ -197,7 +197,7 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
         except OSError as error:
             stuck[intent.model] = TableError(
                 "target-unreadable",
-                f"{intent.table} cannot be read, so nobody can tell what became of step "
+                f"{intent.table} cannot be read, so it is not known what became of step "
                 f"{intent.step}: {error}",
                 hint="restore what is missing or damaged; nothing was written",
             )
@@ -250,7 +250,7 @@ def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
             "undecidable-step",
             f"step {intent.step} of {intent.model} was left open, and the log of {intent.table} no "
             f"longer tells whether its {intent.strategy} was committed",
-            hint=f"look into {intent.table}: if its rows are there, penstock recover "
+            hint=f"check {intent.table}: if its rows are there, penstock recover "
             f"--step {intent.step} --as committed, if not --as failed; or rebuild it: {again}",
         )
     if commit is None:

@@ -63,7 +63,9 @@ def view_result(project: Project, view: ViewReport) -> ModelResult:
     error = refusal(model.name, phase, report.all, model.grid, ())
     if error is None:
         return result
-    return replace(result, status="failed", error=error, consequence="what reads it is not built")
+    return replace(
+        result, status="failed", error=error, consequence="models that read it are not built"
+    )
 
 
 def failed_partitions(ended: Ended) -> Ranges:

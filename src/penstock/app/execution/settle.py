@@ -136,7 +136,7 @@ def _settle(services: Services, run: str, what: Unsettled, *, writes: bool) -> S
     return Settled((result,), {model.name: failed} if failed else {})
 
 
-_WAY_OUT = "penstock rollback {0.model} --to {0.step} takes back the rows that nobody could look at"
+_WAY_OUT = "penstock rollback {0.model} --to {0.step} removes the rows that no check has seen"
 
 
 def _is_gone(services: Services, what: Unsettled) -> bool:

@@ -103,7 +103,7 @@ class SliceLooking(Looking):
     def entity(self) -> Entity:
         """The entity whose slice is read."""
         if self.model.entity is None:
-            raise TypeError(f"{self.model.name} is no entity")
+            raise TypeError(f"{self.model.name} is not an entity")
         return self.model.entity
 
     @property

@@ -222,7 +222,7 @@ def _observe_guarded(services: Services, model: Model, record: ModelRecord | Non
     if not model.keeps_history:
         return seen
     if facts is None:
-        raise _unreadable(model, f"the log of {uri} tells nothing of its table")
+        raise _unreadable(model, f"the log of {uri} says nothing about its table")
     return replace(seen, facts=facts)
 
 

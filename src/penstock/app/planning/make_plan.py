@@ -292,8 +292,8 @@ def run_timestamp_of(services: Services, as_of: dt.datetime | None) -> dt.dateti
     if as_of is not None and as_of > now + _AHEAD:
         raise UsageError(
             "as-of-in-future",
-            f"{as_of.isoformat()} lies after now ({now.isoformat(timespec='seconds')})",
-            hint="give a time that has passed",
+            f"{as_of.isoformat()} is in the future (now: {now.isoformat(timespec='seconds')})",
+            hint="use a time in the past",
         )
     return as_of or now
 

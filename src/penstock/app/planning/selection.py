@@ -191,7 +191,7 @@ def _ends(model: Model, ends: Range) -> Numbers:
     if low > high:
         raise UsageError(
             "bad-value",
-            f"--from {ends.first} lies after --to {ends.last}",
+            f"--from {ends.first} is after --to {ends.last}",
             hint="swap --from and --to",
         )
     return low, high

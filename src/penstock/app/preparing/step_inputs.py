@@ -200,7 +200,7 @@ class Opening:
                 "adopt-needs-watermark",
                 f"{self.model.table} holds rows already; appending from the start doubles them",
                 where=self.model.where,
-                hint=f"say how far it goes: penstock watermark set {self.model.name} VALUE "
+                hint=f"set where it continues: penstock watermark set {self.model.name} VALUE "
                 "--column INPUT.COLUMN --type TYPE",
             )
         return watermarks

@@ -113,7 +113,7 @@ class Check:
     description: str = ""
     """What it is, for people."""
     tags: tuple[str, ...] = ()
-    """Words by which selectors find it."""
+    """Tags for `--select tag:…`."""
     meta: Mapping[str, str] = field(default_factory=dict)
     """Whatever the user likes."""
     condition: Condition | None = None

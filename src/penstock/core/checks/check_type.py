@@ -297,7 +297,7 @@ class CheckType:
     def measure(self, rows: CountedRows) -> Measure:
         """Return what it measures of the rows that count."""
         del rows
-        raise ValueError(f"{self.name} is no typed check")
+        raise ValueError(f"{self.name} is not a typed check")
 
     @property
     def columns_named(self) -> tuple[str, ...]:

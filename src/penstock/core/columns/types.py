@@ -147,7 +147,7 @@ def _past(text: str, at: int, end: str) -> int:
 
 
 def _unreadable(text: str) -> ValueError:
-    return ValueError(f"{text!r} is no type in Spark's short spelling")
+    return ValueError(f"{text!r} is not a type in Spark's short spelling")
 
 
 def sql_type(kind: ColumnType) -> str:

@@ -356,7 +356,7 @@ def literal_at(place: int, kind: str) -> str:
             digits = 6 if place % calendar.SECOND else 0
             return f"TIMESTAMP_NTZ '{day} {calendar.written_time(place, digits=digits)}'"
         case _:
-            raise ValueError(f"{kind} is no type of a partition field")
+            raise ValueError(f"{kind} is not a type of a partition field")
 
 
 def _hour(year: int, month: int, day: int, hour: int, *past: int) -> int:

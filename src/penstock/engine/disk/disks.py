@@ -95,7 +95,7 @@ _LOCAL = LocalDisk()
 def disk_at(uri: str) -> Disk:
     """Return the disk of a location; object stores have none yet, and no project names one."""
     if not is_local(uri):
-        raise TableError("remote-not-supported", f"{uri} is no folder of this machine")
+        raise TableError("remote-not-supported", f"{uri} is not a folder of this machine")
     return _LOCAL
 
 

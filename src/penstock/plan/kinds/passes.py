@@ -83,7 +83,7 @@ def _lost_table(model: Model, now: PassesNow, reason: Reason) -> TableError | No
         return None
     return TableError(
         "session-table-missing",
-        f"{model.table} is gone, and the manifest of {name!r} holds its rows for made",
+        f"{model.table} is gone, and the manifest of {name!r} records its rows as made",
         where=model.where,
         hint=f"restore it, or replay what it held: penstock {again}",
     )

@@ -114,7 +114,7 @@ def last_failure(record: ModelRecord | None) -> tuple[str, ...]:
 
 def _missing(model: Model, missing: Sequence[SliceRecord], *, is_gone: bool) -> TableError:
     named = some([each.id.name for each in missing], NEAR)
-    what = "is gone, and so is" if is_gone else "would be made anew, and gone is"
+    what = "is gone, and so is" if is_gone else "would be rebuilt, and missing is"
     return TableError(
         "missing-slices",
         f"{model.table} {what} what made its rows: {named}",

@@ -169,7 +169,7 @@ def current_decision(question: Question, model: Model, waits: tuple[str, ...]) -
     notes: tuple[str, ...] = ()
     if moved:
         drops = " and drops its versions" if model.keeps_history else ""
-        notes = (f"{model.name}: {moved}; --full-refresh writes the table anew{drops}",)
+        notes = (f"{model.name}: {moved}; --full-refresh rewrites the table{drops}",)
     if facts and has_other_description(model, facts):
         reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
         seq = record.last_step_seq if record else 0

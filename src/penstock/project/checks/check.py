@@ -223,7 +223,7 @@ def read_failing(form: Form, rule: CheckType | None) -> Thresholds | None:
             sentence = f"{key}: {rule.name} counts no rows that fail"
             form.section.report(key, "unsupported-threshold", sentence, _UNCOUNTED)
         elif not rule.takes_rows and (key == "mostly" or _is_share(thresholds.get(key))):
-            sentence = f"{key}: SQL gives failing rows alone, which are no share of anything"
+            sentence = f"{key}: SQL gives failing rows alone, so a percentage means nothing"
             form.section.report(key, "unsupported-threshold", sentence, 'write a number: "> 10"')
     if mostly is not None and thresholds:
         sentence = f"mostly says what {next(iter(thresholds))} says"

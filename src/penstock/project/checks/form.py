@@ -211,7 +211,7 @@ class Form:
             self.section.bad(key, "a percentage")
         elif number < 0 or (most is not None and number > most):
             hint = "0 or more" if most is None else f"0 to {most}"
-            sentence = f"{key} {value} is no percentage"
+            sentence = f"{key} {value} is not a percentage"
             self.section.report(key, "percent-out-of-range", sentence, hint)
             number = None
         return number
@@ -275,7 +275,7 @@ class Form:
             word = f"value of {kind.upper()}" if kind else "finite number"
             hint = f"the column is {kind.upper()}" if kind else ""
             hint = "quote it" if is_text(kind) else hint
-            self._note(node.where, "bad-bound", f"{key} {text_of(value)} is no {word}", hint)
+            self._note(node.where, "bad-bound", f"{key} {text_of(value)} is not a {word}", hint)
         return text
 
     def query(self, key: str) -> tuple[Query | None, str]:
@@ -341,7 +341,7 @@ class Form:
             return None
         found, hint = input_named(written, self.scene.resolver, self.scene.inputs or ())
         if found is None:
-            sentence = f"{key}: {written!r} is no model or source"
+            sentence = f"{key}: {written!r} is not a model or source"
             self.section.report(key, "unknown-reference", sentence, hint)
             return None
         is_own = found.kind is InputKind.MODEL and found == self.scene.model.input

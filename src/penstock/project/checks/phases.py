@@ -74,7 +74,7 @@ def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
     if node.is_absent:
         return NONE
     if isinstance(value, VersionReference):
-        sentence = f"{value} stands under {above}, which is no version's"
+        sentence = f"{value} stands under {above}, which is not a key of a version"
         findings.append(Finding(node.where, "reference-wrong-field", sentence))
         return NONE
     if isinstance(value, tuple):
@@ -170,7 +170,7 @@ def _checks(
 ) -> tuple[YamlNode, ...]:
     for item in items:
         if not isinstance(item.value, Mapping | Broken):
-            sentence = f"{above} holds what is no check"
+            sentence = f"{above} holds something that is not a check"
             hint = "a check is a mapping, such as {type: row_count, min: 1}"
             findings.append(Finding(item.where, "bad-value", sentence, hint))
     return tuple(item for item in items if isinstance(item.value, Mapping))
@@ -246,7 +246,7 @@ def unknown_test(word: str, tests: Iterable[str]) -> tuple[str, str]:
     names = (*TESTS, *sorted(tests))
     near = did_you_mean(word, names)
     hint = f"{near} " * bool(near) + f"known here: {', '.join(names)}"
-    return f"{word!r} is no test", hint
+    return f"{word!r} is not a test", hint
 
 
 def _check_members(

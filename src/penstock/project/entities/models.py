@@ -139,7 +139,7 @@ class EntityDraft(Draft):
 
     def _check_frame(self, read: Named, resolver: NameResolver) -> None:
         if read.input.name in resolver.frames:
-            sentence = f"{read.input.name!r} is a frame of Python, which lies nowhere"
+            sentence = f"{read.input.name!r} is a Python frame, which is not stored in a table"
             hint = "decorate it with @table"
             self.config.findings.append(Finding(self.where, "not-materialised", sentence, hint))
 

@@ -237,9 +237,9 @@ class SaidSection(ExactSection):
     checks = key(node_as(CHECKS), {"before": [{"type": "row_count", "min": 1}]})
     """What must hold, see [checks](checks.md)."""
     tags = key(TEXTS, ["daily"])
-    """Words by which selectors find it."""
+    """Tags for `--select tag:…`."""
     meta = key(MAPPING, {"owner": "shop"})
-    """Whatever you like; it goes into the artifacts."""
+    """Your own metadata, copied to the artifacts."""
 
 
 class EntitySection(SharedSection, SaidSection):

@@ -49,7 +49,7 @@ def _find(entities: Entities, term: SelectorTerm) -> set[str]:
     if words is None:
         known = [word for word in _WORDS if word]
         hint = did_you_mean(term.method, known) or f"methods: {some_of(known)}"
-        sentence = f"{term.method!r} is no selector method of entities"
+        sentence = f"{term.method!r} is not a selector method of entities"
         raise SelectorError("bad-selector", sentence, hint=hint)
     said = {name: [word.lower() for word in words(e) if word] for name, e in entities.items()}
     wanted = term.value.lower()

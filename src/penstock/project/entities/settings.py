@@ -161,7 +161,7 @@ def _warn_of_near(part: YamlNode, key: str, findings: Findings) -> None:
         (known for known in sorted(SettingsSection.declared) if distance(key, known) <= _NEAR), ""
     )
     if near:
-        sentence = f"{key!r} is no setting that penstock knows"
+        sentence = f"{key!r} is not a setting that penstock knows"
         findings.warn(part, "unknown-setting", sentence, f"did you mean {near!r}?")
 
 

@@ -63,7 +63,7 @@ class _TransformationReader:
             facts = self.expressions.projected(item.value)
             volatile += facts.volatile
             if facts.problem:
-                sentence = f'"{item.value}" is no select list: {facts.problem}'
+                sentence = f'"{item.value}" is not a select list: {facts.problem}'
                 hint = "write columns and expressions as after SELECT; filter with where: CONDITION"
                 self.findings.report(item, "bad-expression", sentence, hint)
         self.unstable.update(name.lower() for name in volatile)

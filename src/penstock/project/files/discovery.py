@@ -88,7 +88,7 @@ def discover(
         (models, (".sql", ".py", *_YAML), "models are .sql and .py files, their descriptions .yml"),
         (held, _YAML, "session packages are .yml files"),
         (below["seeds"], (*SEED_FORMATS, *_YAML), "seeds are .csv and .parquet files"),
-        (below["macros"], (".sql", *_YAML), "macros stand in .sql files"),
+        (below["macros"], (".sql", *_YAML), "put macros into .sql files"),
         (documents, DOCUMENTS, "entities are .json and .yml files"),
     ):
         strays = (path for path in paths if not path.endswith((*endings, *_PROSE)))
@@ -189,7 +189,7 @@ def _files_of_key(
     for folder, where in at.items():
         pure = PurePosixPath(folder)
         if pure.is_absolute() or ".." in pure.parts:
-            sentence = f"{key}: {folder!r} lies outside the project"
+            sentence = f"{key}: {folder!r} is outside the project"
             hint = "name a folder of the project, relative to penstock.yml"
             findings.append(Finding(where, "path-outside-project", sentence, hint))
             continue

@@ -89,7 +89,7 @@ class _Resolver:
         for index, value in enumerate(list_of(tree.get(MERGE))):
             node = self.node(file, (*path, MERGE, index), value, chain)
             if not isinstance(node.value, Mapping) and not isinstance(node.value, Broken):
-                self.report(node.where, "bad-value", "<< merges what is no mapping")
+                self.report(node.where, "bad-value", "<< merges something that is not a mapping")
             merged = {key: m.under(m.key, is_merged=True) for key, m in node.members.items()}
             own = merged | own
             self.count_nodes(len(node.members))
@@ -102,7 +102,7 @@ class _Resolver:
         written = inner.removeprefix("file:").strip().strip("'\"")
         path = path_from(where, written)
         if is_outside(path):
-            sentence = f"{written!r} lies outside of the project"
+            sentence = f"{written!r} is outside the project"
             hint = "include files of the project only"
             return self.report(where, "include-outside-project", sentence, hint)
         if path in chain:
@@ -145,7 +145,7 @@ def file_text(
     """Read a file that is named at a place; None beside a finding."""
     path = path_from(where, written)
     if is_outside(path):
-        code, sentence = "include-outside-project", f"{written!r} lies outside of the project"
+        code, sentence = "include-outside-project", f"{written!r} is outside the project"
         hint = "name files of the project only"
     elif not files.has(path):
         code, sentence = "sql-file-not-found", f"there is no file {path}"

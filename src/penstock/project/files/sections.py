@@ -287,7 +287,7 @@ def described_keys(section: type[KeyedSection]) -> dict[str, dict[str, Plain]]:
             is_default = each.unset == "none" and each.default not in (each.kind.empty, ())
             found[name]["unset"] = f"`{_default_text(each.default)}`" if is_default else each.unset
         for alias in each.aliases:
-            text = f"Another word for `{name}`."
+            text = f"Same as `{name}`."
             found[alias] = {"says": text, "unset": "none", "example": each.example}
     return found
 

@@ -268,7 +268,7 @@ class PythonModel(Generic[P, R]):
     def _app(self) -> ModelRunner:
         if self.runner is None:
             hint = "decorate it with an app: app = penstock.conf(root='.')"
-            raise PythonModelError("no-app", f"{self.name!r} belongs to no app", hint=hint)
+            raise PythonModelError("no-app", f"{self.name!r} has no app", hint=hint)
         return self.runner(Path(self.place[0]).resolve())
 
     @property

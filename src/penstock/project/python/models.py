@@ -276,7 +276,7 @@ class _Linking:
         function = self.draft.declared.function
         odd = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
         if not inspect.isfunction(inspect.unwrap(function)):
-            self._report("not-a-function", "is no function", "write it with def")
+            self._report("not-a-function", "is not a function", "write it with def")
             return
         if any(is_so(function) for is_so in odd):
             self._report("not-a-function", "is a coroutine or a generator", "return a DataFrame")
@@ -303,11 +303,11 @@ class _Linking:
             named = self.draft.options.get(key, ())
             for name in named if isinstance(named, Mapping | list) else ():
                 if name not in self.parameters:
-                    sentence = f"{key} names {name!r}, which is no input of {self.draft.name!r}"
+                    sentence = f"{key} names {name!r}, which is not an input of {self.draft.name!r}"
                     hint = did_you_mean(str(name), self.parameters)
                     self.draft.config.report(key, "bad-value", sentence, hint)
                 elif key == "delta" and self._is_replaced(self.parameters[str(name)]):
-                    sentence = f"delta names {name!r}, which is no incremental table"
+                    sentence = f"delta names {name!r}, which is not an incremental table"
                     hint = "take it out: its rows are read whole"
                     self.draft.config.report(key, "delta-needs-incremental", sentence, hint)
                 elif key == "delta":
@@ -343,7 +343,7 @@ class _Linking:
         elif not has_default:
             tables = (key.rpartition(".")[2] for key in self.resolver.sources)
             hint = did_you_mean(name, [*self.resolver.models, *tables])
-            sentence = f"{parameter} is no model, source or reserved name"
+            sentence = f"{parameter} is not a model, source or reserved name"
             report(name, "unknown-reference", sentence, hint)
 
     def _find_input(self, name: str) -> Named | list[str] | None:

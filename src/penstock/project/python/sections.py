@@ -116,7 +116,7 @@ class DecoratorSection(KeyedSection):
     description = key(_TEXT, "All events.", "the docstring")
     """What it is, for people."""
     tags = key(_TEXTS, ["daily"])
-    """Words by which selectors find it."""
+    """Tags for `--select tag:…`."""
     version = key(_VERSION, "2")
     """A version of the code, raised by hand: another one counts as a change."""
     depends_on = key(_TEXTS, ["conf/*.yml", "env:RATE"])

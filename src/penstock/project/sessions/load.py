@@ -182,7 +182,7 @@ def _events(file: SessionFile, resolver: NameResolver, findings: list[Finding]) 
     if chosen is not None:
         return chosen.input
     hint = resolver.model_hint(table) or resolver.source_hint(name)
-    sentence = f"events names {file.events!r}, which is no model or source"
+    sentence = f"events names {file.events!r}, which is not a model or source"
     findings.append(Finding(where, "unknown-reference", sentence, hint))
     return None
 

@@ -341,6 +341,6 @@ class PackageSection(KeyedSection, filled=SessionOptions()):
     description = key(TEXT, "The web shop.")
     """What it is, for people."""
     tags = key(TEXTS, ["daily"])
-    """Words by which selectors find its tables."""
+    """Tags for `--select tag:…`."""
     meta = key(node_as(OBJECT), {"owner": "web team"})
-    """Whatever you like; it goes into the artifacts."""
+    """Your own metadata, copied to the artifacts."""

@@ -128,7 +128,7 @@ class CheckSection(KeyedSection):
     store_failures = key(FLAG, example=True, default=False)
     """Whether the rows that failed last are kept in a table."""
     empty = key(node_as({"enum": [*map(str, Empty)]}), "fail", "mostly `pass`")
-    """What no rows mean."""
+    """Result when there are no rows."""
 
     def _missing(self, key: str) -> None:
         word = {own.name: own.alias for _, own in self.rule.own_keys()}.get(key) or key
@@ -186,7 +186,7 @@ def key_descriptions() -> dict[str, Plain]:
             example, unset = section_of(kind.name).declared[it.name].example, it.unset or "required"
             own[it.name] = {"says": it.says, "unset": unset, "example": example}
             if it.alias:
-                says = f"Another word for `{it.name}`."
+                says = f"Same as `{it.name}`."
                 aliases[it.alias] = {"says": says, "unset": unset, "example": example}
     return {**described_keys(RowsSection), **aliases, **own}
 

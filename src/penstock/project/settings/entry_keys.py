@@ -30,7 +30,7 @@ class TestedEntrySection(StrictSection):
     data_tests = key(TESTS, [])
     """Tests of the whole table as dbt writes them."""
     tests = key(TESTS, [])
-    """Another word for `data_tests`."""
+    """Same as `data_tests`."""
 
 
 class CheckedEntrySection(TestedEntrySection):
@@ -39,11 +39,11 @@ class CheckedEntrySection(TestedEntrySection):
     checks = key(CHECKS, [{"type": "row_count", "min": 1}])
     """What must hold, see [checks](checks.md)."""
     invariants = key(CHECKS, [{"type": "row_count", "min": 1}])
-    """Another word for `checks`."""
+    """Same as `checks`."""
     tags = key(TEXTS, ["daily"])
-    """Words by which selectors find it."""
+    """Tags for `--select tag:…`."""
     meta = key(TREE, {"owner": "finance"})
-    """Whatever you like; it goes into the artifacts."""
+    """Your own metadata, copied to the artifacts."""
 
 
 class DocumentedModelSection(CheckedEntrySection):
@@ -177,7 +177,7 @@ class SourceSection(StrictSection):
     tags = key(TEXTS, ["shop"])
     """For people and the artifacts."""
     meta = key(TREE, {"owner": "shop"})
-    """Whatever you like; it goes into the artifacts."""
+    """Your own metadata, copied to the artifacts."""
 
 
 class SeedConfigSection(StrictSection):

@@ -64,11 +64,11 @@ class DocumentedColumnSection(StrictSection):
     data_tests = key(replace(TESTS, takes_null=True), ["unique", "not_null"])
     """Tests as dbt writes them; they are [checks](checks.md#tests-of-dbt)."""
     tests = key(replace(TESTS, takes_null=True), ["not_null"])
-    """Another word for `data_tests`."""
+    """Same as `data_tests`."""
     tags = key(TEXTS, ["pii"])
     """For people and the artifacts."""
     meta = key(TREE, {"unit": "EUR"})
-    """Whatever you like; it goes into the artifacts."""
+    """Your own metadata, copied to the artifacts."""
 
 
 COLUMNS = each_of(DocumentedColumnSection, "columns")
@@ -80,7 +80,7 @@ class HistorySettingsSection(StrictSection):
     unique_key = key(TEXTS, ["id"], "required for `merge` and snapshots")
     """The columns that say which thing a row is about; `primary_key` is the same."""
     primary_key = key(TEXTS, ["id"])
-    """Another word for `unique_key`."""
+    """Same as `unique_key`."""
     strategy = key(
         nullable(exact_word("timestamp", "check")), "timestamp", "required for snapshots"
     )
@@ -88,13 +88,13 @@ class HistorySettingsSection(StrictSection):
     updated_at = key(TEXTS, "updated_at", "required for `timestamp`")
     """With `timestamp`: the column, or columns, that say how fresh a row is."""
     updated_at_column = key(TEXTS, "updated_at")
-    """Another word for `updated_at`."""
+    """Same as `updated_at`."""
     updated_at_columns = key(TEXTS, ["updated_at"])
-    """Another word for `updated_at`."""
+    """Same as `updated_at`."""
     check_cols = key(TEXTS, ["email", "city"], "required for `check`")
     """With `check`: the columns that are compared, or `all`."""
     check_columns = key(TEXTS, "all")
-    """Another word for `check_cols`."""
+    """Same as `check_cols`."""
     valid_from = key(
         exact_word("run_timestamp", "updated_at"), "updated_at", default="run_timestamp"
     )
@@ -149,11 +149,11 @@ class OwnSettingsSection(StrictSection):
     description = key(TEXT_OR_NULL, "Orders by day.")
     """What the model is, for people; it is the comment of the table as well."""
     comment = key(TEXT_OR_NULL, "Orders by day.")
-    """Another word for `description`."""
+    """Same as `description`."""
     tags = key(TEXTS, ["daily", "finance"])
-    """Words by which selectors find it."""
+    """Tags for `--select tag:…`."""
     meta = key(TREE, {"owner": "finance"})
-    """Whatever you like; it goes into the artifacts."""
+    """Your own metadata, copied to the artifacts."""
     columns = key(COLUMNS, [{"name": "id", "type": "BIGINT"}])
     """Its [columns](#a-column) with types, descriptions and tests."""
     depends_on = key(TEXTS, ["users", "conf/*.yml"])
@@ -262,7 +262,7 @@ class CheckedSection(StrictSection):
     checks = key(CHECKS, [{"type": "row_count", "min": 1}])
     """What must hold, see [checks](checks.md)."""
     invariants = key(CHECKS, [{"type": "not_null", "column": "id"}])
-    """Another word for `checks`."""
+    """Same as `checks`."""
     on_failure = key(ON_FAILURE, "block", "`checks.on_failure` of the project")
     """What a failed gate does to the rows of its step."""
 

@@ -281,7 +281,7 @@ class _Linker:
                     sentence = f"table {target.table} is external, though a model is called so"
                     hint = f"write {near.table} or ref('{near.input.name}')"
                 elif target.table.schema.lower() in self.resolver.schemas:
-                    is_no = "is no model or source, though the project builds its schema"
+                    is_no = "is not a model or source, though the project builds its schema"
                     sentence = f"table {target.table} {is_no}"
                     hint = self.resolver.model_hint(target.table.table)
                 else:

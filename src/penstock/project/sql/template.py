@@ -56,14 +56,14 @@ def time_sql(moment: object) -> str:
     if moment is None:
         raise BadTimeError("as_of needs a point in time as its second argument")
     if not isinstance(moment, str):
-        raise BadTimeError(f"as_of: {mask(str(moment))[:80]} is no point in time")
+        raise BadTimeError(f"as_of: {mask(str(moment))[:80]} is not a point in time")
     if _PLACEHOLDER.fullmatch(moment):
         return f"CAST({moment} AS TIMESTAMP)"
     try:
         given = dt.datetime.fromisoformat(moment)
         utc = given.replace(tzinfo=dt.UTC) if given.tzinfo is None else given.astimezone(dt.UTC)
     except (ValueError, OverflowError) as error:
-        raise BadTimeError(f"as_of: {mask(moment)[:80]!r} is no point in time") from error
+        raise BadTimeError(f"as_of: {mask(moment)[:80]!r} is not a point in time") from error
     stamp = utc.replace(tzinfo=None).isoformat(timespec="microseconds")
     return f"TIMESTAMP '{stamp}Z'"
 
@@ -256,7 +256,7 @@ class Renderer:
     ) -> Token:
         found = _TABLE.fullmatch(str(table)) if isinstance(table, Token) else None
         if found is None or self._now.calls[int(found[1])].kind is not RefKind.REF:
-            sentence = "as_of reads history tables, and its first argument is no ref"
+            sentence = "as_of reads history tables, and its first argument is not a ref"
             self._now.report("not-a-history-model", sentence, "as_of(ref('model'), '2024-03-01')")
             return Token("(select 1)")
         try:

@@ -132,7 +132,7 @@ def typed(cell: YamlNode, kind: types.ColumnType) -> Text:
             known = {field.name.lower(): (f"f{n}", field.type) for n, field in enumerate(fields)}
             for name in cell.members:
                 if name.lower() not in known:
-                    raise CellError(f"{name!r} is no field of {kind}")
+                    raise CellError(f"{name!r} is not a field of {kind}")
             pairs = ((known[name.lower()], each) for name, each in cell.members.items())
             return {field: typed(each, inner) for (field, inner), each in pairs}
         case types.MapType(key, value):
@@ -161,7 +161,7 @@ def scalar(text: str, name: str, kind: CellKind = CellKind.TEXT) -> Scalar:
     except CellError:
         raise
     except (ValueError, KeyError, ArithmeticError) as error:
-        raise CellError(f"{text!r} is no value of {name.upper()}") from error
+        raise CellError(f"{text!r} is not a value of type {name.upper()}") from error
 
 
 def _scalar(text: str, name: str, kind: CellKind) -> Scalar:

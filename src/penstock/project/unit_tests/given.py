@@ -164,7 +164,7 @@ class GivenReader:
         found = {}
         for name, inner in section.slices.items():
             if not {"", ".", ".."}.isdisjoint(name.split("/")):
-                sentence = f"{name!r} is no path below the bronze folder"
+                sentence = f"{name!r} is not a path below the bronze folder"
                 self._say(inner.where, "bad-value", sentence)
                 continue
             table = self.tables.table(inner, f"slice {name!r}") or _unread(inner.where)

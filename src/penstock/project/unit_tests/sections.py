@@ -302,7 +302,7 @@ class RunSection(TestedSection):
     to = key(LINE, "2024-06-02", "`partition`")
     """The last one; it belongs to them."""
     full_refresh = key(SWITCH, example=True, default=False)
-    """Whether the table is made anew."""
+    """Whether the table is rebuilt."""
     on_failure = key(word(tuple(OnFailure)), "block", "what the model says")
     """What a failed gate does."""
 

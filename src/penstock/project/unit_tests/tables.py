@@ -102,7 +102,7 @@ def select_problem(text: str) -> tuple[str, str] | None:
     except SqlglotError:
         return None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query | exp.Values):
-        return "not-a-query", "it is no query"
+        return "not-a-query", "it is not a query"
     own = {str(cte.alias).lower() for cte in trees[0].find_all(exp.CTE)}
     for table in trees[0].find_all(exp.Table):
         is_named = isinstance(table.this, exp.Identifier)
@@ -236,7 +236,7 @@ class TableReader:
                 places = [(Location(where.path, n), line) for n, line in lines]
                 found = [(at, _parsed(line)) for at, line in places]
             if not all(isinstance(item, dict) for _, item in found):
-                raise ValueError("a row is no object")  # noqa: TRY301  as json says of bad files
+                raise ValueError("a row is not an object")  # noqa: TRY301  as json says of bad files
         except ValueError as error:
             hint = "a list of objects, or an object per line"
             self._say(where, f"no JSON rows: {error}", hint)
@@ -255,7 +255,7 @@ class TableReader:
             return None
         if path.suffix not in _FILES:
             hint = f"one of {', '.join(_FILES)}"
-            self._say(where, f"file: {name!r} is no file of rows", hint)
+            self._say(where, f"file: {name!r} is not a file of rows", hint)
             return None
         if not place.is_file():
             self._say(where, f"file: there is no {FOLDER}/{inside}")

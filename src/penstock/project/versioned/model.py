@@ -87,7 +87,7 @@ def _find(
             everything = (*resolver.models.values(), *resolver.tables.values())
             known = {str(each.input.name) for each in everything}.union(resolver.tables)
             hint = did_you_mean(name, known) or resolver.model_hint(last)
-            sentence = f'depends_on "{name}" is no model, seed or source'
+            sentence = f'depends_on "{name}" is not a model, seed or source'
             findings.append(Finding(where, "unknown-reference", sentence, hint))
             return None
         found = named

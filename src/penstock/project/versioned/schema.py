@@ -101,7 +101,7 @@ def _changed_field(section: FieldSection, old: SchemaField, label: str) -> Schem
     if below is not None and not isinstance(below.value, tuple):
         section.bad("fields", "a list of fields")
     elif below is not None and not found.is_struct:
-        section.bad("fields", f"left out: {shown_type(found.kind)} is no STRUCT")
+        section.bad("fields", f"left out: {shown_type(found.kind)} is not a STRUCT")
     elif below is not None:
         found = replace(found, fields=_read_fields(below.items, label, section.findings))
     if kind is not None and len(section.findings) == before:
@@ -127,11 +127,13 @@ def _kind(section: FieldSection) -> ColumnType | None:
     try:
         return read_type(section.type)
     except UnsupportedTypeError as error:
-        section.report("type", "type-unsupported", f"{error.word} is no type of Spark", error.hint)
+        section.report(
+            "type", "type-unsupported", f"{error.word} is not a type of Spark", error.hint
+        )
     except UnknownTypeError as error:
         word = re.split(r"[\s(<]", error.word, maxsplit=1)[0]
         hint = did_you_mean(word.upper(), KNOWN) or "Spark's DDL types, or INT64, STRING, RECORD, …"
-        section.report("type", "unknown-type", f"{error.word!r} is no type", hint)
+        section.report("type", "unknown-type", f"{error.word!r} is not a type", hint)
     return None
 
 

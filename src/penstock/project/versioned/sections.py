@@ -147,7 +147,7 @@ class RevisionSection(DatedSection):
     reason = key(_PROSE, "Counted robots.")
     """Why."""
     description = key(_PROSE, "Counted robots.")
-    """Another word for `reason`."""
+    """Same as `reason`."""
 
 
 class VersionSection(DatedSection):
@@ -273,9 +273,9 @@ class VersionedSection(KeyedSection):
     owner = key(_PROSE, "web team")
     """Who answers for it."""
     tags = key(TEXTS, ["daily"])
-    """Words by which selectors find it."""
+    """Tags for `--select tag:…`."""
     meta = key(MAPPING, {"cost": "low"})
-    """Whatever you like; it goes into the artifacts."""
+    """Your own metadata, copied to the artifacts."""
     destination = key(
         node_as(_or_text(refer(DestinationSection)), DestinationSection),
         {"dataset": "stats", "table": "daily_users"},

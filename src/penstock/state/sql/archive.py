@@ -145,7 +145,7 @@ def _read(text: str, identity: Identity) -> Tables:
     except ValueError as error:
         raise _invalid([f"it is not JSON: {error}"]) from error
     if not isinstance(document, dict) or "penstock_state" not in document:
-        raise _invalid(["it has no 'penstock_state': it is no exported state"])
+        raise _invalid(["it has no 'penstock_state': it is not an exported state"])
     if document["penstock_state"] != REVISION:
         raise _invalid(
             [f"its schema is {document['penstock_state']!r}, this penstock reads {REVISION!r}"]
@@ -159,7 +159,7 @@ def _read(text: str, identity: Identity) -> Tables:
     if not isinstance(tables, dict):
         raise _invalid(["'tables' is missing"])
     wrong = [
-        f"table {name!r} is no list of objects"
+        f"table {name!r} is not a list of objects"
         for name, rows in tables.items()
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows)
     ]

@@ -237,7 +237,7 @@ def _unusable(place: str, reason: str, *, passes: bool = False) -> StateError:
     return kind(
         "state-unreachable",
         f"{place} cannot be used: {reason}"[:1000],
-        hint="look at the folder's permissions and free space",
+        hint="check the folder's permissions and free space",
     )
 
 

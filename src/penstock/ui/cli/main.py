@@ -19,7 +19,7 @@ from penstock.ui.cli.streams import answer, command_streams, lost_answer
 
 _COMMANDS = {
     "init": ("init", "Create a project that runs right away."),
-    "validate": ("validate", "Report every finding of every file."),
+    "validate": ("init", "Report every finding of every file."),
     "list": ("show", "List the models."),
     "show": ("show", "Show everything about one model."),
     "graph": ("show", "Draw the dependency graph."),
@@ -45,7 +45,7 @@ _COMMANDS = {
     "state": ("state", "Export, import, restore or rebuild the state."),
     "unlock": ("state", "Release the lease of a run that is gone."),
     "doctor": ("doctor", "Check this machine and say what to fix."),
-    "engine": ("engine", "Show or stop JVMs that are kept warm."),
+    "engine": ("doctor", "Show or stop JVMs that are kept warm."),
     "schema": ("init", "Print JSON Schemas of the YAML files, for editors."),
     "completion": ("doctor", "Print a shell's completion script."),
 }

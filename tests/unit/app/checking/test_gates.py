@@ -84,7 +84,7 @@ def test_what_reads_a_view_whose_rows_fail_is_not_built(mode):
     ]
     assert (report["m"].error.code, report["m"].error.sentence) == ("before-check-failed", REFUSED)
     assert report["m"].error.hint == "penstock check --query v --after"
-    assert report["v"].consequence == "what reads it is not built"
+    assert report["v"].consequence == "models that read it are not built"
     assert said(report["v"].invariant_report.after) == [("failed", "rows 4 < min 5")]
     assert workshop.records()["m"].status is Status.FAILED
     assert len(workshop.operations("m")) == 1

@@ -42,7 +42,7 @@ def test_a_check_that_was_never_evaluated_has_no_history(services):
             None,
             0,
             "bad-value",
-            "write what the sentence asks for; penstock schema prints keys and values",
+            "use a value that the message names; penstock schema prints keys and values",
         ),
     ],
 )

@@ -72,7 +72,7 @@ def test_inside_a_range_partitions_without_a_version_are_passed_over(place):
 def test_a_range_that_ends_before_it_begins_is_refused(place):
     assert refusal(place.status, first="2024-12-16", last="2024-12-15") == (
         "bad-value",
-        "--from 2024-12-16 lies after --to 2024-12-15",
+        "--from 2024-12-16 is after --to 2024-12-15",
         2,
     )
 

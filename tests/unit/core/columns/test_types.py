@@ -78,7 +78,7 @@ def test_a_nested_type_is_a_tree():
     ],
 )
 def test_what_is_no_type_is_refused(text):
-    with pytest.raises(ValueError, match="is no type in Spark's short spelling"):
+    with pytest.raises(ValueError, match="is not a type in Spark's short spelling"):
         parse_type(text)
 
 

@@ -366,7 +366,7 @@ def test_a_position_is_a_literal_of_the_columns_type(kind, place, sql):
 
 
 def test_a_text_has_no_positions():
-    with pytest.raises(ValueError, match="string is no type of a partition field"):
+    with pytest.raises(ValueError, match="string is not a type of a partition field"):
         literal_at(0, "string")
 
 

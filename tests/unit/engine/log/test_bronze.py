@@ -37,7 +37,7 @@ def test_a_folder_without_any_file_is_still_being_written(tmp_path):
         (("0.parquet", "1.PARQUET", "manifest"), ("a/0.parquet", "a/1.PARQUET")),
         (("000000_0", "000001_0"), ("a/000000_0", "a/000001_0")),
     ],
-    ids=["what is no Parquet file is left out", "unless no name tells which"],
+    ids=["what is not a Parquet file is left out", "unless no name tells which"],
 )
 def test_the_parquet_files_of_a_folder_are_read(tmp_path, files, read):
     (tmp_path / "a").mkdir()

@@ -109,10 +109,12 @@ def test_all_slices_make_a_table_again_unless_one_is_gone():
     assert taken(now, GONE).error.code == "missing-slices"
     assert taken(now, GONE, slice="b").error.code == "missing-slices"
     assert taken(now, ANEW).error.sentence.endswith(
-        "would be made anew, and gone is what made its rows: a.parquet"
+        "would be rebuilt, and missing is what made its rows: a.parquet"
     )
     assert names(taken(now, GONE, full_refresh=True).slices) == ["b", "c"]
-    assert taken(now).notes == ("silver.x: slice-gone: a.parquet was run and lies there no more",)
+    assert taken(now).notes == (
+        "silver.x: slice-gone: a.parquet was processed and is no longer there",
+    )
 
 
 def test_a_table_made_again_leaves_out_what_is_skipped_and_waits_for_what_is_written():

@@ -56,9 +56,7 @@ def test_other_partitioning_is_noted_because_only_a_full_refresh_moves_rows():
     found = current_decision(question(facts=replace(LAID, partition_by=())), BASE, ())
 
     assert found == Decided(
-        notes=(
-            "base: partition_by is [], the code says [day]; --full-refresh writes the table anew",
-        ),
+        notes=("base: partition_by is [], the code says [day]; --full-refresh rewrites the table",),
         is_current=True,
     )
 
@@ -69,7 +67,7 @@ def test_a_full_refresh_that_moves_the_rows_of_a_history_is_said_to_drop_its_ver
     found = current_decision(question(facts=replace(LAID, partition_by=())), history, ())
 
     assert len(found.notes) == 1
-    assert found.notes[0].endswith("--full-refresh writes the table anew and drops its versions")
+    assert found.notes[0].endswith("--full-refresh rewrites the table and drops its versions")
 
 
 @pytest.mark.parametrize(

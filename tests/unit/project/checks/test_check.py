@@ -26,7 +26,7 @@ def test_one_load_lists_thirteen_findings(findings):
         ),
         (
             ':20:67: error: percent-out-of-range: check "null_percentage_region": '
-            "max_percentage 150 is no percentage\n  hint: 0 to 100"
+            "max_percentage 150 is not a percentage\n  hint: 0 to 100"
         ),
         (
             ':22:11: error: duplicate-check: check "a" is there twice under after; '
@@ -63,7 +63,7 @@ def test_one_load_lists_thirteen_findings(findings):
         ),
         (
             ':33:56: error: bad-bound: check "value_range_user_count": '
-            "min 1.5 is no value of BIGINT\n  hint: the column is BIGINT"
+            "min 1.5 is not a value of type BIGINT\n  hint: the column is BIGINT"
         ),
     ]
 
@@ -132,11 +132,11 @@ def test_conditions_are_of_a_row_or_of_a_group(said, check):
         ),
         (
             "{type: accepted_values, column: user_count, values: [1, x]}",
-            'bad-bound: check "accepted_values_user_count": values x is no value of BIGINT',
+            'bad-bound: check "accepted_values_user_count": values x is not a value of type BIGINT',
         ),
         (
             "{type: value_range, column: date, min: yesterday}",
-            'bad-bound: check "value_range_date": min yesterday is no value of DATE',
+            'bad-bound: check "value_range_date": min yesterday is not a value of type DATE',
         ),
         (
             "{type: freshness, column: region, max_age: 2 days}",
@@ -154,7 +154,7 @@ def test_conditions_are_of_a_row_or_of_a_group(said, check):
         ),
         (
             "{name: a, type: relationships, column: region, to: regions, field: code}",
-            "unknown-reference: check \"a\": to: 'regions' is no model or source",
+            "unknown-reference: check \"a\": to: 'regions' is not a model or source",
         ),
         (
             "{type: relationships, column: region, to: user_stats, fields: [region, date]}",
@@ -167,7 +167,7 @@ def test_conditions_are_of_a_row_or_of_a_group(said, check):
             "{type: row_count_change, max_decrease_percent: 101}",
             (
                 'percent-out-of-range: check "row_count_change": '
-                "max_decrease_percent 101 is no percentage"
+                "max_decrease_percent 101 is not a percentage"
             ),
         ),
         (
@@ -292,7 +292,8 @@ JOINED = {"models/m.sql": "select 1 as a from raw.events e join raw.users u"}
         (
             "{type: row_count, min: 4, input: raw.evnts}",
             (
-                "unknown-reference: check \"row_count\": input: 'raw.evnts' is no model or source\n"
+                "unknown-reference: check \"row_count\": input: 'raw.evnts' is not a model "
+                "or source\n"
                 "  hint: declare it under sources: in a YAML file"
             ),
         ),

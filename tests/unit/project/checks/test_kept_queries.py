@@ -162,7 +162,7 @@ def test_a_table_of_the_project_that_is_not_there_is_told(ask):
 
     assert problem == on_line(
         "external-table",
-        "table staging.custmers is no model or source, though the project builds its schema",
+        "table staging.custmers is not a model or source, though the project builds its schema",
         "did you mean 'customers'?",
         Severity.WARNING,
         line=2,

@@ -68,7 +68,7 @@ def test_tests_mean_what_checks_mean(apart):
         (
             "dbt_utils.x",
             (
-                "error: unknown-check-type: 'dbt_utils.x' is no test\n"
+                "error: unknown-check-type: 'dbt_utils.x' is not a test\n"
                 "  hint: known here: not_null, unique, accepted_values, relationships"
             ),
         ),
@@ -249,7 +249,7 @@ def test_a_test_that_is_not_there_names_those_that_are(findings):
     assert findings({**PROJECT_TESTS, "models/m.yml": yaml}, hints=True) == [
         (
             "models/m.yml:3:18: error: unknown-check-type: check \"fillled\": 'fillled' "
-            "is no test\n"
+            "is not a test\n"
             "  hint: did you mean 'filled'? known here: not_null, unique, accepted_values, "
             "relationships, filled, listed, within"
         )

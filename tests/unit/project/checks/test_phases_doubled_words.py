@@ -55,11 +55,11 @@ def test_a_version_may_say_another_mode_than_what_holds_for_all(load):
     ("said", "sentence"),
     [
         ("{before: 5}", "{word}.before is 5; it must be a list of checks"),
-        ("[5]", "{word} holds what is no check"),
-        ("{after: [5]}", "{word}.after holds what is no check"),
+        ("[5]", "{word} holds something that is not a check"),
+        ("{after: [5]}", "{word}.after holds something that is not a check"),
         (
             "{base: {after: []}, add: {after: [5]}}",
-            "{word}.add.after holds what is no check",
+            "{word}.add.after holds something that is not a check",
         ),
         (
             "{base: {after: []}, remove: {after: [5]}}",
@@ -81,7 +81,7 @@ def test_sentences_use_the_word_that_stands_beside_versions_or_in_a_model(findin
 
     (found,) = findings(files)
 
-    assert found.partition("bad-value: ")[2] == f"{word} holds what is no check"
+    assert found.partition("bad-value: ")[2] == f"{word} holds something that is not a check"
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,7 @@ def test_a_check_that_is_off_is_not_there(load):
     ("value", "says"),
     [
         ("5", "checks is 5; it must be a list of checks, or a mapping with before and after"),
-        ("[5]", "checks holds what is no check"),
+        ("[5]", "checks holds something that is not a check"),
         ("{after: 5}", "checks.after is 5; it must be a list of checks"),
         ("{aftr: []}", "unknown key 'aftr'"),
         ("{on_failure: stop}", "on_failure is 'stop'; it must be one of flag, block, rollback"),

@@ -46,10 +46,13 @@ def test_rows_are_filtered_and_duplicates_left_out(load):
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
-        ("a FROM b", 'bad-expression: "a FROM b" is no select list: a select list has no FROM ($)'),
+        (
+            "a FROM b",
+            'bad-expression: "a FROM b" is not a select list: a select list has no FROM ($)',
+        ),
         (
             ["a", "b WHERE c"],
-            'bad-expression: "b WHERE c" is no select list: a select list has no ',
+            'bad-expression: "b WHERE c" is not a select list: a select list has no ',
         ),
         ([{"where": "sum(a) > 1"}], 'not-a-row-expression: expression "sum(a) > 1" is none of one'),
         (

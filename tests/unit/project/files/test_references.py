@@ -134,8 +134,8 @@ def test_a_model_that_includes_itself_is_found(findings):
     ("path", "says"),
     [
         ("s.yaml", "include-not-found: there is no file models/s.yaml"),
-        ("../../etc/x", "include-outside-project: '../../etc/x' lies outside of the project"),
-        ("/etc/x", "include-outside-project: '/etc/x' lies outside of the project"),
+        ("../../etc/x", "include-outside-project: '../../etc/x' is outside the project"),
+        ("/etc/x", "include-outside-project: '/etc/x' is outside the project"),
     ],
 )
 def test_what_cannot_be_included_is_said(findings, path, says):

@@ -95,16 +95,16 @@ def test_types_have_spark_s_names(load, written, kind):
         (
             "BIGNUMERIC",
             (
-                "type-unsupported: BIGNUMERIC is no type of Spark\n"
+                "type-unsupported: BIGNUMERIC is not a type of Spark\n"
                 "  hint: write DECIMAL(38,s), or STRING if that is too small"
             ),
         ),
-        ("TIME", "type-unsupported: TIME is no type of Spark\n  hint: write STRING"),
-        ("GEOGRAPHY", "type-unsupported: GEOGRAPHY is no type of Spark\n  hint: write STRING"),
-        ("BIGIN", "unknown-type: 'BIGIN' is no type\n  hint: did you mean 'BIGINT'?"),
+        ("TIME", "type-unsupported: TIME is not a type of Spark\n  hint: write STRING"),
+        ("GEOGRAPHY", "type-unsupported: GEOGRAPHY is not a type of Spark\n  hint: write STRING"),
+        ("BIGIN", "unknown-type: 'BIGIN' is not a type\n  hint: did you mean 'BIGINT'?"),
         (
             "ARRAY<STRING, INT>",
-            "unknown-type: 'ARRAY<STRING, INT>' is no type\n  hint: did you mean 'ARRAY'?",
+            "unknown-type: 'ARRAY<STRING, INT>' is not a type\n  hint: did you mean 'ARRAY'?",
         ),
         (
             "STRUCT",

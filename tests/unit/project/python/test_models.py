@@ -305,7 +305,7 @@ def test_what_is_wrong_with_the_checks_of_a_function_has_its_place(files):
         (
             "bad-value",
             f"{PLACE}:7",
-            "write what the sentence asks for; penstock schema prints keys and values",
+            "use a value that the message names; penstock schema prints keys and values",
         ),
         ("bad-value", f"{PLACE}:10", "flag, block, rollback"),
     ]

@@ -158,7 +158,7 @@ def test_the_header_decides_the_strategy(model, header, strategy):
         ),
         (
             "depends_on=['nowhere']",
-            "error: unknown-reference: depends_on: 'nowhere' is no model, seed or source",
+            "error: unknown-reference: depends_on: 'nowhere' is not a model, seed or source",
         ),
     ],
 )

@@ -27,7 +27,7 @@ import pytest
         ("- 1\n", "1:1: error: bad-value: the document must be a mapping"),
         (
             "name: a\nmodels: [../b]\n",
-            "2:10: error: path-outside-project: models: '../b' lies outside the project",
+            "2:10: error: path-outside-project: models: '../b' is outside the project",
         ),
         ("name: a\nmodels: [nope]\n", "2:10: error: bad-value: models: there is no folder 'nope'"),
         (

@@ -31,7 +31,7 @@ def test_an_unknown_table_in_a_schema_of_the_project_is_a_warning(findings):
     assert findings(files, hints=True) == [
         (
             "models/mart/a.sql:1: warning: external-table: "
-            "table staging.user is no model or source, though the project builds its schema\n"
+            "table staging.user is not a model or source, though the project builds its schema\n"
             "  hint: did you mean 'users'?"
         )
     ]

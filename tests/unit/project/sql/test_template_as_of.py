@@ -140,16 +140,19 @@ def test_only_history_tables_have_points_in_time(findings, name):
 @pytest.mark.parametrize(
     ("call", "finding"),
     [
-        ("as_of(ref('s'), 'yesterday')", "as-of-argument: as_of: 'yesterday' is no point in time"),
-        ("as_of(ref('s'), '@a b')", "as-of-argument: as_of: '@a b' is no point in time"),
-        ("as_of(ref('s'), 20240301)", "as-of-argument: as_of: 20240301 is no point in time"),
+        (
+            "as_of(ref('s'), 'yesterday')",
+            "as-of-argument: as_of: 'yesterday' is not a point in time",
+        ),
+        ("as_of(ref('s'), '@a b')", "as-of-argument: as_of: '@a b' is not a point in time"),
+        ("as_of(ref('s'), 20240301)", "as-of-argument: as_of: 20240301 is not a point in time"),
         (
             "as_of(ref('s'))",
             "as-of-argument: as_of needs a point in time as its second argument",
         ),
         (
             "as_of(source('a', 'b'), '2024-05-15')",
-            "not-a-history-model: as_of reads history tables, and its first argument is no ref",
+            "not-a-history-model: as_of reads history tables, and its first argument is not a ref",
         ),
         ("as_of(ref('ss'), '2024-05-15')", "unknown-reference: no model is called 'ss'"),
     ],

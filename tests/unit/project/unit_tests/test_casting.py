@@ -83,5 +83,5 @@ def test_lists_and_mappings_are_arrays_structs_and_maps() -> None:
     assert typed(many, parse_type("array<int>")) == ["1", None]
     assert typed(row, struct) == {"f1": "2"}
     assert typed(pairs, parse_type("map<string,double>")) == {"x": "1.0"}
-    with pytest.raises(CellError, match="'c' is no field of struct<a:int,b:bigint>"):
+    with pytest.raises(CellError, match="'c' is not a field of struct<a:int,b:bigint>"):
         typed(odd, struct)

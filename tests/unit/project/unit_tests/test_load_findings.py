@@ -236,7 +236,7 @@ def test_what_is_given_to_an_entity_is_judged_before_anything_runs(told) -> None
             "2:5: error: missing-input: 'none' gives no slice, and silver_aw.x reads nothing else; "
             "hint: add one under given.slices: its name, and rows"
         ),
-        "6:22: error: bad-value: '../a' is no path below the bronze folder",
+        "6:22: error: bad-value: '../a' is not a path below the bronze folder",
         (
             "6:51: error: test-type-unknown: a table without rows has no columns; "
             "hint: give columns: {name: TYPE}"

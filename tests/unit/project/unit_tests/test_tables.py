@@ -53,17 +53,17 @@ def test_tables_have_one_form_and_files_lie_under_tests(told) -> None:
         "bad-value: sql: it reads the table raw.users; a test reads none; "
         "hint: write a SELECT of constants"
     )
-    assert told_of("{sql: drop table x}")[0].startswith("not-a-query: sql: it is no query")
+    assert told_of("{sql: drop table x}")[0].startswith("not-a-query: sql: it is not a query")
     assert told_of("{file: ../x.csv}")[0] == (
         "path-outside-project: file: '../x.csv' lies outside of tests/"
     )
     assert told_of("{file: x.csv}")[0] == "bad-value: file: there is no tests/x.csv"
     assert told_of("{file: x.txt}")[0] == (
-        "bad-value: file: 'x.txt' is no file of rows; hint: one of .csv, .json, .parquet, .sql"
+        "bad-value: file: 'x.txt' is not a file of rows; hint: one of .csv, .json, .parquet, .sql"
     )
     more = {"tests/x.csv": "id,email\n1,a\n2\n"}
     assert told_of("{file: x.csv}", **more)[0] == "bad-value: csv: 1 cells under 2 names"
     more = {"tests/x.json": '{"id": 1}\n[2]\n'}
     assert told_of("{file: x.json}", **more)[0].startswith(
-        "bad-value: no JSON rows: a row is no object"
+        "bad-value: no JSON rows: a row is not an object"
     )

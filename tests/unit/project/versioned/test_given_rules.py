@@ -220,7 +220,7 @@ def test_near_names_are_hinted(findings):
     assert findings(daily(more="depends_on: [mart.dialy]\n"), hints=True) == [
         (
             f"{P}:13:14: error: unknown-reference: "
-            'depends_on "mart.dialy" is no model, seed or source\n'
+            'depends_on "mart.dialy" is not a model, seed or source\n'
             "  hint: did you mean 'mart.daily'?"
         )
     ]
@@ -229,7 +229,7 @@ def test_near_names_are_hinted(findings):
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
-        ("{model: raw.x, partitions: same}", 'depends_on "raw.x" is no model, seed or source'),
+        ("{model: raw.x, partitions: same}", 'depends_on "raw.x" is not a model, seed or source'),
         ("{partitions: same}", "'model' is missing"),
         (
             "{model: free, partitions: decade}",

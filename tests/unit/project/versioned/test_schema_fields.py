@@ -62,7 +62,7 @@ def test_a_struct_in_a_struct_needs_fields_too(findings):
     ("field", "says"),
     [
         ("{name: x, type: INT, mode: MUST}", "mode is 'MUST'; it must be one of"),
-        ("{name: x, type: INT, fields: [{name: y, type: INT}]}", "INT is no STRUCT"),
+        ("{name: x, type: INT, fields: [{name: y, type: INT}]}", "INT is not a STRUCT"),
         ("{name: x.y, type: INT}", "schema.name is 'x.y'; it must be a column name"),
         ("{type: INT}", "missing-key: 'name' is missing"),
         ("{name: DATE, type: INT}", 'duplicate-field: v1: field "DATE" is there twice'),

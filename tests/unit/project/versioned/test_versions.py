@@ -120,6 +120,6 @@ def test_invariants_are_lists_of_checks(findings):
     )
 
     assert sentences(findings(daily(more=more))) == [
-        "checks.before holds what is no check",
+        "checks.before holds something that is not a check",
         "unknown key 'aftr'",
     ]

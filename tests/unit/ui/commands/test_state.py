@@ -7,8 +7,7 @@ from penstock.app.execution.recover import RebuildReport, Recovered, Recovery
 from penstock.core.errors import TableError
 from penstock.core.ports.engine import QueryResult
 from penstock.core.records import Lease, WatermarkChange
-from penstock.ui.commands.doctor import doctor_text
-from penstock.ui.commands.engine import engine_document, engine_text, stopped_text
+from penstock.ui.commands.doctor import doctor_text, engine_document, engine_text, stopped_text
 from penstock.ui.commands.init import made_text
 from penstock.ui.commands.query import query_text
 from penstock.ui.commands.state import (

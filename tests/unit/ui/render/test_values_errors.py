@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.app.commands.validate import ValidationReport
 from penstock.core.errors import ProjectError, StateError
 from penstock.core.findings import Finding, Location, Severity
-from penstock.ui.commands.validate import validation_text
+from penstock.ui.commands.init import validation_text
 from penstock.ui.render.values import error_text
 
 INFO = Finding(Location("m.yml", 3), "check-order-dropped", "it waits", severity=Severity.INFO)
@@ -27,7 +27,7 @@ def test_a_warning_stops_strict_alone():
 def test_information_is_shown_and_not_counted():
     assert validation_text(ValidationReport((INFO,))) == (
         "m.yml:3: info: check-order-dropped: it waits\n"
-        "  hint: nothing is to be done if that is meant; else read a table built before\n"
+        "  hint: no action needed if intended; otherwise read a table built before\n"
         "0 errors, 0 warnings"
     )
 
