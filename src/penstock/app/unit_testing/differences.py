@@ -34,7 +34,7 @@ class RowsDiffer:
 
     what: str
     expected: int
-    actual: int
+    found: int
     columns: tuple[str, ...]
     lines: tuple[RowLine, ...]
     key: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ def summary(rows: RowsDiffer) -> str:
     found = {word: rows.count(sign) for sign, word in words.items()}
     counts = ", ".join(f"{number} {word}" for word, number in found.items() if number)
     key = f" (key: {', '.join(rows.key)})" if rows.key else ""
-    return f"{rows.what}: {rows.expected} expected, {rows.actual} found: {counts}{key}"
+    return f"{rows.what}: {rows.expected} expected, {rows.found} found: {counts}{key}"
 
 
 def pairing(near: Sequence[Sequence[int]]) -> Mapping[int, int]:

@@ -267,28 +267,24 @@ class Evidence:
 
 
 def detect_drift(
-    model: Model,
-    partitions: Ranges,
-    segments: tuple[Segment, ...],
-    evidence: Evidence,
-    changes: Changes,
+    model: Model, ords: Ranges, segments: tuple[Segment, ...], evidence: Evidence, changes: Changes
 ) -> Verdict:
     """Set the first state that holds for every partition, with the others beside it."""
     done = tuple(run for run in evidence.runs if run.step_seq)
     seen = evidence.target
     if seen.unrecorded:
         lines = (unrecorded_detail(seen.unrecorded[0]),)
-        return Verdict(model.name, partitions, segments, whole=State.UNRECORDED, lines=lines)
+        return Verdict(model.name, ords, segments, whole=State.UNRECORDED, lines=lines)
     ours = bool(evidence.recorded) and evidence.recorded == seen.table_id
     replaced = evidence.runs and (seen.ever_ours or seen.owner is not None)
     if seen.there and not ours and not replaced:
         whole = State.UNRECORDED if seen.ever_ours else State.FOREIGN_TABLE
-        return Verdict(model.name, partitions, segments, whole=whole, owner=seen.owner)
-    effective = intersection(partitions, merged(segment.range for segment in segments))
+        return Verdict(model.name, ords, segments, whole=whole, owner=seen.owner)
+    effective = intersection(ords, merged(segment.range for segment in segments))
     on_record = merged((run.low, run.high) for run in evidence.runs)
     failed = merged((r.low, r.high) for r in evidence.runs if r.status is Status.FAILED)
     all_found = [
-        *_unversioned(difference(partitions, effective), done, evidence),
+        *_unversioned(difference(ords, effective), done, evidence),
         Difference(State.NEVER_RUN, ranges=difference(effective, on_record)),
         Difference(State.FAILED, ranges=failed),
         *target_differences(model, done, seen, evidence.recorded),
@@ -299,12 +295,12 @@ def detect_drift(
     all_found += (each for each in found if each.state is not State.CURRENT)
     return Verdict(
         model.name,
-        partitions,
+        ords,
         segments,
-        tuple(_pieces(all_found, segments, partitions)),
+        tuple(_pieces(all_found, segments, ords)),
         merged((run.low, run.high) for run in done),
         sum(count(each.ranges) for each in found if each.state is State.CURRENT),
-        lines=side_notes(model, partitions, seen),
+        lines=side_notes(model, ords, seen),
         mutated=tuple(_changed_sql(done, evidence, model)) if model.immutable else (),
         owner=seen.owner,
         gap=seen.gap,
