@@ -22,7 +22,7 @@ _LINE = 60
 
 
 class MisreadError(ValueError):
-    """A document that is no value of its type; `place` leads into it: `.table[0]`."""
+    """A document that is not a value of its type; `place` leads into it: `.table[0]`."""
 
     def __init__(self, sentence: str, place: str = "") -> None:
         super().__init__(f"{place}: {sentence}" if place else sentence)

@@ -175,18 +175,18 @@ FOUND = {
     "no_table_for_columns": ("columns: the table does not exist",),
     "an_error_that_stayed": ("the target changed: version 0 -> version 1",),
     "sql_that_is_no_bigint": (
-        "tests/users.yml:60:39: bad-test-value: column 'id' is BIGINT: '1.5' is no value of BIGINT",
+        "tests/users.yml:60:39: bad-test-value: column 'id' is BIGINT: '1.5' is not a value of BIGINT",
     ),
     "sql_too_large": (
         (
             "tests/users.yml:62:71: bad-test-value: column 'id' is BIGINT: "
-            "'1.0E30' is no value of BIGINT"
+            "'1.0E30' is not a value of BIGINT"
         ),
     ),
     "expected_sql_that_is_no_bigint": (
         (
             "rows: tests/users.yml:66:19: bad-test-value: column 'id' is BIGINT: "
-            "'1.5' is no value of BIGINT"
+            "'1.5' is not a value of BIGINT"
         ),
         "row_count: 2 expected, 1 found",
     ),

@@ -189,7 +189,7 @@ def _refuse_inexact(
         text = seen[f"c{number}"]
         if text is not None:
             shown = shown_type(to)
-            sentence = f"column {name!r} is {shown}: {text!r} is not a value of type {shown}"
+            sentence = f"column {name!r} is {shown}: {text!r} is not a value of {shown}"
             hint = "cast it in the query"
             raise UsageError("bad-test-value", sentence, where=table.where, hint=hint)
 

@@ -161,7 +161,7 @@ def scalar(text: str, name: str, kind: CellKind = CellKind.TEXT) -> Scalar:
     except CellError:
         raise
     except (ValueError, KeyError, ArithmeticError) as error:
-        raise CellError(f"{text!r} is not a value of type {name.upper()}") from error
+        raise CellError(f"{text!r} is not a value of {name.upper()}") from error
 
 
 def _scalar(text: str, name: str, kind: CellKind) -> Scalar:

@@ -22,7 +22,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 def literal_of(text: str, kind: str) -> str:
     """Return a literal that a column of this Spark type is compared with; times are UTC.
 
-    What is no value of the type is left to Spark, which will say so.
+    What is not a value of the type is left to Spark, which will say so.
 
     >>> literal_of("0.1", "decimal(10,2)"), literal_of("1.5", "int"), literal_of("-3", "bigint")
     ('0.1BD', '1.5BD', '(-3)')

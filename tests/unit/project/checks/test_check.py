@@ -63,7 +63,7 @@ def test_one_load_lists_thirteen_findings(findings):
         ),
         (
             ':33:56: error: bad-bound: check "value_range_user_count": '
-            "min 1.5 is not a value of type BIGINT\n  hint: the column is BIGINT"
+            "min 1.5 is not a value of BIGINT\n  hint: the column is BIGINT"
         ),
     ]
 
@@ -132,11 +132,11 @@ def test_conditions_are_of_a_row_or_of_a_group(said, check):
         ),
         (
             "{type: accepted_values, column: user_count, values: [1, x]}",
-            'bad-bound: check "accepted_values_user_count": values x is not a value of type BIGINT',
+            'bad-bound: check "accepted_values_user_count": values x is not a value of BIGINT',
         ),
         (
             "{type: value_range, column: date, min: yesterday}",
-            'bad-bound: check "value_range_date": min yesterday is not a value of type DATE',
+            'bad-bound: check "value_range_date": min yesterday is not a value of DATE',
         ),
         (
             "{type: freshness, column: region, max_age: 2 days}",

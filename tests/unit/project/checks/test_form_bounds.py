@@ -54,7 +54,7 @@ def test_a_bound_is_exact_or_refused(value, kind, text):
 def test_a_bound_too_great_for_its_column_is_told(said):
     assert said("{type: value_range, column: revenue, max: 1e400}") == [
         (
-            'bad-bound: check "value_range_revenue": max 1e400 is not a value of type DOUBLE\n'
+            'bad-bound: check "value_range_revenue": max 1e400 is not a value of DOUBLE\n'
             "  hint: the column is DOUBLE"
         )
     ]

@@ -147,7 +147,7 @@ def test_a_decimal_of_38_digits_is_a_value_of_its_type(said) -> None:
     assert of(largest) == []
     assert of(f"-{largest}") == []
     assert of(more) == [
-        f"bad-test-value: column 'id' is DECIMAL(38,0): '{more}' is no value of DECIMAL(38,0)"
+        f"bad-test-value: column 'id' is DECIMAL(38,0): '{more}' is not a value of DECIMAL(38,0)"
     ]
 
 

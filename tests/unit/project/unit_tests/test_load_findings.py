@@ -34,7 +34,7 @@ def test_missing_unknown_too_large_and_untyped_are_told_with_their_places(told) 
         ),
         (
             "tests/t.yml:11:55: error: bad-test-value: column 'id' is TINYINT: "
-            "'300' is no value of TINYINT"
+            "'300' is not a value of TINYINT"
         ),
     ]
 
