@@ -35,7 +35,7 @@ def test_a_table_of_days_over_instants_is_new_by_its_days() -> None:
 
 
 def test_a_table_whose_watermark_is_of_another_kind_has_no_news_to_tell() -> None:
-    with pytest.raises(PenstockError, match="nobody can tell what is new"):
+    with pytest.raises(PenstockError, match="what is new in it cannot be decided"):
         delta("timestamp", "", "BIGINT 7")
 
 

@@ -311,5 +311,5 @@ def _difference(each: Difference) -> Json:
 
     if not isinstance(each, RowsDiffer):
         return {"message": each}
-    names = "what expected found=actual key columns rows=lines[mark=sign cells times]"
+    names = "what expected found key columns rows=lines[mark=sign cells times]"
     return {"message": summary(each), **document_of(each, names)}

@@ -211,7 +211,7 @@ def test_status_names_the_gate_that_failed_until_it_passes():
     workshop.run()
 
     assert [line.partition(" UTC: ")[2] for line in failed] == [
-        "rows: rows 4 < min 5; what reads v is not built"
+        "rows: rows 4 < min 5; models that read v are not built"
     ]
     assert check_lines(workshop.services(), workshop.project, {}) == {}
 

@@ -119,7 +119,7 @@ def test_python_accepts_rows_as_the_command_does(story, monkeypatch):
 def test_python_reports_a_project_without_anything_to_accept(tmp_path):
     write_story(tmp_path)
 
-    with pytest.raises(UsageError, match="nobody else changed rows") as caught:
+    with pytest.raises(UsageError, match="no rows were changed outside penstock") as caught:
         penstock.accept(tmp_path, "log", reason="ticket 4711")
 
     assert caught.value.code == "nothing-to-accept"

@@ -98,7 +98,7 @@ def test_a_step_that_cannot_be_looked_at_stays_pending_and_stops_no_other(worksh
         ("other", "failed"),
     ]
     assert settled.results[0].error is lost
-    assert lost.hint.startswith("penstock rollback log --to step-1 takes back")
+    assert lost.hint.startswith("penstock rollback log --to step-1 removes")
     assert settled.failed == {"log": ((0, 0),), "other": ((0, 0),)}
     assert settled.unlooked == {"log"}
     assert left(workshop) == [("step-1", False)]

@@ -106,8 +106,8 @@ def test_only_thresholds_belong_to_what_a_check_means(after):
             ),
             (
                 'unsupported-threshold: check "a": error_if: SQL gives failing rows '
-                "alone, which are "
-                'no share of anything\n  hint: write a number: "> 10"'
+                "alone, so a "
+                'percentage means nothing\n  hint: write a number: "> 10"'
             ),
         ),
         (
