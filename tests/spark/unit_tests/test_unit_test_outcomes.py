@@ -175,8 +175,10 @@ FOUND = {
     "no_table_for_columns": ("columns: the table does not exist",),
     "an_error_that_stayed": ("the target changed: version 0 -> version 1",),
     "sql_that_is_no_bigint": (
-        "tests/users.yml:60:39: bad-test-value: column 'id' is BIGINT: "
-        "'1.5' is not a value of BIGINT",
+        (
+            "tests/users.yml:60:39: bad-test-value: column 'id' is BIGINT: "
+            "'1.5' is not a value of BIGINT"
+        ),
     ),
     "sql_too_large": (
         (
