@@ -27,6 +27,8 @@ class ColumnDoc:
     description: str = ""
     type: str = ""
     tests: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Hide secrets: the table's log is read by everybody."""

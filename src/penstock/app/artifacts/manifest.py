@@ -207,6 +207,7 @@ def _model(project: Project, model: Model) -> Node:
         "checksum": _sha256(model.fingerprint.sql),
         "config": _model_config(model),
         "tags": [*model.tags],
+        "meta": _meta(model),
         "description": model.description,
         "columns": _columns(model.columns),
         "raw_code": text,
@@ -282,6 +283,7 @@ def _model_config(model: Model) -> Node:
         "schema": model.table.schema,
         "alias": model.table.table,
         "tags": [*model.tags],
+        "meta": _meta(model),
         "on_schema_change": str(model.on_schema_change),
     }
     if how:
@@ -295,14 +297,20 @@ def _model_config(model: Model) -> Node:
     return config
 
 
+def _meta(model: Model) -> Node:
+    """Return what a user keeps under `meta`, as texts; what lies deeper has dotted keys."""
+    texts = ((key.partition("."), text) for key, text in model.config.items())
+    return {inner: text for (key, _, inner), text in texts if key == "meta"}
+
+
 def _columns(columns: Iterable[ColumnDoc]) -> Node:
     return {
         column.name: {
             "name": column.name,
             "description": column.description,
             "data_type": column.type or None,
-            "meta": {},
-            "tags": [],
+            "meta": {**column.meta},
+            "tags": [*column.tags],
         }
         for column in columns
     }

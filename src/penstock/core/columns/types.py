@@ -243,3 +243,8 @@ def widens(narrow: str, wide: str) -> bool:
         return whole >= max(_DIGITS[narrow], 10)
     of = _DECIMAL.fullmatch(narrow)
     return of is not None and whole >= int(of[1]) - int(of[2]) and int(to[2]) >= int(of[2])
+
+
+def is_text(kind: str) -> bool:
+    """Whether a Spark type, in small letters, is one of texts, of any length and collation."""
+    return kind.startswith(("string", "char", "varchar"))

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from penstock.core.checks.check import Phase
 from penstock.core.checks.check_type import CheckKey, CheckType, Condition, KeyKind
+from penstock.core.columns.types import is_text
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
@@ -78,11 +79,6 @@ def bound_text(value: Scalar, kind: str) -> str | None:
 
 def _is_number(kind: str) -> bool:
     return kind.partition("(")[0] in _NUMBERS
-
-
-def is_text(kind: str) -> bool:
-    """Whether a Spark type is one of texts."""
-    return kind.partition("(")[0] in ("string", "char", "varchar")
 
 
 def place_of(value: Scalar, kind: str) -> Place | None:

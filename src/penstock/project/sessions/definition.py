@@ -21,6 +21,7 @@ from penstock.core.sessions.package import (
 from penstock.project.files.discovery import check_name
 from penstock.project.files.nodes import YamlNode
 from penstock.project.files.sections import read_section, written_values
+from penstock.project.files.values import pairs_of
 from penstock.project.sessions.aliases import aliased, unknown_variables
 from penstock.project.sessions.sections import SQL_KINDS, PackageSection
 
@@ -66,6 +67,7 @@ class SessionFile:
     checks: Mapping[str, YamlNode] = field(default_factory=dict)
     description: str = ""
     tags: tuple[str, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ def read_package(
         checks=section.checks or {},
         description=section.description.strip(),
         tags=section.tags,
+        meta=pairs_of(section.meta.plain) if section.meta else {},
     )
 
 

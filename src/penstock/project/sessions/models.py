@@ -105,6 +105,8 @@ def drafts_of_package(
     for each in package.models:
         tags = list(dict.fromkeys((*each.tags, *file.tags)))
         settings: dict[str, Plain] = {"materialized": PACKAGE, "tags": cast("Plain", tags)}
+        if file.meta:
+            settings["meta"] = dict(file.meta)
         if file.description:
             settings["description"] = file.description
         config = SessionConfig(settings, {}, package.where, each.name, package=package, model=each)

@@ -34,6 +34,7 @@ from penstock.project.files.values import (
     mapping_of,
     pairs_of,
     text_of,
+    texts_of,
 )
 from penstock.project.settings.project_keys import ProjectSection, TargetSection
 from penstock.project.settings.validation import empty
@@ -224,6 +225,8 @@ def column_docs(tree: Plain) -> tuple[ColumnDoc, ...]:
                 text_of(next(iter(test), "") if isinstance(test, Mapping) else test)
                 for test in (*list_of(column.get("tests")), *list_of(column.get("data_tests")))
             ),
+            texts_of(column.get("tags")),
+            pairs_of(column.get("meta")),
         )
         for column in map(mapping_of, list_of(tree))
         if text_of(column.get("name"))

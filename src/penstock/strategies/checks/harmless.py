@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from penstock.core.columns.schema import Schema
+from penstock.core.columns.types import is_text
 from penstock.core.partitions import calendar
 from penstock.strategies.checks import literals
 from penstock.strategies.one_query import parsed_sql
@@ -87,7 +88,7 @@ def _of_column(node: exp.Column, columns: Schema) -> str:
         return _DECIMAL if whole <= _WHOLE and scale <= _SCALE else ""
     if kind in literals.FLOATS:
         return _FLOAT
-    if literals.is_text(kind):  # texts of two collations are not compared
+    if is_text(kind):  # texts of two collations are not compared
         return _OTHER if " collate " in kind else _TEXT
     return kind if kind in literals.TIMES or kind == _BOOLEAN else _OTHER
 

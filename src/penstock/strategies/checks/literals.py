@@ -7,6 +7,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
+from penstock.core.columns.types import is_text
 from penstock.core.masking import SECRETS
 from penstock.core.names import literal
 from penstock.core.partitions import calendar
@@ -55,11 +56,6 @@ def is_value(text: str, kind: str) -> bool:
     before, _, after = f"{abs(Decimal(text)):f}".partition(".")
     whole, scale = decimal_of(kind)
     return len(before) <= whole and len(after.rstrip("0")) <= scale
-
-
-def is_text(kind: str) -> bool:
-    """Whether a type is one of texts, of any length and collation."""
-    return kind.startswith(("string", "char", "varchar"))
 
 
 def is_exact(kind: str) -> bool:

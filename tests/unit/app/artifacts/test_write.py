@@ -107,11 +107,13 @@ def test_a_merge_is_an_incremental_node_with_its_key_and_columns(written):
             "schema": "s",
             "alias": "users",
             "tags": ["daily"],
+            "meta": {},
             "on_schema_change": "append",
             "incremental_strategy": "merge",
             "unique_key": ["id"],
         },
         "tags": ["daily"],
+        "meta": {},
         "description": "One row per user",
         "columns": {
             "id": {

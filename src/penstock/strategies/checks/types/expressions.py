@@ -22,7 +22,7 @@ from penstock.core.checks.check_type import (
     key,
 )
 from penstock.core.columns.schema import Schema
-from penstock.core.columns.types import parse_type, scalars
+from penstock.core.columns.types import is_text, parse_type, scalars
 from penstock.core.names import InputName, quoted
 from penstock.core.query import Query
 from penstock.strategies.checks import literals, measure
@@ -184,7 +184,7 @@ class Relationships(CheckType):
         for name, other in zip(self.columns, fields.columns, strict=True):
             own = columns.find(name)
             kinds = [own.type if own else other.type, other.type]
-            texts = [[literals.is_text(each) for each in scalars(parse_type(k))] for k in kinds]
+            texts = [[is_text(each) for each in scalars(parse_type(k))] for k in kinds]
             if texts[0] != texts[1]:
                 types = " with ".join(kind.upper() for kind in kinds)
                 return f'column "{name}": {types} is not compared'
