@@ -14,6 +14,7 @@ from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.windows import (
     Measured,
+    Opened,
     WindowedInput,
     aligned,
     check_watermarks,
@@ -321,3 +322,12 @@ def test_one_window_spans_no_times_that_do_not_compare() -> None:
 )
 def test_a_window_tells_why_it_reads_what_it_reads_unless_its_step_does(window, kind) -> None:
     assert (kind_of(window, ""), kind_of(window, "rerun")) == (kind, "rerun")
+
+
+def test_the_windows_of_one_step_stand_together_and_are_cut_if_any_is() -> None:
+    one = Opened((InputWindow("a", Window("x")),), (mark(1),), 2)
+    cut = Opened((InputWindow("b", Window("x")),), (mark(2),), 3, is_cut=True)
+
+    assert one.join([cut]) == Opened(one.windows + cut.windows, (mark(1), mark(2)), 5, is_cut=True)
+    assert one.join([]) == one
+    assert not Opened((), ()).all_empty
