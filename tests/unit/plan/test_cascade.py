@@ -238,6 +238,7 @@ def a_project_of_views() -> Project:
         a_model("mart", "two", "base"),
         a_model("report", "mart", "two"),
         a_model("declared", depends_on=("two", "seed")),
+        a_model("both", "two", "one"),
     )
 
 
@@ -248,6 +249,7 @@ def a_project_of_views() -> Project:
         ({"report", "one"}, {"one": ("base",), "report": ("mart", "one", "two")}),
         ({"mart", "two"}, {"mart": ("base", "two"), "two": ("base", "one")}),
         ({"declared"}, {"declared": ("base", "one", "seed", "two")}),
+        ({"both"}, {"both": ("base", "one", "two")}),
     ],
 )
 def test_some_models_come_after_what_is_behind_views_that_are_not_among_them(among, expected):
@@ -262,6 +264,7 @@ def test_what_is_wanted_is_read_through_views_and_not_through_tables():
         "mart": frozenset({"base"}),
         "report": frozenset({"base", "mart"}),
         "declared": frozenset({"base"}),
+        "both": frozenset({"base"}),
     }
 
 

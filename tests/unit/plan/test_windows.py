@@ -258,6 +258,16 @@ def test_nulls_that_were_the_first_load_are_not_loaded_again() -> None:
     assert (first.null_rows, later.null_rows) == (2, 2)
 
 
+@pytest.mark.parametrize(("initial", "read_before"), [(False, ()), (True, ("raw.events",))])
+def test_nulls_are_read_of_an_input_that_is_new_or_read_anew(initial, read_before):
+    settings = WindowSettings("n", null_watermark=NullWatermark.INCLUDE_FIRST)
+    merged, measured = a_model("m", strategy=Merge(("id",), settings)), [Measured(EVENTS, None, 2)]
+
+    found = open_windows(merged, settings, measured, [], initial=initial, read_before=read_before)
+
+    assert found.windows[0].window.nulls
+
+
 def test_a_watermark_after_tomorrow_is_told() -> None:
     now = dt.datetime(2025, 1, 16, 12, tzinfo=dt.UTC)
     times = ("2025-01-17T12:00:00Z", "2025-01-17T12:00:01Z")
