@@ -7,7 +7,18 @@ import datetime as dt
 import pytest
 
 from penstock.core.names import InputKind, InputName
-from penstock.core.query import RUN_TIMESTAMP, Query, at, parameter, parameters, with_parameters
+from penstock.core.query import (
+    RUN_TIMESTAMP,
+    Query,
+    at,
+    bound,
+    mention,
+    mentioned,
+    parameter,
+    parameters,
+    present,
+    with_parameters,
+)
 
 EVENTS = InputName(InputKind.SOURCE, "raw.events")
 TEXT = f"select {parameter('start_date')}, {parameter('run_date')}, {parameter('start_date')}"
@@ -60,3 +71,13 @@ ONE = dt.datetime(2024, 3, 1, 13, 0, 0, 5, tzinfo=dt.timezone(dt.timedelta(hours
 )
 def test_the_run_timestamp_is_a_literal_or_text_inside_quotes(text, bound):
     assert at(text.replace("NOW", RUN_TIMESTAMP), ONE) == bound
+
+
+def test_a_table_is_bound_with_the_name_that_the_query_calls_it():
+    bare, named = mention(EVENTS), mention(EVENTS, "events")
+
+    assert bound(f"{bare} join {named}", {EVENTS: "in_1"}) == "`in_1` join `in_1` AS `events`"
+    assert mentioned(f"{named} {bare}") == (EVENTS,)
+    with_rows = f"{named} where {present(EVENTS)}"
+    assert bound(with_rows, {EVENTS: "v"}) == "`v` AS `events` where true"
+    assert bound(with_rows, {EVENTS: "v"}, {EVENTS: "x"}) == "`v` AS `events` where x"

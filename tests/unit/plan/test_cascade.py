@@ -36,7 +36,14 @@ from penstock.core.partitions.mapping import (
 from penstock.core.partitions.partition import Grid
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
-from penstock.plan.cascade import cascade, is_decided_alone, parents_of, reads_itself
+from penstock.plan.cascade import (
+    cascade,
+    is_decided_alone,
+    parents_among,
+    parents_of,
+    read_through_views,
+    reads_itself,
+)
 from penstock.plan.resolve import due_partitions, resolve
 from penstock.strategies.checks.types import RowCount
 from penstock.strategies.view import View
@@ -221,3 +228,54 @@ def test_a_view_with_checks_is_decided_alone_unless_a_table_reads_it_through_oth
     assert [n for n, model in project.models.items() if is_decided_alone(project, model)] == [
         "lone"
     ]
+
+
+def a_project_of_views() -> Project:
+    return a_project(
+        a_model("base"),
+        a_model("one", "base", strategy=View()),
+        a_model("two", "one", strategy=View()),
+        a_model("mart", "two", "base"),
+        a_model("report", "mart", "two"),
+        a_model("declared", depends_on=("two", "seed")),
+        a_model("both", "two", "one"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("among", "expected"),
+    [
+        ({"report"}, {"report": ("base", "mart", "one", "two")}),
+        ({"report", "one"}, {"one": ("base",), "report": ("mart", "one", "two")}),
+        ({"mart", "two"}, {"mart": ("base", "two"), "two": ("base", "one")}),
+        ({"declared"}, {"declared": ("base", "one", "seed", "two")}),
+        ({"both"}, {"both": ("base", "one", "two")}),
+    ],
+)
+def test_some_models_come_after_what_is_behind_views_that_are_not_among_them(among, expected):
+    assert parents_among(a_project_of_views(), among) == expected
+
+
+def test_what_is_wanted_is_read_through_views_and_not_through_tables():
+    assert read_through_views(a_project_of_views(), {"base", "mart"}) == {
+        "base": frozenset(),
+        "one": frozenset({"base"}),
+        "two": frozenset({"base"}),
+        "mart": frozenset({"base"}),
+        "report": frozenset({"base", "mart"}),
+        "declared": frozenset({"base"}),
+        "both": frozenset({"base"}),
+    }
+
+
+def test_views_of_two_tables_are_read_together():
+    project = a_project(
+        a_model("a"),
+        a_model("b"),
+        a_model("of_a", "a", strategy=View()),
+        a_model("of_b", "b", strategy=View()),
+        a_model("of_none", strategy=View()),
+        a_model("all", "of_a", "of_b", "of_none"),
+    )
+
+    assert read_through_views(project, {"a", "b"})["all"] == {"a", "b"}

@@ -1,6 +1,9 @@
+import datetime as dt
+from dataclasses import replace
+
 import pytest
 
-from fakes.builders import a_model, a_project
+from fakes.builders import NOON, a_model, a_project, a_success
 from fakes.versioned_models import (
     DAY,
     MONTH,
@@ -13,6 +16,7 @@ from fakes.versioned_models import (
     span,
 )
 from penstock.core.facts import Touched
+from penstock.core.model import PythonFunction
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.mapping import Computed, Everything, Lower, Same, Upper
 from penstock.core.partitions.partition import Grid
@@ -22,9 +26,12 @@ from penstock.plan.changes import (
     Changes,
     PartitionsNow,
     TableNow,
+    outside_differences,
     spans_of,
+    table_input_differences,
     with_view_inputs,
 )
+from penstock.plan.values import Now
 from penstock.strategies.view import View
 
 UPSTREAM = reading("daily", Same())
@@ -160,3 +167,88 @@ def test_partitions_that_meet_are_one_span():
         span("2024-01-01", "2024-02-29"),
         span("2024-04-01", "2024-04-30"),
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("settings 1\na.yml 2", "settings 1\na.yml 3", "a.yml changed"),
+        ("settings 1\na.yml 2", "settings 1\nb.yml 2", "a.yml is gone, b.yml is new"),
+        ("settings 1\na b 2", "settings 2\na b 3", "its settings changed; a b changed"),
+        ("settings 1\na 2", "settings 2\na 2", "its settings changed"),
+        (None, "settings 1\na 2", "its settings changed; a is new"),
+        ("settings 1\na 2", "", "its settings changed; a is gone"),
+        ("settings 1", "settings 1", "its settings changed"),
+        (
+            "settings 1",
+            "settings 1\na 1\nb 1\nc 1\nd 1",
+            "a is new, b is new, c is new and 1 more",
+        ),
+    ],
+)
+def test_what_differs_outside_of_a_model_is_named(before, after, expected):
+    assert outside_differences(before, after) == expected
+
+
+BASE, SEEN = a_model("base"), a_model("seen", strategy=View())
+USERS = a_model("users", "raw.events", "base", "seen")
+AS_NOW = {"raw.events": DeltaPin("e", 3), "base": DeltaPin("id-base", 4), "seen": ViewPin(7)}
+
+
+def input_lines(pins, *, model=USERS, cut_at=None, records=None, **models):
+    """Give how the inputs of a table differ from what its last success read."""
+    known = {"base": a_success(BASE, 2, 4), "seen": a_success(SEEN, 7)}
+    known = known if records is None else records
+    project = a_project(*({"base": BASE, "seen": SEEN} | models).values(), model)
+    record = replace(a_success(model), pins=pins, cut_at=cut_at)
+    now = Now(NOON, {}, {"raw.events": DeltaPin("e", 3)})
+    found = table_input_differences(project, model, record, known, now)
+    return [f"{each.state}: {each.because}" for each in found]
+
+
+@pytest.mark.parametrize(
+    ("pins", "expected"),
+    [
+        (AS_NOW, []),
+        ({**AS_NOW, "base": DeltaPin("id-base", 5), "seen": ViewPin(8)}, []),
+        (
+            {**AS_NOW, "base": DeltaPin("id-base", 3), "seen": ViewPin(6)},
+            ["upstream_changed: base", "upstream_changed: seen"],
+        ),
+        ({**AS_NOW, "base": DeltaPin("other", 9)}, ["upstream_changed: base"]),
+        ({**AS_NOW, "raw.events": DeltaPin("e", 2)}, ["source_changed: raw.events v2 -> v3"]),
+        (
+            {"base": AS_NOW["base"]},
+            ["source_changed: raw.events is new", "upstream_changed: seen"],
+        ),
+    ],
+)
+def test_a_table_drifts_by_inputs_that_changed_after_what_it_read(pins, expected):
+    assert input_lines(pins) == expected
+
+
+def test_a_table_read_up_to_a_moment_drifts_when_that_has_passed():
+    past, later = NOON - dt.timedelta(seconds=1), NOON + dt.timedelta(seconds=1)
+
+    assert input_lines(AS_NOW, cut_at=past) == [
+        "source_changed: read up to 2024-03-01 11:59:59 only"
+    ]
+    assert input_lines(AS_NOW, cut_at=NOON) == input_lines(AS_NOW, cut_at=later) == []
+
+
+def test_what_reads_nothing_that_has_a_version_always_drifts():
+    function = PythonFunction("models/users.py", "users", "text")
+    base = replace(BASE, function=function)
+
+    assert input_lines(AS_NOW, base=base) == ["source_changed: input-unpinned: base"]
+    assert input_lines({}, model=a_model("users", function=function)) == [
+        "source_changed: input-unpinned: users itself"
+    ]
+    assert input_lines({}, model=a_model("users", function=function, strategy=View())) == []
+
+
+def test_an_upstream_that_is_not_on_record_is_read_as_nothing():
+    pins = {"raw.events": DeltaPin("e", 3)}
+
+    assert input_lines(pins, records={}) == ["upstream_changed: seen"]
+    assert input_lines({**pins, "seen": ViewPin(0)}, records={}) == []

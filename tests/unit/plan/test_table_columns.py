@@ -188,3 +188,14 @@ def test_a_required_column_differs_from_a_nullable_one() -> None:
     assert version_schema_diff(free, bound) == ("~ n INT -> INT REQUIRED",)
     assert version_schema_diff(bound, free) == ("~ n INT REQUIRED -> INT (widening)",)
     assert version_schema_diff(free, Schema()) == ()
+
+
+def test_fields_that_only_the_table_has_stay_at_any_depth() -> None:
+    nested = "xs array<struct<a:int,b:int>>, m map<string,struct<a:int>>"
+
+    found = moved(nested, "xs array<struct<a:int,c:int>>, m map<string,struct<b:int,a:int>>")
+
+    assert [str(each.type) for each in found.schema.columns] == [
+        "array<struct<a:int,b:int,c:int>>",
+        "map<string,struct<a:int,b:int>>",
+    ]

@@ -5,15 +5,18 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
+from fakes.versioned_models import a_body
 from penstock.core.errors import TableError
 from penstock.core.facts import Touched
 from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status
 from penstock.core.steps.inputs import DeltaPin
-from penstock.core.steps.step import StepFailure
+from penstock.core.steps.step import ForeignCommit, StepFailure
 from penstock.core.strategy import WindowSettings
 from penstock.plan.kinds.tables import detect_table_drift
+from penstock.plan.resolve import Segment
 from penstock.plan.values import Now, Observed, Owner, Reason, State
+from penstock.plan.verdict import Piece, Verdict, has_other_table
 from penstock.strategies.append import Append
 from penstock.strategies.merge import Merge
 from penstock.strategies.view import View
@@ -199,3 +202,36 @@ def test_a_try_that_failed_does_not_make_a_foreign_table_ours():
 
     assert reason(failed, Observed()) == Reason(State.FAILED, "duplicate-keys")
     assert reason(failed).state is State.FOREIGN_TABLE
+
+
+def test_a_verdict_says_which_partitions_have_sql_and_what_state_they_are_in_together():
+    body = a_body("v1", "2024-01-01")
+    failed = Piece(2, 3, Reason(State.FAILED, also=(State.MISSING,)), ("crashed",))
+    later = Piece(4, 4, Reason(State.NOT_EFFECTIVE))
+    changed = Piece(1, 1, Reason(State.SQL_CHANGED), ("another table took its place, of them",))
+    found = Verdict("m", ((1, 4),), (Segment(0, 2, 1, body),), (changed, failed, later))
+
+    assert found.effective == ((1, 2),)
+    assert found.drifted == ((1, 3),)
+    assert found.missing == ((2, 3),)
+    assert found.reason == Reason(State.NOT_EFFECTIVE, also=(State.FAILED, State.SQL_CHANGED))
+    assert has_other_table(found)
+    assert not has_other_table(replace(found, pieces=(failed,)))
+    assert replace(found, whole=State.UNREADABLE).reason == Reason(State.UNREADABLE)
+    assert replace(found, pieces=()).reason == Reason(State.CURRENT)
+    of_table = replace(found, of_table=True)
+    assert (of_table.effective, of_table.reason) == (((1, 4),), changed.reason)
+
+
+def test_rows_that_others_changed_before_stay_a_drift_until_somebody_settles_them():
+    noted = ForeignCommit(3, NOON, "UPDATE", "ann")
+
+    assert reason(replace(GOOD, foreign=(noted,))) == Reason(
+        State.TAMPERED,
+        "version 3 UPDATE by ann at 2024-03-01 12:00:00 UTC",
+        stale=True,
+        passed=True,
+    )
+    assert reason(replace(GOOD, passed_by=("users",))) == Reason(
+        State.TAMPERED, "rows that others changed stay as they are", stale=True, passed=True
+    )

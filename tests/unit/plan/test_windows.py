@@ -14,6 +14,7 @@ from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.windows import (
     Measured,
+    Opened,
     WindowedInput,
     aligned,
     check_watermarks,
@@ -257,6 +258,16 @@ def test_nulls_that_were_the_first_load_are_not_loaded_again() -> None:
     assert (first.null_rows, later.null_rows) == (2, 2)
 
 
+@pytest.mark.parametrize(("initial", "read_before"), [(False, ()), (True, ("raw.events",))])
+def test_nulls_are_read_of_an_input_that_is_new_or_read_anew(initial, read_before):
+    settings = WindowSettings("n", null_watermark=NullWatermark.INCLUDE_FIRST)
+    merged, measured = a_model("m", strategy=Merge(("id",), settings)), [Measured(EVENTS, None, 2)]
+
+    found = open_windows(merged, settings, measured, [], initial=initial, read_before=read_before)
+
+    assert found.windows[0].window.nulls
+
+
 def test_a_watermark_after_tomorrow_is_told() -> None:
     now = dt.datetime(2025, 1, 16, 12, tzinfo=dt.UTC)
     times = ("2025-01-17T12:00:00Z", "2025-01-17T12:00:01Z")
@@ -321,3 +332,12 @@ def test_one_window_spans_no_times_that_do_not_compare() -> None:
 )
 def test_a_window_tells_why_it_reads_what_it_reads_unless_its_step_does(window, kind) -> None:
     assert (kind_of(window, ""), kind_of(window, "rerun")) == (kind, "rerun")
+
+
+def test_the_windows_of_one_step_stand_together_and_are_cut_if_any_is() -> None:
+    one = Opened((InputWindow("a", Window("x")),), (mark(1),), 2)
+    cut = Opened((InputWindow("b", Window("x")),), (mark(2),), 3, is_cut=True)
+
+    assert one.join([cut]) == Opened(one.windows + cut.windows, (mark(1), mark(2)), 5, is_cut=True)
+    assert one.join([]) == one
+    assert not Opened((), ()).all_empty

@@ -1,6 +1,7 @@
 from penstock.core.statement import FEW_ROWS, Commit, Passing, Stage
+from penstock.core.strategy import Layout, WindowSettings
 from penstock.strategies.merge import Merge
-from unit.strategies.builds import a_build
+from unit.strategies.builds import a_build, read
 
 BY_ID = Merge(("id",), None)
 KNOWN = "id int, name string"
@@ -192,3 +193,56 @@ def test_what_the_merge_will_leave_is_a_query_over_the_table_and_what_is_staged(
 
 def test_where_a_column_gets_another_type_only_a_clone_shows_what_the_merge_leaves() -> None:
     assert BY_ID.work(a_build(BY_ID, table="id bigint, name string")).after is None
+
+
+def test_a_merge_is_told_its_keys_and_what_decides_between_rows_with_one() -> None:
+    by_id = {"unique_key": ("id",)}
+
+    assert read(Merge, **by_id) == (Merge(("id",)), [])
+    assert read(Merge, **by_id, null_keys="match")[0] == Merge(("id",), match_null_keys=True)
+    assert read(Merge) == (Merge(()), ["materialized: missing-key"])
+    assert read(Merge, **by_id, on_duplicate="latest", order_by=("at",)) == (
+        Merge(("id",), order_by=("at",)),
+        [],
+    )
+    assert read(Merge, **by_id, on_duplicate="latest")[1] == ["on_duplicate: missing-key"]
+    assert read(Merge, **by_id, order_by=("at",)) == (
+        Merge(("id",)),
+        ["order_by: (option-without-effect)"],
+    )
+
+
+def test_every_setting_of_a_merge_decides_rows() -> None:
+    assert Merge(("id",), None, ("at",), match_null_keys=True).fingerprint(Layout()) == {
+        "keys": ["id"],
+        "window": None,
+        "order_by": ["at"],
+        "match_null_keys": True,
+    }
+    assert Merge(("id",), newest="at").fingerprint(Layout())["newest"] == "at"
+
+
+def test_a_rerun_updates_its_range_and_deletes_the_keys_that_it_lost() -> None:
+    strategy = Merge(("id",), WindowSettings("day"), newest="day")
+    build = a_build(
+        strategy, "id int, day date", "id int, day date", replaced="`day` >= 'x'", reruns=True
+    )
+
+    work = strategy.work(build)
+
+    assert work.stages[2].sql == (
+        "SELECT t.`id` FROM `penstock_target` t WHERE (t.`day` >= 'x') AND NOT EXISTS "
+        "(SELECT 1 FROM `penstock_source` s WHERE s.`id` = t.`id`)"
+    )
+    assert work.decide({"new": 0, "changed": 0, "gone": 0}) is None
+    assert work.decide({"new": 0, "changed": 0, "gone": 1}).sql == (
+        "MERGE INTO delta.`/w/s/users` t USING (SELECT `id`, `day`, false AS `_ps_gone` FROM "
+        "`penstock_stage` UNION ALL SELECT `id`, NULL AS `day`, true AS `_ps_gone` FROM "
+        "`penstock_gone`) s ON t.`id` = s.`id` WHEN MATCHED AND s.`_ps_gone` THEN DELETE "
+        "WHEN MATCHED THEN UPDATE SET t.`id` = s.`id`, t.`day` = s.`day` "
+        "WHEN NOT MATCHED THEN INSERT (`id`, `day`) VALUES (s.`id`, s.`day`)"
+    )
+    assert (
+        "NOT (s.`day` <=> t.`day`) AND (coalesce(s.`day` >= t.`day`, true) "
+        "OR (t.`day` >= 'x')) AS" in work.stages[1].passing.sql
+    )

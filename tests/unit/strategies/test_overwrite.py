@@ -1,13 +1,24 @@
 """The range in which the rows of a function lie, in the type of its time column."""
 
+from dataclasses import replace
+
 import pytest
 
 from fakes.builders import a_model
+from fakes.lake import columns
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
+from penstock.core.errors import IncrementalConfigError
 from penstock.core.steps.window import Bound, InputWindow, Window
-from penstock.core.strategy import WindowSettings
-from penstock.strategies.overwrite import OverwriteRange, range_condition
+from penstock.core.strategy import Layout, WindowSettings
+from penstock.strategies.merge import Merge
+from penstock.strategies.overwrite import (
+    OverwriteRange,
+    check_output,
+    checked_rows,
+    range_condition,
+)
+from unit.strategies.builds import read
 
 DAYS = (TypedValue("DATE", "2025-01-15"), TypedValue("DATE", "2025-01-16"))
 TIMES = tuple(
@@ -58,3 +69,69 @@ def range_of(kind, *windows):
 )
 def test_days_and_instants_are_one_range(kind, windows, expected):
     assert range_of(kind, *windows) == expected
+
+
+def a_function(by=(), **settings):
+    window = WindowSettings("t", guarded=True, **settings)
+    return a_model("events", strategy=OverwriteRange(window), layout=Layout(by))
+
+
+@pytest.mark.parametrize(
+    ("query", "by", "settings", "code"),
+    [
+        ("t timestamp, date date", ("date",), {}, None),
+        ("t int, n int", ("n",), {}, None),
+        ("t date", (), {}, None),
+        ("t string", (), {"string_watermark": True}, None),
+        ("x date", (), {}, "time-column-missing"),
+        ("t date", ("day",), {}, "partition-column-missing"),
+        ("t string", (), {}, "time-column-type"),
+        ("t boolean", (), {}, "time-column-type"),
+        ("t timestamp, n int", ("n",), {}, "no-date-partition"),
+        ("t date, n int, d date", ("n", "d"), {}, None),
+    ],
+)
+def test_a_function_gives_the_columns_that_its_options_name(query, by, settings, code):
+    def found():
+        try:
+            check_output(a_function(by, **settings), columns(query))
+        except IncrementalConfigError as error:
+            return error.code
+        return None
+
+    assert found() == code
+
+
+def test_the_keys_of_a_merge_are_among_its_columns():
+    model = a_model("events", strategy=Merge(("id",)))
+
+    check_output(model, columns("id int"))
+    with pytest.raises(IncrementalConfigError, match="unique_key 'id' is not in the output"):
+        check_output(model, columns("n int"))
+
+
+def test_a_row_outside_of_the_windows_fails_the_write():
+    query = columns("n int, t date")
+    model, nulls = a_function(), replace(window(DAYS).window, nulls=True)
+    inside = "`t` >= DATE '2025-01-15' AND `t` <= DATE '2025-01-16'"
+
+    sql = checked_rows(model, query, [window(DAYS)])
+
+    assert sql.startswith(f"SELECT `n`, CASE WHEN {inside} THEN `t` ELSE ")
+    assert sql.endswith(" END AS `t` FROM `penstock_function`")
+    assert "'\\'events\\' made a row of t '" in sql
+    assert f"CASE WHEN ({inside} OR `t` IS NULL) THEN" in checked_rows(
+        model, query, [InputWindow("logs", nulls)]
+    )
+    with pytest.raises(IncrementalConfigError, match="time_column 't' is not in the output"):
+        checked_rows(model, columns("n int"), [window(DAYS)])
+
+
+def test_no_window_is_no_range_and_an_open_one_has_no_low_end():
+    assert range_of("date") == "true"
+    assert range_of("date", InputWindow("logs", Window("x", None, Bound(DAYS[1], False)))) == (
+        "`t` < DATE '2025-01-16'"
+    )
+    assert range_condition(a_model("events"), columns("t date"), [window(DAYS)]) == ""
+    assert OverwriteRange(WindowSettings("t")).fingerprint(Layout())["window"]["time_column"] == "t"
+    assert read(OverwriteRange) == (OverwriteRange(WindowSettings("")), [])

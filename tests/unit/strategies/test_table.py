@@ -2,9 +2,9 @@ from dataclasses import replace
 
 from fakes.builders import a_model
 from penstock.core.statement import Commit
-from penstock.core.strategy import Layout
+from penstock.core.strategy import Layout, Writing
 from penstock.strategies.table import Table
-from unit.strategies.builds import a_build
+from unit.strategies.builds import a_build, read
 
 PARTITIONS = Table(overwrite_partitions=True)
 
@@ -67,3 +67,16 @@ def test_overwriting_partitions_takes_new_columns_in_with_the_same_commit() -> N
 
 def test_the_first_overwrite_of_partitions_makes_the_table() -> None:
     assert PARTITIONS.work(a_build(PARTITIONS)).decide({}).sql.startswith("CREATE OR REPLACE")
+
+
+def test_partitions_are_overwritten_only_where_there_are_some() -> None:
+    assert read(Table) == (Table(), [])
+    assert read(Table, overwrite="partitions", partition_by=("day",)) == (PARTITIONS, [])
+    assert read(Table, overwrite="partitions") == (PARTITIONS, ["overwrite: missing-key"])
+    assert [each.writing for each in (Table(), PARTITIONS)] == [Writing.WHOLE, Writing.ADDED]
+    assert [each.keeps_rows for each in (Table(), PARTITIONS)] == [False, True]
+    assert PARTITIONS.staying(Layout(), "r", "t") == "false"
+    assert [each.fingerprint(Layout(("day",))) for each in (Table(), PARTITIONS)] == [
+        {},
+        {"overwrite": ["day"]},
+    ]

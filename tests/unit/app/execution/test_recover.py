@@ -6,6 +6,7 @@ import pytest
 
 from fakes.builders import a_model, a_source
 from fakes.place import statuses
+from fakes.services import an_intent
 from fakes.workshop import DEAD, ELSEWHERE, Workshop
 from penstock.app.commands.status import status
 from penstock.app.execution.recover import rebuild, recover, settle_as
@@ -333,3 +334,23 @@ def test_a_rebuild_settles_what_a_crash_left_open_where_nothing_else_is_on_recor
     rebuild(workshop.services())
 
     assert not status(workshop.services(), StatusRequest(select=("log",))).models[0].states
+
+
+def test_all_steps_of_a_table_that_took_the_place_of_another_are_recorded(workshop):
+    """Also those of versions that the store has settled of the table that is gone."""
+    workshop.run("top")
+    old = workshop.records()["top"].table_id
+    del workshop.lake.tables[workshop.uri("top")]
+    for number in (0, 1):
+        lost = replace(an_intent(TOP), step=f"lost-{number}", step_seq=90 + number)
+        workshop.commit(lost)
+
+    assert told(workshop) == [
+        f"step lost-{number} of top had made version {number} of its table, "
+        "and the state did not know it; recorded"
+        for number in (0, 1)
+    ]
+
+    record = workshop.records()["top"]
+    assert (record.step, record.commit_version) == ("lost-1", 1)
+    assert record.table_id != old

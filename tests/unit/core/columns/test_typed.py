@@ -212,3 +212,27 @@ def test_the_least_value_is_one_that_the_type_can_hold(kind, text):
 
     assert found.text == text
     assert parse(found.type, found.text).text == text
+
+
+@pytest.mark.parametrize(
+    ("grain", "expected"),
+    [
+        ("hour", "2024-02-29T12:00:00.000000Z"),
+        ("day", "2024-02-29T00:00:00.000000Z"),
+        ("week", "2024-02-26T00:00:00.000000Z"),
+        ("month", "2024-02-01T00:00:00.000000Z"),
+        ("year", "2024-01-01T00:00:00.000000Z"),
+    ],
+)
+def test_a_time_lies_in_units_that_begin_somewhere(grain, expected):
+    found = TypedValue.parse("TIMESTAMP", "2024-02-29 12:30:00").floor(grain)
+
+    assert found == TypedValue.parse("TIMESTAMP", expected)
+
+
+def test_a_day_has_no_hour_and_a_number_no_unit_at_all():
+    day = TypedValue.parse("DATE", "2024-02-29")
+
+    assert day.floor("hour") == day
+    with pytest.raises(TypeError, match="a INT has no week"):
+        TypedValue.parse("INT", "7").floor("week")

@@ -8,8 +8,10 @@ from penstock.core.columns.types import (
     MapType,
     ScalarType,
     StructType,
+    has_map,
     merged,
     parse_type,
+    scalars,
     sql_type,
     widens,
 )
@@ -169,3 +171,14 @@ def test_without_growing_the_first_types_fields_are_all_there_are():
 @given(TREES)
 def test_a_type_merged_with_itself_stays(kind):
     assert merged(kind, kind) == kind
+
+
+def test_a_type_is_written_as_sql_and_taken_apart():
+    kind = parse_type("map<string,struct<a b:array<int>,c:string>>")
+
+    assert sql_type(kind) == "MAP<string, STRUCT<`a b`: ARRAY<int>, `c`: string>>"
+    assert scalars(kind) == ("string", "int", "string")
+    assert [has_map(parse_type(each)) for each in ("array<map<int,int>>", "struct<a:int>")] == [
+        True,
+        False,
+    ]

@@ -17,8 +17,12 @@ from penstock.core.steps.token import (
     LIMIT_BYTES,
     pin_of,
     pin_parts,
+    project_of,
     read_intent,
+    read_metrics,
+    read_slice,
     signed_by,
+    write_fence,
     write_intent,
     write_token,
 )
@@ -174,3 +178,40 @@ def test_an_intent_that_fits_in_no_way_leaves_its_name():
     token = write_token(replace(intent(), watermarks=marks), "1", "s")
 
     assert json.loads(token) == {"penstock": "1", "store": "s", "step": "step-1", "run": "run-1"}
+
+
+def test_a_token_of_somebody_else_names_nothing():
+    ours = json.dumps(
+        {"penstock": "1", "store": "s", "step": "a", "project": "p", "metrics": {"n": 3}}
+    )
+
+    assert (signed_by(ours), project_of(ours), read_metrics(ours)) == (("a", "s"), "p", {"n": 3})
+    for text in (
+        "",
+        "{",
+        "[1]",
+        '{"step": "a", "store": "s", "project": "p", "metrics": {"n": 3}}',
+    ):
+        assert (signed_by(text), project_of(text), read_metrics(text)) == (("", ""), "", {})
+    assert read_metrics('{"penstock": "1", "metrics": 7}') == {}
+
+
+def test_a_fence_names_the_step_that_it_keeps_out_and_not_as_its_maker():
+    fence = write_fence(intent(), "0.1.0", "store-1", "shop")
+
+    assert json.loads(fence) == {
+        "penstock": "0.1.0",
+        "store": "store-1",
+        "project": "shop",
+        "kind": "fence",
+        "fences": "step-1",
+    }
+    assert signed_by(fence) == ("", "store-1")
+
+
+def test_a_slice_and_its_time_are_read_of_an_intent():
+    there = SliceId("a.parquet", 1, 2, "d")
+
+    written = write_intent(replace(intent(), slice=there))
+
+    assert read_slice(written) == (there, intent().run_timestamp)

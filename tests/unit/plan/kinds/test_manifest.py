@@ -4,10 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from fakes.builders import a_model, a_project
 from fakes.session_world import CORE, SessionWorld, at, package
 from penstock.core.sessions.manifest import executed
 from penstock.core.sessions.package import BackfillOrder
-from penstock.plan.kinds.manifest import KnownPackage, PackageInputs, planned_passes
+from penstock.plan.kinds.manifest import (
+    KnownPackage,
+    PackageInputs,
+    planned_passes,
+    tracked_models,
+)
 
 PER_MODEL = {"backfill": BackfillOrder.PER_MODEL}
 
@@ -323,3 +329,13 @@ def test_models_that_stand_together_are_one_pass(order):
     told.add("01-02 10:00")
 
     assert told.run("01-03") == ["4 01-01 04:00..01-03"]
+
+
+def test_modules_are_tracked_by_the_options_and_tagged_models_by_their_sql_and_those_of_the_base():
+    said = replace(package(), fingerprint="base/other")
+    project = a_project(a_model("m5", tags=(said.tag,)), a_model("beside"))
+
+    assert tracked_models(project, said) == {
+        **dict.fromkeys(CORE, "base/other"),
+        "m5": "base/canonical-m5",
+    }

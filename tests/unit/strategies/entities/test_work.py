@@ -75,6 +75,8 @@ def test_a_merge_is_pruned_by_keys_and_its_windows():
 
     assert f" ON t.`ID` = s.`ID` AND {bounds} WHEN" in plain
     assert f"(({bounds}) OR ({window}))" in work_of(inferring).decide({}).sql
+    assert "UNION ALL" not in plain
+    assert "UNION ALL" in work_of(inferring).decide({}).feed.sql
     assert plain.count("WHEN MATCHED") == 3
     assert "WHEN MATCHED AND s.`__penstock_op` = 'infer'" not in plain
 

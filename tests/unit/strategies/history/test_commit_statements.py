@@ -12,7 +12,7 @@ from penstock.core.history import (
     Retention,
     SystemColumns,
 )
-from penstock.strategies.history.commit import Counts, merge
+from penstock.strategies.history.commit import Counts, counts, merge
 from penstock.strategies.history.operations import operation_rows, tombstones
 from penstock.strategies.history.terms import Sides, Terms
 from unit.strategies.builds import a_build
@@ -284,3 +284,18 @@ def test_a_commit_that_opens_nothing_widens_nothing_and_leaves_the_hashes():
     assert "<> 'pending' AND `__penstock_op` <> 'rehash'" in found.sql
     assert found.expected["numTargetRowsUpdated"] == ("M4", 1)
     assert not Counts(rehashed=3).writes
+
+
+def test_what_retention_takes_is_counted_only_where_there_is_one():
+    _, plain = sides()
+    _, kept = sides(replace(CHECK, retention=Retention(3, None)))
+    closed = "`__penstock_class` IN ('opened_changed', 'deleted')"
+
+    assert counts(plain)["pruned"] == "count_if(false)"
+    assert counts(plain)["closed"] == f"count_if({closed})"
+    assert counts(plain)["closes"] == f"count_if({closed} AND NOT coalesce(false, false))"
+    assert counts(kept)["pruned"] == "coalesce(sum(size(`__penstock_pruned`)), 0)"
+    assert (
+        "NOT coalesce(array_contains(`__penstock_pruned`, `__penstock_at`), false)"
+        in counts(kept)["closes"]
+    )

@@ -7,6 +7,7 @@ from penstock.strategies.sessions.this_run import (
     event_counts,
     events_this_run,
     limits_view,
+    quarantine_merge,
     sessions_this_run,
 )
 from penstock.strategies.sessions.window import touched_sessions
@@ -47,3 +48,16 @@ def test_every_class_of_history_is_counted_as_the_rows_pass():
     names = [name for name in event_counts() if name.startswith("history")]
 
     assert len(names) == 10
+
+
+def test_a_session_that_is_gone_leaves_the_quarantine_and_others_are_counted_or_come_in():
+    assert quarantine_merge("t", "c") == (
+        "MERGE INTO t t USING c s ON t.session_identifier = s.session_identifier "
+        "WHEN MATCHED AND s.gone THEN DELETE "
+        "WHEN MATCHED THEN UPDATE SET t.since = s.since, t.reason = s.reason, "
+        "t.run_id = s.run_id, t.start_tstamp = s.start_tstamp, "
+        "t.events_dropped = s.events_dropped, t.dropped_to = s.dropped_to "
+        "WHEN NOT MATCHED AND NOT s.gone THEN INSERT (session_identifier, since, reason, run_id, "
+        "start_tstamp, events_dropped, dropped_to) VALUES (s.session_identifier, s.since, "
+        "s.reason, s.run_id, s.start_tstamp, s.events_dropped, s.dropped_to)"
+    )

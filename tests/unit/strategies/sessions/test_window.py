@@ -1,11 +1,15 @@
 """The groups of a window, and the statement that takes them into the manifest."""
 
+import pytest
+
 from fakes.session_sql import RELEASED, a_run
+from penstock.core.sessions.package import SessionUser
 from penstock.strategies.sessions.window import (
     MOST_DATES,
     in_dates,
     is_near,
     known_sessions,
+    lifecycle_changes,
     lifecycle_merge,
     touched_sessions,
     window_groups,
@@ -40,3 +44,33 @@ def test_rows_are_looked_for_under_the_dates_where_they_lie():
     assert "AND false WHEN MATCHED" in lifecycle_merge("t", [])
     many = [f"2021-01-{n:04}" for n in range(MOST_DATES + 1)]
     assert in_dates("d", many) == "d BETWEEN DATE '2021-01-0000' AND DATE '2021-01-0400'"
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (
+            SessionUser.FIRST_RUN,
+            (
+                "CASE WHEN old_user IS NOT NULL THEN named_struct('user', old_user, 'ts', "
+                "user_tstamp, 'event', user_event_id) ELSE candidate END AS winner"
+            ),
+        ),
+        (
+            SessionUser.EARLIEST_EVENT,
+            (
+                "least(CASE WHEN user_tstamp <= cap THEN named_struct('ts', user_tstamp, 'event', "
+                "coalesce(user_event_id, ''), 'user', old_user) END, "
+                "CASE WHEN candidate.ts <= cap THEN candidate END) AS winner"
+            ),
+        ),
+    ],
+)
+def test_the_first_run_or_the_earliest_event_names_the_user(rule, expected):
+    assert expected in lifecycle_changes(a_run(user_of_session=rule))
+
+
+def test_the_latest_event_names_the_user_where_that_is_the_rule():
+    assert "greatest(CASE WHEN" in lifecycle_changes(
+        a_run(user_of_session=SessionUser.LATEST_EVENT)
+    )
