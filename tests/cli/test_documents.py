@@ -82,7 +82,7 @@ def test_the_project_may_be_the_first_argument(services, call, monkeypatch, tmp_
 
     assert answer.out == (
         "Execution plan (topological order):\n"
-        "  1. log  append  never_run  reads its inputs whole\n"
+        "  1. log  append  first build  reads its inputs whole\n"
         "\n"
         "Total: 1 step. Nothing was run.\n"
     )

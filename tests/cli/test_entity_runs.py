@@ -53,8 +53,8 @@ def test_a_dry_run_lists_slices_and_the_sql_of_the_twelve_steps(lake, call):
     assert (
         answer.out == """\
 Execution plan (topological order):
-  1. silver_aw.x  merge  a.parquet  never_run
-  2. silver_aw.x  merge  b.parquet  never_run
+  1. silver_aw.x  merge  a.parquet  first build
+  2. silver_aw.x  merge  b.parquet  first build
 
 SQL of silver_aw.x a.parquet, of the columns that are known:
   WITH `penstock_made` AS (

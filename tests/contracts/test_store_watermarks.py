@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from contracts.store_cases import intent, mark, succeed, with_mark
 from fakes.clock import NOON
 from penstock.core.columns.typed import TypedValue
@@ -70,6 +72,19 @@ def test_a_person_may_lower_and_reset_a_watermark(store):
     assert after_set == (mark(3),)
     assert store.records.models()["orders"].watermarks == ()
     assert store.records.watermark_history("orders")[1] == lowered
+
+
+@pytest.mark.parametrize(
+    ("value", "rewound"),
+    [("BIGINT 3", ("raw.orders",)), (None, ("raw.orders",)), ("BIGINT 9", ()), ("BIGINT 12", ())],
+)
+def test_a_watermark_that_a_person_set_back_is_rewound_until_a_step_has_read(store, value, rewound):
+    succeed(store, with_mark(9, "step-1"))
+    store.records.change_watermark(WatermarkChange("orders", "raw.orders", "n", value, NOON))
+    before = store.records.models()["orders"].rewound
+    succeed(store, with_mark(3, "step-2"))  # nothing lay above
+
+    assert (before, store.records.models()["orders"].rewound) == (rewound, ())
 
 
 def test_a_change_by_hand_that_is_written_twice_leaves_what_came_in_between(store):

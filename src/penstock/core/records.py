@@ -119,6 +119,8 @@ class ModelRecord:
     """Its inputs by name, at the versions that were read."""
     watermarks: tuple[Watermark, ...] = ()
     """How far the windows of its inputs reach."""
+    rewound: tuple[str, ...] = ()
+    """Inputs whose watermark a person set back, and no step has read since."""
     executed_at: dt.datetime | None = None
     """When it ran, in UTC."""
     duration_ms: int = 0

@@ -233,7 +233,9 @@ def table_input_differences(
     """Compare the inputs of a table without partitions with what its last success read."""
     if model.is_unpinned and not model.is_view:
         yield Difference(State.SOURCE_CHANGED, f"input-unpinned: {model.name} itself")
-    for name, pin in current_pins(project, model, records, now).items():
+    pins = current_pins(project, model, records, now)
+    yield from _set_back(record, pins)
+    for name, pin in pins.items():
         if name in project.models and project.models[name].is_unpinned:
             yield Difference(State.SOURCE_CHANGED, f"input-unpinned: {name}")
         recorded = record.pins.get(name)
@@ -253,6 +255,13 @@ def table_input_differences(
             yield Difference(State.SOURCE_CHANGED, f"{name} {recorded} -> {pin}")
     if record.cut_at is not None and record.cut_at < now.run_timestamp:
         yield Difference(State.SOURCE_CHANGED, f"read up to {record.cut_at:%Y-%m-%d %H:%M:%S} only")
+
+
+def _set_back(record: ModelRecord, pins: Mapping[str, Pin]) -> Iterator[Difference]:
+    """Yield the inputs that are to be read again from a watermark that a person set."""
+    for name in record.rewound:
+        if name in pins:
+            yield Difference(State.SOURCE_CHANGED, f"the watermark of {name} was set back")
 
 
 def current_pins(

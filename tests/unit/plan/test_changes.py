@@ -195,12 +195,18 @@ USERS = a_model("users", "raw.events", "base", "seen")
 AS_NOW = {"raw.events": DeltaPin("e", 3), "base": DeltaPin("id-base", 4), "seen": ViewPin(7)}
 
 
-def input_lines(pins, *, model=USERS, cut_at=None, records=None, **models):
+def test_an_input_whose_watermark_was_set_back_is_read_again():
+    assert input_lines(AS_NOW, rewound=("raw.events", "gone")) == [
+        "source_changed: the watermark of raw.events was set back"
+    ]
+
+
+def input_lines(pins, *, model=USERS, cut_at=None, rewound=(), records=None, **models):
     """Give how the inputs of a table differ from what its last success read."""
     known = {"base": a_success(BASE, 2, 4), "seen": a_success(SEEN, 7)}
     known = known if records is None else records
     project = a_project(*({"base": BASE, "seen": SEEN} | models).values(), model)
-    record = replace(a_success(model), pins=pins, cut_at=cut_at)
+    record = replace(a_success(model), pins=pins, cut_at=cut_at, rewound=rewound)
     now = Now(NOON, {}, {"raw.events": DeltaPin("e", 3)})
     found = table_input_differences(project, model, record, known, now)
     return [f"{each.state}: {each.because}" for each in found]

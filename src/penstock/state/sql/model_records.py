@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -22,7 +22,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from penstock.core.columns.typed import read_typed
+from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.records import LeastPin, ModelRecord, PartitionGroup, PartitionsRecord, Status
 from penstock.core.steps.inputs import Pin
 from penstock.core.steps.token import pin_of
@@ -53,19 +53,19 @@ def model_records(connection: Connection, names: Sequence[str] = ()) -> dict[str
             query = query.where(model.in_(select(models.c.id).where(models.c.name.in_(names))))
         return connection.execute(query)
 
-    current: dict[int, tuple[Watermark, ...]] = defaultdict(tuple)
+    windows: dict[int, Windows] = defaultdict(Windows)
     for row in rows_of(_WATERMARKS, watermarks.c.model_id):
-        current[row.model_id] += (Watermark(row.input, row.column, read_typed(row.value)),)
+        windows[row.model_id] = windows[row.model_id].moved(row)
     pins: dict[int, dict[str, Pin]] = defaultdict(dict)
     for row in rows_of(_PINS, STATE.model_id):
         pins[row.model_id][row.input] = pin_of(row.kind, row.table_id, row.pinned_version)
     versions = {row.model_id: row for row in rows_of(_VERSIONS, STATE.model_id)}
     found = [
-        _one(row, _record(row, current[row.model_id]), pins.get(row.model_id, {}))
+        _one(row, _record(row, windows[row.model_id]), pins.get(row.model_id, {}))
         for row in rows_of(_WHOLE_RECORDS, models.c.id)
     ]
     found += [
-        _sum(row, _record(row, current[row.model_id]), versions.get(row.model_id))
+        _sum(row, _record(row, windows[row.model_id]), versions.get(row.model_id))
         for row in rows_of(_HEADS, models.c.id)
     ]
     return {each.model: each for each in sorted(found, key=lambda each: each.model)}
@@ -176,7 +176,31 @@ def _newest(of: FromClause, condition: ColumnElement[bool]) -> ScalarSelect[int]
     )
 
 
-def _record(row: Found, current: tuple[Watermark, ...]) -> ModelRecord:
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """How far the windows of a model reach, and which of them a person set back."""
+
+    watermarks: tuple[Watermark, ...] = ()
+    rewound: tuple[str, ...] = ()
+
+    def moved(self, row: Found) -> Windows:
+        """Return them with the newest row of one watermark; `read` is what a step left before."""
+        value = row.value and read_typed(row.value)
+        is_back = not row.step and row.read and (not value or _is_less(value, read_typed(row.read)))
+        return Windows(
+            self.watermarks + ((Watermark(row.input, row.column, value),) if value else ()),
+            self.rewound + ((row.input,) if is_back else ()),
+        )
+
+
+def _is_less(one: TypedValue, other: TypedValue) -> bool:
+    try:
+        return one < other
+    except TypeError:  # of two types, as where a column changed its own
+        return False
+
+
+def _record(row: Found, windows: Windows) -> ModelRecord:
     """Read what both queries ask for: the last step, and when and how its rows were built."""
     return ModelRecord(
         model=row.name,
@@ -185,7 +209,8 @@ def _record(row: Found, current: tuple[Watermark, ...]) -> ModelRecord:
         step=row.step or "",
         step_seq=row.step_seq or 0,
         table_id=row.table_id or "",
-        watermarks=current,
+        watermarks=windows.watermarks,
+        rewound=windows.rewound,
         executed_at=row.executed_at,
         duration_ms=row.execution_time_ms,
         rows_written=row.rows_written,
@@ -303,15 +328,18 @@ _PINS = (
     .join(step_inputs, step_inputs.c.step_seq == STATE.step_seq)
     .where(STATE.ord == 0, STATE.model_id.in_(_WHOLE_MODELS))
 )
+_KEY = (watermarks.c.model_id, watermarks.c.input, watermarks.c.column)
+_BEFORE = watermarks.alias()
+_READ = (  # what the newest step left of a watermark that a person moved since
+    select(_BEFORE.c.value)
+    .where(*(_BEFORE.c[each.name] == each for each in _KEY), _BEFORE.c.step != "")
+    .order_by(_BEFORE.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
 _WATERMARKS = (
-    select(watermarks.c.model_id, watermarks.c.input, watermarks.c.column, watermarks.c.value)
-    .where(
-        watermarks.c.value.is_not(None),
-        watermarks.c.id.in_(
-            select(func.max(watermarks.c.id)).group_by(
-                watermarks.c.model_id, watermarks.c.input, watermarks.c.column
-            )
-        ),
-    )
+    select(*_KEY, watermarks.c.value, watermarks.c.step)
+    .add_columns(case((watermarks.c.step == "", _READ)).label("read"))
+    .where(watermarks.c.id.in_(select(func.max(watermarks.c.id)).group_by(*_KEY)))
     .order_by(watermarks.c.input, watermarks.c.column)
 )

@@ -358,8 +358,13 @@ def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[Waterma
     else:
         wanted = {(each.input, each.column): each.value for each in intent.watermarks}
         is_reset, gone = intent.lowers_watermarks, sorted(current.keys() - wanted.keys())
-        moved = (k for k, v in wanted.items() if _may_move(v, current.get(k), lowers=is_reset))
-        new = {k: str(wanted[k]) for k in moved} | dict.fromkeys(gone if is_reset else ())
+        moved = {k for k, v in wanted.items() if _may_move(v, current.get(k), lowers=is_reset)}
+        # one that a person set is a step's again once it was read, though nothing lay above
+        by_hand = {(each.input, each.column): not each.step for each in records.watermarks}
+        moved |= {k for k, v in wanted.items() if by_hand.get(k) and current.get(k) == v}
+        new = {k: str(v) for k, v in wanted.items() if k in moved} | dict.fromkeys(
+            gone if is_reset else ()
+        )
     return tuple(
         WatermarkChange(intent.model, *key, value, at, step=intent.step)
         for key, value in new.items()

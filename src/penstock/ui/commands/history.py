@@ -18,7 +18,15 @@ from penstock.ui.cli.output import CommandOutput, overwrite_asker
 from penstock.ui.render.check import scope_text
 from penstock.ui.render.diffs import RULE, diffs_text, once
 from penstock.ui.render.run import ABORTED
-from penstock.ui.render.values import WHOLE, day, moment, partitions_text, ranges_text, table
+from penstock.ui.render.values import (
+    WHOLE,
+    day,
+    moment,
+    partitions_text,
+    ranges_text,
+    reason_text,
+    table,
+)
 
 if TYPE_CHECKING:
     from penstock.app.commands.history import CheckHistory
@@ -72,7 +80,7 @@ def _cells(row: HistoryRow) -> dict[str, str]:
         "status": str(one.status),
         "rows": "-" if one.rows_written is None else f"{one.rows_written:,}",
         "seconds": f"{one.duration_ms / 1000:.1f}",
-        "reason": one.failure.code if one.failure else mask(one.reason) or "-",
+        "reason": one.failure.code if one.failure else reason_text(one.reason) or "-",
         "triggered_by": f"{one.triggered_by} ({beside})" if beside else one.triggered_by,
         "step": one.step or "-",
     }

@@ -31,6 +31,7 @@ from penstock.ui.render.values import (
     label,
     partitions_text,
     ranges_text,
+    reason_text,
     seconds,
     size,
     window_text,
@@ -135,11 +136,11 @@ def _why(result: ModelResult, steps: Sequence[Step]) -> Iterator[str]:
         yield f"will be skipped: {result.reason}"
         return
     step = steps[0]
-    yield mask("; ".join(_reasons(steps)))
+    yield "; ".join(_reasons(steps))
     if step.reason.pending:
         yield "pending"
     if step.reason.also:
-        yield f"also {', '.join(step.reason.also)}"
+        yield f"also {', '.join(map(reason_text, step.reason.also))}"
     if step.work.has_parts:
         yield partitions_text(step.count)
     yield from map(window_text, result.windows)
@@ -156,7 +157,8 @@ def _reasons(steps: Iterable[Step]) -> Iterator[str]:
     for step in steps:
         passes.setdefault(step.work.pass_key, []).append(step)
     for first, *more in passes.values():
-        yield f"{first.reason}, then stitch" if more else str(first.reason)
+        why = reason_text(str(first.reason))
+        yield f"{why}, then stitch" if more else why
 
 
 def _of_slices(preview: Preview) -> Iterator[str]:
@@ -267,9 +269,10 @@ def _models(report: RunReport, *, verbose: bool) -> Iterator[str]:
             head += f"  will be skipped: {results[0].reason}"
         shown = []
         for step in its if verbose else ():
-            parts = [ranges_text(step.keys, None), str(step.reason.state)]
+            parts = [ranges_text(step.keys, None), reason_text(str(step.reason.state))]
             parts += ["pending"] * step.reason.pending
-            parts += [f"also {', '.join(step.reason.also)}"] * bool(step.reason.also)
+            also = ", ".join(map(reason_text, step.reason.also))
+            parts += [f"also {also}"] * bool(also)
             parts += [label(step.version, step.revision)]
             parts += ["one query for the range"] * (step.work.is_range and step.count > 1)
             shown.append(f"     {'  '.join(parts)}")

@@ -17,7 +17,14 @@ from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
 from penstock.app.reports import Keys, ModelResult
 from penstock.core.masking import SECRETS, mask
 from penstock.ui.render.check import step_lines
-from penstock.ui.render.values import WHOLE, first_line, ranges_text, row_counts, seconds
+from penstock.ui.render.values import (
+    WHOLE,
+    first_line,
+    ranges_text,
+    reason_text,
+    row_counts,
+    seconds,
+)
 
 _AROUND = 6  # lines of the terminal that the table leaves free
 _STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "running": "cyan"}
@@ -38,7 +45,7 @@ class Row:
 
     def ended(self, result: ModelResult) -> Row:
         """Return the row of the step's result."""
-        rows = mask(result.reason) if result.error is None else first_line(result.error)
+        rows = reason_text(result.reason) if result.error is None else first_line(result.error)
         if result.status == "success":
             rows = "" if result.is_view else row_counts(result.rows)
         return replace(self, state=result.status, rows=rows, took=result.duration)

@@ -25,6 +25,7 @@ from penstock.ui.render.values import (
     late_rows,
     partitions_text,
     ranges_text,
+    reason_text,
     row_counts,
     seconds,
     window_text,
@@ -76,7 +77,7 @@ def _outcome(result: ModelResult) -> Iterator[str]:
     if result.status == "skipped":
         yield f"skipped: {result.reason}"
         return
-    yield mask(result.reason)
+    yield reason_text(result.reason)
     if result.slice:
         yield slice_text(result.metrics)
     elif result.partitions != WHOLE:
@@ -224,7 +225,7 @@ class TextLines:
                     self.say(f"run {run}  {plan.run_timestamp:%Y-%m-%d %H:%M:%S} UTC")
             case StepStarted(model, reason):
                 if self.verbose:
-                    self.say(f"      {model}  {mask(reason)}")
+                    self.say(f"      {model}  {reason_text(reason)}")
             case StepEnded(result, steps):
                 self._ended += steps
                 self._end(result, self._ended + (not steps))

@@ -218,6 +218,32 @@ def ranges_text(keys: Keys, limit: int | None = RANGES) -> str:
     return f"{text} and {count(rest, 'more range')}" if rest else text
 
 
+REASONS = {
+    "never_run": "first build",
+    "was failed": "failed before",
+    "failed": "failed before",
+    "tampered": "changed outside penstock",
+    "version_upgraded": "new version",
+    "sql_changed": "code changed",
+    "schema_changed": "columns changed",
+    "source_changed": "source changed",
+    "upstream_changed": "upstream changed",
+    "foreign_table": "not penstock's table",
+    "not_effective": "no version applies",
+}
+"""What states are called where a reason is a sentence; lists of states and JSON keep the codes."""
+
+
+def reason_text(reason: str) -> str:
+    """Return why a step runs, in words.
+
+    >>> reason_text("source_changed: raw.events v3 -> v4")
+    'source changed: raw.events v3 -> v4'
+    """
+    state, colon, detail = reason.partition(":")
+    return mask(f"{REASONS.get(state, state)}{colon}{detail}")
+
+
 def partitions_text(number: int) -> str:
     """Return a number of partitions with its word."""
     return count(number, "partition")

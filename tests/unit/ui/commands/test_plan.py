@@ -35,9 +35,9 @@ def test_steps_are_numbered_with_strategy_reason_and_estimate():
 
     assert text == (
         "Execution plan (topological order):\n"
-        "  1. users  table   sql_changed  about 1,200 rows, 34.0 kB, 2.1 s\n"
-        "  2. log    append  source_changed: raw.events v3 -> v4\n"
-        "  3. daily  view    upstream_changed: after users  pending\n"
+        "  1. users  table   code changed  about 1,200 rows, 34.0 kB, 2.1 s\n"
+        "  2. log    append  source changed: raw.events v3 -> v4\n"
+        "  3. daily  view    upstream changed: after users  pending\n"
         "\n"
         "Total: 3 steps, 1 pending, 2 models up to date. Nothing was run."
     )
@@ -52,7 +52,7 @@ def test_a_window_that_is_still_to_be_pinned_names_the_version_that_fixes_it():
     text = plan_text(Preview(a_report(a_plan(step), result)))
 
     assert text.splitlines()[1] == (
-        "  1. log  append  source_changed: raw_logs v17 -> v18  raw_logs.n (7, max at raw_logs v18]"
+        "  1. log  append  source changed: raw_logs v17 -> v18  raw_logs.n (7, max at raw_logs v18]"
     )
 
 
@@ -89,7 +89,7 @@ def test_a_step_says_what_else_holds_what_it_reads_and_what_it_leaves():
 
     assert plan_text(Preview(report)) == (
         "Execution plan (topological order):\n"
-        "  1. log  append  was failed  also sql_changed  reads its inputs whole\n"
+        "  1. log  append  failed before  also code changed  reads its inputs whole\n"
         "     old rows stay\n"
         "\n"
         "Total: 1 step. Nothing was run."
@@ -107,7 +107,7 @@ def test_changed_sql_is_shown_line_by_line_as_written():
 
     assert plan_text(Preview(report, (change,))) == (
         "Execution plan (topological order):\n"
-        "  1. daily_user_stats  table  sql_changed\n"
+        "  1. daily_user_stats  table  code changed\n"
         "\n"
         "daily_user_stats will be re-run\n"
         "\n"
@@ -179,7 +179,7 @@ def test_at_most_fifty_steps_are_shown_unless_asked_for_more():
     short, long = plan_text(Preview(report)), plan_text(Preview(report), verbose=True)
 
     assert short.splitlines()[50:] == [
-        " 50. m49  table  never_run",
+        " 50. m49  table  first build",
         "and 1 more step",
         "",
         "Total: 51 steps. Nothing was run.",
@@ -203,9 +203,9 @@ def test_steps_of_a_model_with_partitions_name_them():
 
     assert plan_text(Preview(a_report(a_plan(*steps), *results))) == (
         "Execution plan (topological order):\n"
-        "  1. daily  partition  2022-01-08 to 2022-01-10  sql_changed  3 partitions\n"
+        "  1. daily  partition  2022-01-08 to 2022-01-10  code changed  3 partitions\n"
         "  2. daily  partition  2022-01-11                will be skipped: fail-fast\n"
-        "  3. users  table                                was failed\n"
+        "  3. users  table                                failed before\n"
         "\n"
         "Total: 3 steps. Nothing was run."
     )

@@ -56,7 +56,7 @@ def last_line(*results):
 def test_the_checks_of_a_step_stand_under_its_line():
     assert told(flagged(), verbose=True)[1:] == [
         (
-            "[1/1] ✗ user_stats  2024-12-01  never_run  1 partition  3 rows  2.1 s\n"
+            "[1/1] ✗ user_stats  2024-12-01  first build  1 partition  3 rows  2.1 s\n"
             "      before  source_has_data  passed\n"
             "      after   min_users        failed   error    1 row (expected 0):"
             " date=2024-12-01, user_count=80\n"
@@ -88,7 +88,7 @@ def test_a_quiet_run_tells_only_of_checks_that_failed():
     two = a_plan(a_step("a"), of_days())
     assert told(a_result("a"), flagged(), plan=two, quiet=True) == [
         (
-            "[2/2] ✗ user_stats  2024-12-01  never_run  1 partition  3 rows  2.1 s\n"
+            "[2/2] ✗ user_stats  2024-12-01  first build  1 partition  3 rows  2.1 s\n"
             "      after   min_users   failed   error    1 row (expected 0):"
             " date=2024-12-01, user_count=80\n"
             "      after   null_check  failed   warning  nulls 33.33 % > max 5.00 %"
@@ -155,7 +155,7 @@ def test_what_failed_stands_above_the_number_of_those_that_passed():
 def test_a_step_without_checks_has_no_lines():
     assert step_lines(None) == []
     assert told(a_result("user_stats"), plan=a_plan(a_step("user_stats"))) == [
-        "[1/1] ✓ user_stats  never_run  0 rows  0.0 s"
+        "[1/1] ✓ user_stats  first build  0 rows  0.0 s"
     ]
 
 

@@ -30,7 +30,7 @@ def test_a_merge_tells_what_became_of_its_rows():
     )
 
     assert result_line(1, result, Columns.of(a_plan(a_step("users")))) == (
-        "[1/1] ✓ users  source_changed: raw.users v1 -> v2  1 inserted, 2 updated, 4 late"
+        "[1/1] ✓ users  source changed: raw.users v1 -> v2  1 inserted, 2 updated, 4 late"
         "  + age INT  1 min 15 s"
     )
 
@@ -49,7 +49,7 @@ def test_a_step_that_made_up_for_a_failure_does_not_read_as_one():
     )
 
     assert result_line(1, result, Columns.of(a_plan(a_step("users")))) == (
-        "[1/1] ✓ users  was failed: crashed  1 row  1.0 s"
+        "[1/1] ✓ users  failed before: crashed  1 row  1.0 s"
     )
 
 
@@ -70,7 +70,7 @@ def test_a_step_without_a_commit_says_no_change():
     result = a_result("log", "unchanged", reason="source_changed", duration=0.5)
 
     assert result_line(1, result, Columns.of(a_plan(a_step("log")))) == (
-        "[1/1] ✓ log  source_changed  no change  0.5 s"
+        "[1/1] ✓ log  source changed  no change  0.5 s"
     )
 
 
@@ -158,7 +158,7 @@ def test_a_sync_names_the_partitions_of_every_step():
 
     assert told == [
         (
-            "[1/5] ✓ daily_user_stats  2024-12-02 to 2024-12-16  sql_changed  15 partitions"
+            "[1/5] ✓ daily_user_stats  2024-12-02 to 2024-12-16  code changed  15 partitions"
             "  3 rows  2.1 s"
         ),
         (
@@ -166,11 +166,11 @@ def test_a_sync_names_the_partitions_of_every_step():
             " the query returned date = 2024-12-05"
         ),
         (
-            "[3/5] ✓ weekly_summary    2024-12-09                upstream_changed  1 partition"
+            "[3/5] ✓ weekly_summary    2024-12-09                upstream changed  1 partition"
             "  1 row  1.0 s"
         ),
         (
-            "[4/5] ✓ weekly_summary    2024-12-16                upstream_changed  1 partition"
+            "[4/5] ✓ weekly_summary    2024-12-16                upstream changed  1 partition"
             "  no change  1.0 s"
         ),
         "[5/5] - monthly_report    2024-12                   skipped: upstream failed",
@@ -213,7 +213,7 @@ def test_a_whole_table_among_partitions_stands_as_one():
     whole = a_result("users", rows=RowCounts(inserted=3), duration=1.0)
 
     assert result_line(1, whole, Columns.of(a_plan(a_step("users"), MONDAYS[0]))) == (
-        "[1/2] ✓ users           *           never_run  3 rows  1.0 s"
+        "[1/2] ✓ users           *           first build  3 rows  1.0 s"
     )
 
 

@@ -32,10 +32,10 @@ def test_every_step_that_ends_gives_one_line():
 
     assert told == [
         "step 1 of log had committed version 7; recorded",
-        "[1/4] ✓ users_clean  never_run  3 rows  2.1 s",
+        "[1/4] ✓ users_clean  first build  3 rows  2.1 s",
         "[2/4] ✗ log          FAILED  null-key: 3 rows have no id",
         "[3/4] - daily        skipped: upstream log failed",
-        "[4/4] ✓ v            never_run  0.0 s",
+        "[4/4] ✓ v            first build  0.0 s",
     ]
 
 
