@@ -138,7 +138,7 @@ HINTS: Mapping[str, str] = {
     "input-behind-watermark": "nothing; penstock watermark set goes back if rows came again",
     "input-unpinned": "declare the source with table or path, to skip it where nothing is new",
     "internal-error": "report it with the traceback; the step was not committed",
-    "interrupted": "run the command of the last line to go on",
+    "interrupted": "run the command in the last line to resume",
     "invalid-partition": "write the partition as penstock status prints it",
     "java-missing": "install Java 17 or newer, or set JAVA_HOME; penstock doctor looks again",
     "java-too-old": "install Java 17 or newer, or point JAVA_HOME to it",

@@ -148,8 +148,8 @@ def unbuilt_reasons(
             unknown = "its log holds commits of penstock that the state does not know"
             yield Difference(State.UNRECORDED, unknown)
         else:
-            made = f"of {target.owner}" if target.owner else "that penstock did not make"
-            yield Difference(State.FOREIGN_TABLE, f"a table {made} is there")
+            made = f"built by {target.owner}" if target.owner else "not built by penstock"
+            yield Difference(State.FOREIGN_TABLE, f"the table exists and was {made}")
         return
     if record is not None and record.status is Status.FAILED:
         yield Difference(State.FAILED, record.failure.code if record.failure else "")

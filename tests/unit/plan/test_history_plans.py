@@ -135,7 +135,7 @@ def test_an_adopted_table_is_built_on_though_no_run_is_on_record():
     adopted = Observed(True, facts=history().facts)
 
     assert steps(planned(USERS, users=adopted)) == [
-        ("users", "foreign_table: a table that penstock did not make is there", False)
+        ("users", "foreign_table: the table exists and was not built by penstock", False)
     ]
 
 

@@ -45,11 +45,11 @@ THREE = (
 def test_a_partition_by_sql_a_b_a_shows_the_middle_reverted():
     assert history_text(HistoryReport("daily_user_stats", "2024-12-01", THREE)) == (
         "EXECUTED_AT          VERSION  SQL_CHECKSUM  STATUS   ROWS  SECONDS  REASON"
-        "       TRIGGERED_BY\n"
-        "2024-12-03 10:00:00  3        abc123        SUCCESS     3      1.5  sql_changed  sync\n"
-        "2024-12-02 14:00:00  3        def456        SUCCESS     3      1.5  sql_changed"
+        "        TRIGGERED_BY\n"
+        "2024-12-03 10:00:00  3        abc123        SUCCESS     3      1.5  code changed  sync\n"
+        "2024-12-02 14:00:00  3        def456        SUCCESS     3      1.5  code changed"
         "  sync (reverted)\n"
-        "2024-12-01 10:00:00  3        abc123        SUCCESS     3      1.5  sql_changed  run"
+        "2024-12-01 10:00:00  3        abc123        SUCCESS     3      1.5  code changed  run"
     )
 
 
@@ -60,11 +60,11 @@ def test_a_step_that_was_not_checked_says_so():
 
     assert history_text(report).splitlines()[1:] == [
         (
-            "2024-12-03 10:00:00  3        abc123        SUCCESS     3      1.5  sql_changed"
+            "2024-12-03 10:00:00  3        abc123        SUCCESS     3      1.5  code changed"
             "  sync (--skip-checks)"
         ),
         (
-            "2024-12-02 10:00:00  3        abc123        SUCCESS     3      1.5  sql_changed"
+            "2024-12-02 10:00:00  3        abc123        SUCCESS     3      1.5  code changed"
             "  sync (reverted, --skip-checks)"
         ),
     ]
@@ -77,11 +77,11 @@ def test_all_partitions_of_a_model_are_named_and_verbose_adds_the_steps():
 
     assert history_text(HistoryReport("daily_user_stats", "", rows), verbose=True) == (
         "EXECUTED_AT          PARTITION   VERSION  SQL_CHECKSUM  STATUS   ROWS  SECONDS"
-        "  REASON       TRIGGERED_BY     STEP\n"
+        "  REASON        TRIGGERED_BY     STEP\n"
         "2024-12-02 14:00:00  2024-12-01  3        def456        SUCCESS     3      1.5"
-        "  sql_changed  sync (reverted)  step-def456\n"
+        "  code changed  sync (reverted)  step-def456\n"
         "2024-12-01 10:00:00  2024-12-02  3.r1     abc123        SUCCESS     3      1.5"
-        "  sql_changed  sync             step-abc123"
+        "  code changed  sync             step-abc123"
     )
 
 
@@ -90,7 +90,7 @@ def test_a_table_without_partitions_needs_no_column_for_them():
 
     assert history_text(report).splitlines()[0] == (
         "EXECUTED_AT          VERSION  SQL_CHECKSUM  STATUS   ROWS  SECONDS  REASON"
-        "       TRIGGERED_BY"
+        "        TRIGGERED_BY"
     )
 
 

@@ -184,7 +184,7 @@ def test_at_most_fifty_steps_are_shown_unless_asked_for_more():
         "",
         "Total: 51 steps. Nothing was run.",
     ]
-    assert " 51. m50  table  never_run" in long
+    assert " 51. m50  table  first build" in long
 
 
 def test_steps_of_a_model_with_partitions_name_them():
@@ -224,5 +224,5 @@ def test_twenty_thousand_slices_are_planned_by_what_is_shown():
     lines = plan_text(preview).splitlines()
 
     assert time.process_time() - start < 10  # by all 20,000 for each it would be minutes
-    assert lines[50] == " 50. x  table  00049.parquet  source_changed"
+    assert lines[50] == " 50. x  table  00049.parquet  source changed"
     assert lines[51:] == ["and 19,950 more steps", "", "Total: 20,000 steps. Nothing was run."]

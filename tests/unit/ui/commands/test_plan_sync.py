@@ -203,7 +203,8 @@ def test_verbose_lists_the_steps_of_each_model():
     lines = sync_text(a_dry_run(drifted, preview=None), verbose=True).splitlines()
 
     assert lines[2] == (
-        "     2024-12-02 to 2024-12-03  failed  also sql_changed  v3.r1  one query for the range"
+        "     2024-12-02 to 2024-12-03  failed before  also code changed  v3.r1"
+        "  one query for the range"
     )
 
 

@@ -68,7 +68,7 @@ def test_verbose_lines_tell_of_the_run_and_of_each_start():
     listen(RunStarted("0190a3c4", a_plan(a_step("users"))))
     listen(StepStarted("users", "never_run"))
 
-    assert told == ["run 0190a3c4  2024-03-01 12:00:00 UTC", "      users  never_run"]
+    assert told == ["run 0190a3c4  2024-03-01 12:00:00 UTC", "      users  first build"]
 
 
 def test_events_are_logged_as_one_line_of_json_each():

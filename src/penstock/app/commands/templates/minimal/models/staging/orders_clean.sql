@@ -1,7 +1,7 @@
 {{ config(materialized='view') }}
 
 -- Inline rows, so that the project runs at once.
--- Replace them by your own data: declare it in models/sources.yml and read it with source().
+-- Replace them with your own data: declare it in models/sources.yml and read it with source().
 with orders (order_id, customer, ordered_at, amount) as (
     values
         (1, 'ada',   timestamp '2024-03-01 09:00:00', 30.00),
