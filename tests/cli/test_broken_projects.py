@@ -53,7 +53,7 @@ def test_one_validate_lists_all_broken_files_and_creates_no_state(only, call):
         "  hint: did you mean 'same'?\n"
         "models/b/same.sql:1: error: duplicate-model: "
         "'same' is defined in models/a/same.sql and models/b/same.sql\n"
-        "  hint: model names are unique in the project, whatever the folder; rename one\n"
+        "  hint: model names are unique in the whole project; rename one\n"
         "5 errors, 0 warnings\n"
     )
     assert list(root.glob(".penstock/state*")) == []

@@ -235,7 +235,7 @@ def _property(text: str) -> str:
 def _did_not_start(log: Path) -> EnvironmentMissingError:
     return EnvironmentMissingError(
         "spark-did-not-start",
-        f"Spark's JVM ended before it was ready; what it said is in {log}",
+        f"Spark's JVM ended before it was ready; its output is in {log}",
         hint="penstock doctor",
     )
 

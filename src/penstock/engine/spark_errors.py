@@ -44,7 +44,7 @@ _TRY = re.compile(r"\bUse (?:the SQL function )?[`'](\w+)(?:\(\))?[`'][^.\n]* re
 _SIMILAR = re.compile(r"Did you mean one of the following\? \[([^\]\n]+)\]")
 _OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)", re.MULTILINE)
 _HINTS = {
-    "history-changed-underneath": "run again; if it is said again: penstock snapshot verify MODEL",
+    "history-changed-underneath": "run again; if it recurs: penstock snapshot verify MODEL",
     "row-outside-partition": "filter the query by @partition_date",
     "empty-partition-value": "select NULL or another text in its place",
     "rows-outside-window": "say grain= if the function aggregates, or window_on= for the inputs",

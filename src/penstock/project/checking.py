@@ -139,7 +139,7 @@ def _checked_models(files: LinkedFiles, columns: _Columns) -> Iterator[scene.Che
     for name in (each for each in tables if each in files.input_checks and each not in read):
         # nobody builds from it; what is wrong with its checks is reported all the same
         if name in seeds:
-            sentence = f"no model reads seed {name.name}, so nothing looks at its tests"
+            sentence = f"no model reads seed {name.name}, so its tests are not read"
             hint, code = "read it in a model with ref()", "option-without-effect"
             finding = Finding(seeds[name].where, code, sentence, hint, Severity.WARNING)
             files.parsed.findings.append(finding)

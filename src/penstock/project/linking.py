@@ -225,7 +225,7 @@ def _check_names(
     for name, place, where in others:
         if (first := taken.get(name.lower())) is not None:
             sentence = f"{name!r} is defined in {first.place} and {place}"
-            hint = "model names are unique in the project, whatever the folder; rename one"
+            hint = "model names are unique in the whole project; rename one"
             parsed.findings.append(Finding(where, "duplicate-model", sentence, hint))
     return [*taken.values()]
 
@@ -247,7 +247,7 @@ def _check_tables(
     reserved = parsed.settings.checks.staging_schema
     for table, owner, where in owners:
         if table.schema.lower() == reserved.lower():
-            sentence = f"{owner} lies in {reserved}, where staging files are"
+            sentence = f"{owner} is in {reserved}, the schema of staging files"
             hint = "give it another schema, or set checks.staging_schema"
             parsed.findings.append(Finding(where, "reserved-name", sentence, hint))
 

@@ -243,7 +243,7 @@ def _keep_old(file: Path | None, revision: str) -> None:
         raise StateError(
             "state-unreachable",
             f"{file} cannot be copied, so it is not migrated: {error}",
-            hint="look at the folder's free space; penstock state restore mends a damaged file",
+            hint="check the folder's free space; penstock state restore repairs a damaged file",
         ) from error
 
 

@@ -40,7 +40,7 @@ def test_a_typed_check_sees_the_part_of_its_input_that_the_partition_reads(stats
 
     (finding,) = [f for f in refused.value.findings if f.code == "check-needs-input"]
     assert finding.sentence == (
-        'check "row_count": the model reads raw.events, raw.users; which of them is looked at?'
+        'check "row_count": the model reads raw.events, raw.users; which of them is checked?'
     )
     assert before(report) == {"row_count": "failed rows 3 < min 4"}
 

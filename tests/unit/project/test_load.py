@@ -38,7 +38,7 @@ def test_five_broken_files_are_reported_in_one_go_and_no_state_is_created(load, 
             "models/b/one.sql:1: error: duplicate-model: "
             "'one' is defined in models/a/one.sql and models/b/one.sql"
         ),
-        "  hint: model names are unique in the project, whatever the folder; rename one",
+        "  hint: model names are unique in the whole project; rename one",
     ]
     assert caught.value.exit_code == 1
     assert not list(tmp_path.glob(".penstock/state*"))

@@ -208,7 +208,7 @@ def _check_entities(services: Services, names: Sequence[str], options: Options) 
         "strategy-mismatch",
         f"{entity.model} is {entity.process}, its slices cannot be written as {wanted}",
         where=entity.where,
-        hint="only full, or merge where a full entity has business keys, may stand for another",
+        hint="only full, or merge where a full entity has business keys, can replace another",
     )
 
 

@@ -132,27 +132,27 @@ def _rows(form: Form, kind: type[CheckType]) -> tuple[InputName | None, Query | 
     has_query, has_input = section.find("query") is not None, section.find("input") is not None
     for key in ("input", "scope"):
         if has_query and section.find(key) is not None:
-            sentence = f"query says which rows are looked at, and so does {key}"
+            sentence = f"query says which rows are checked, and so does {key}"
             form.section.report(key, "option-conflict", sentence, "keep one of them")
     if has_input and not is_before:
-        sentence = "input is for checks under before: after a step its own rows are looked at"
+        sentence = "input is for checks under before: after a step, its own rows are checked"
         form.section.report("input", "check-phase", sentence, "take it out, or put it under before")
     if is_before and section.find("scope") is not None:
-        sentence = "scope is for checks under after: before a step its input is looked at"
+        sentence = "scope is for checks under after: before a step, its input is checked"
         form.section.report("scope", "check-phase", sentence, "take it out")
     if is_before and kind.only_after:
-        sentence = f"{kind.name} compares rows that were written: it stands under after"
+        sentence = f"{kind.name} compares rows that were written: put it under after"
         form.section.report("type", "check-phase", sentence, "put it under after")
     inputs = form.scene.inputs
     is_open = is_before and not (kind.only_after or has_query or has_input)
     if inputs == () and is_open:
         sentence = "the model reads no table, so no rows are there before it"
         form.section.report(
-            "type", "check-needs-input", sentence, "write query: with the rows to look at"
+            "type", "check-needs-input", sentence, "write query: with the rows to check"
         )
     elif inputs and len(inputs) > 1 and is_open:
         names = [form.scene.label_of(each) for each in inputs]
-        sentence = f"the model reads {some_of(names)}; which of them is looked at?"
+        sentence = f"the model reads {some_of(names)}; which of them is checked?"
         form.section.report("type", "check-needs-input", sentence, f"input: {min(names)}")
     return table, query
 

@@ -209,7 +209,7 @@ def _fault(
     if tree.find(exp.Window) is not None:
         return "the condition holds a window function"
     if kind is ConditionKind.WHERE:
-        return f"where looks at one row, {aggregates[0].text} at many" if aggregates else ""
+        return f"where reads one row, {aggregates[0].text} at many" if aggregates else ""
     if volatile:
         return f"the condition calls {volatile[0]}, which gives another value each time"
     bare = {

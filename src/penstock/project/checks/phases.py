@@ -74,7 +74,7 @@ def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
     if node.is_absent:
         return NONE
     if isinstance(value, VersionReference):
-        sentence = f"{value} stands under {above}, which is not a key of a version"
+        sentence = f"{value} is under {above}, which is not a key of a version"
         findings.append(Finding(node.where, "reference-wrong-field", sentence))
         return NONE
     if isinstance(value, tuple):

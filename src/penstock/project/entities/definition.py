@@ -269,7 +269,7 @@ class _EntityReader:
         if not isinstance(bronze, Slices) and (
             moving := (bronze.path if isinstance(bronze, WholeFolder) else bronze.name).template
         ):
-            sentence = f'"{moving}" asks for the day, and what is read whole lies in one place'
+            sentence = f'"{moving}" asks for the day, but a source that is read whole has one path'
             hint = "take ${today} out, or read slices: their folder may move"
             self.findings.report(self.section.node, "volatile-source", sentence, hint)
 

@@ -58,7 +58,7 @@ def facts_of(text: str) -> ExpressionFacts:
     reads = dict.fromkeys(each.parts[0].name for each in columns)
     volatile = dict.fromkeys((*volatile_of(tokens), *_users_of(tree, tokens)))
     written = text[: tokens[-1].end + 1].strip()
-    problem = f"{aggregate} looks at many rows" if aggregate else ""
+    problem = f"{aggregate} reads many rows" if aggregate else ""
     return ExpressionFacts(
         written,
         tuple(reads),
@@ -79,7 +79,7 @@ def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:
 
 def _problem(tree: exp.Expr, tokens: Sequence[Token]) -> str:
     if isinstance(tree, exp.Star):
-        return "it stands for several columns"
+        return "it means several columns"
     if tree.find(exp.Query) is not None:
         return "it holds a subquery"
     if tree.find(exp.Window) is not None:

@@ -53,9 +53,9 @@ class EnvironmentSection(ExactSection):
     systemfield_prefix = key(TEXT, "dw_")
     """What begins the names of columns that penstock adds."""
     bronze_path = key(TEXT, "/${connection}/${entity}", "required with `paths`")
-    """Where slices lie under `bronze`, a template."""
+    """Path of slices under `bronze`, a template."""
     silver_path = key(TEXT, "/${connection}/${destination}", "required with `paths`")
-    """Where tables lie under `silver`, a template."""
+    """Path of tables under `silver`, a template."""
     raw_path = key(TEXT, "/raw")
     """Read, and of no effect."""
     secure_container_suffix = key(TEXT, "-secure")
@@ -79,7 +79,7 @@ class RetentionSection(ExactSection):
 
     keep_last = key(whole(1), 3, "all")
     """How many versions of each key stay."""
-    keep_days = key(whole(1), 90, "for ever")
+    keep_days = key(whole(1), 90, "forever")
     """How many days closed versions stay."""
 
 
@@ -114,13 +114,13 @@ class SettingsSection(ExactSection):
     require_success = key(FLAG, example=True, default=False)
     """Whether a folder waits for `_SUCCESS`."""
     delete_missing = key(FLAG, example=True, default=False)
-    """Whether rows that are not in the slice, and lie in its window, are gone."""
+    """Whether rows in the slice's window that the slice lacks are deleted."""
     allow_empty = key(FLAG, example=True, default=False)
     """With `full`: whether an empty slice empties the table."""
     allow_empty_delete = key(FLAG, example=True, default=False)
     """With `delete_missing`: whether an empty slice may delete."""
     hash = key(word(tuple(HashKind)), "xxhash64", "`sha256`")
-    """How rows are told apart."""
+    """How rows are compared."""
     last_seen = key(word(tuple(LastSeen)), "on_change", "`every_run`")
     """Whether every row that was seen is written, or changed ones alone."""
     layout = key(word(("current", "plain")), "plain", "`current`")
@@ -147,7 +147,7 @@ class ConnectionSection(ExactSection):
     enabled = key(FLAG, example=False, default=True)
     """`false` leaves its entities out."""
     settings = key(section_node(SettingsSection), {"delete_missing": True})
-    """[Settings](#settings) that stand under those of its entities."""
+    """[Settings](#settings) that apply below those of its entities."""
 
 
 class ColumnSection(ExactSection):
@@ -254,7 +254,7 @@ class EntitySection(SharedSection, SaidSection):
     processtype = key(word(tuple(PROCESSES)), "merge", needed=True)
     """How rows are written; `delta` is `merge`."""
     secure = key(FLAG, example=True, default=False)
-    """Whether it lies in the layers of `secure_container_suffix`."""
+    """Whether it is in the layers of `secure_container_suffix`."""
 
 
 class DocumentSection(ExactSection):

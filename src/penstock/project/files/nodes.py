@@ -296,7 +296,7 @@ class Section:
         node, dotted = self.members[key], self.dotted(key)
         value = node.value
         if isinstance(value, VersionReference):
-            sentence = f"{value} stands under {dotted}, which is not a {value.field}"
+            sentence = f"{value} is under {dotted}, which is not a {value.field}"
             self.report(key, "reference-wrong-field", sentence)
         else:
             sentence = f"{dotted} is {excerpt((*node.path, key), value)}; it must be {expected}"

@@ -135,7 +135,7 @@ def refuse_foreign(app_root: Path) -> None:
     """
     root = LOADING.get()
     if root is not None and root not in (app_root.resolve(), (root / app_root).resolve()):
-        sentence = f"an app of {str(app_root)!r} stands in a file of the project {root.name!r}"
+        sentence = f"an app of {str(app_root)!r} is declared in a file of the project {root.name!r}"
         hint = "penstock.conf(root='.'), or import the decorators from penstock"
         raise PythonModelError("foreign-app-root", sentence, hint=hint)
 

@@ -139,7 +139,7 @@ class PythonSourceSection(DecoratorSection):
     path = key(_TEXT, "landing/events", "`table`, or nothing")
     """The folder, or file, that the function gets as `df`, seen from the project."""
     format = key(_TEXT, "json", "`'delta'`")
-    """What lies there."""
+    """Format of the files or table."""
     options = key(_PAIRS, {"multiLine": "true"})
     """Options of Spark's reader."""
 

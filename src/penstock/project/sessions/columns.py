@@ -75,7 +75,7 @@ def sql_findings(file: SessionFile, facts: Facts) -> Iterator[Finding]:
             hint = "write an aggregate over the events of a session" if is_whole else ""
             yield Finding(where, "bad-expression", sentence, hint or "write SQL of one event")
         elif is_whole and not found.aggregate:
-            sentence = f"{each.key} is {_cut(each.text)}, which looks at one event"
+            sentence = f"{each.key} is {_cut(each.text)}, which reads one event"
             yield Finding(where, "bad-expression", sentence, "write an aggregate, such as max(x)")
         elif found.volatile:
             calls = " and ".join(f"{word}()" for word in found.volatile)

@@ -203,7 +203,7 @@ def _check(section: PackageSection, options: SessionOptions) -> None:
         written = (key for key in _HORIZON if key in section.members)
         section.report(next(written, _HORIZON[0]), "horizon-too-short", sentence)
     if SessionTable.USERS in modules and SessionTable.SESSIONS not in modules:
-        sentence = "modules names 'users', which is made of 'sessions'"
+        sentence = "modules names 'users', which is built from 'sessions'"
         section.report("modules", "module-needs", sentence, "add sessions")
     if options.user_stitching_id is not None:
         return

@@ -152,7 +152,7 @@ SQL_KINDS = (_EXPRESSION, _EXPRESSION_OR_NULL, _EXPRESSIONS, _CONDITIONS)
 """The kinds of values that are SQL of one event."""
 _POSITIVE, _FROM_ZERO = whole(1, _MOST), whole(0, _MOST)
 _APPS: ValueKind[tuple[str | None, ...] | None] = ValueKind(
-    "a list of texts; null in it stands for rows without one",
+    "a list of texts; null in it means rows without one",
     _apps,
     {"type": ["array", "string", "null"], "items": {"type": ["string", "null"]}},
     None,
@@ -269,7 +269,7 @@ class PackageSection(KeyedSection, filled=SessionOptions()):
     view_events = key(_WORDS, ["page_view", "screen"])
     """Values of `event_name` that begin a page view."""
     ping_events = key(_WORDS, ["page_ping"])
-    """Values of `event_name` that say that somebody still looks."""
+    """Values of `event_name` that mean that the page is still open."""
     heartbeat = key(_POSITIVE, 5)
     """Seconds between two pings."""
     min_visit_length = key(_FROM_ZERO, 10)

@@ -106,13 +106,13 @@ class CheckSection(KeyedSection):
     name = key(TEXT, "has_rows", "type and columns: `not_null_id`; required beside `sql`")
     """Its name, unique per model, version and phase."""
     severity = key(_SEVERITY, "warning", "`error`", default=Severity.ERROR)
-    """`error` is a gate; `warning` is told and stops nothing."""
+    """`error` is a gate; `warning` is reported and stops nothing."""
     description = key(TEXT, "A day without orders is an outage.")
     """What it is for."""
     tags = key(TEXTS, ["critical"])
     """Words by which selectors find models with it."""
     meta = key(_META, {"owner": "finance"})
-    """Whatever you like."""
+    """Your own metadata."""
     enabled = key(FLAG, example=False, default=True)
     """`false` is as if it were not written."""
     sample = key(FLAG, example=False, unset="`checks.sample` of the project")
@@ -142,9 +142,9 @@ class RowsSection(CheckSection):
     where = key(node_as(SQL), "country = 'DE'", "all rows")
     """A condition on one row: only such rows count."""
     input = key(node_as(TEXT.schema), "raw.orders", "the only input")
-    """Of a check `before`: the table that it looks at."""
+    """Of a check `before`: the table that it checks."""
     query = key(node_as(SQL), "select * from raw.orders", aliases=("source",))
-    """Look at the rows of this query, or `.sql` file, instead."""
+    """Check the rows of this query, or `.sql` file, instead."""
     scope = key(
         word(tuple(CheckScope)), "table", "`step`; `unique` on merges and history tables: `table`"
     )

@@ -167,7 +167,7 @@ class SourceSection(StrictSection):
     )
     """The [tables](#a-table-of-a-source)."""
     format = key(TEXT_OR_NULL, "csv", "`delta`")
-    """What the tables are made of, unless one says it for itself."""
+    """Format of the tables, unless one sets its own."""
     freshness = key(FRESHNESS, {"warn_after": "1 day"})
     """How old the newest rows of its tables [may be](#freshness)."""
     loaded_at_field = key(TEXT_OR_NULL, "loaded_at")

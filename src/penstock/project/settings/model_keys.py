@@ -45,7 +45,7 @@ class KeptVersionsSection(StrictSection):
     definition = "retention"
     keep_last = key(nullable(whole(1)), 3, "all")
     """How many versions of each key stay."""
-    keep_days = key(nullable(whole(1)), 90, "for ever")
+    keep_days = key(nullable(whole(1)), 90, "forever")
     """How many days closed versions stay."""
 
 
@@ -242,7 +242,7 @@ class OwnSettingsSection(StrictSection):
     snapshot = key(
         nullable(subsection(NestedHistorySection)), {"strategy": "check", "check_cols": "all"}
     )
-    """The settings of a history table; they may stand beside the others as well."""
+    """The settings of a history table; they may also be written beside the others."""
 
 
 class ModelConfigSection(OwnSettingsSection, HistorySettingsSection):

@@ -104,7 +104,7 @@ class ChecksSettingsSection(StrictSection, filled=CheckSettings()):
     quarantine_days = key(whole(0), 14)
     """How long rows are kept that a gate held back."""
     staging_schema = key(spelt("[A-Za-z0-9_-]+", "letters, digits, _ and -"), "aside")
-    """The schema of tables that hold such rows. No model may lie there."""
+    """The schema of tables that hold such rows. No model may use it."""
 
 
 class DefaultsSection(ModelConfigSection):
@@ -134,7 +134,7 @@ class ProjectSection(StrictSection):
 
     name = key(TEXT, "shop", needed=True)
     """What the project is called; it begins the names of the artifacts, and is the schema of
-    models that lie in no folder of their own.
+    models outside of a folder.
     """
     version = key(VERSION, 1, default=1)
     """The version of this format."""
@@ -175,7 +175,7 @@ class ProjectSection(StrictSection):
     )
     """Limits of `penstock sync`."""
     entities = key(subsection(EntitiesSettingsSection), {"environment": {"timezone": "UTC"}})
-    """Settings of [entities](entities.md) for every target."""
+    """Settings of [entities](entities.md) forevery target."""
     lease = key(
         subsection(LeaseSection),
         {"length": "60s", "heartbeat": "10s"},

@@ -53,7 +53,7 @@ def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Finding]:
         is_string = token.token_type.name.endswith("STRING")
         found = _SPELT.search(text, token.start, token.end + 1) if is_string else None
         if found:
-            sentence = f"{found[0]} stands in a string and stays text"
+            sentence = f"{found[0]} is inside a string and stays text"
             hint = "a parameter is a typed value: write it without quotes"
             where, warning = line_at(text, found.start()), Severity.WARNING
             yield Finding(where, "parameter-in-string", sentence, hint, warning)

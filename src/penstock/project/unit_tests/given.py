@@ -136,7 +136,7 @@ class GivenReader:
         if self.model.entity is not None:
             for key in ("target", "state"):
                 if section.find(key):
-                    sentence = f"what {self.model.name} holds is made of slices and sources"
+                    sentence = f"{self.model.name} is built from slices and sources"
                     hint = f"give them to an earlier one of `runs` instead of {key}"
                     section.report(key, "bad-value", sentence, hint)
             return Given(inputs, slices=self._slices(section))

@@ -171,7 +171,9 @@ class _EntryReader:
             sentence = f"slice {min(again)!r} was delivered in an earlier run"
             self._say(item, "bad-value", sentence, "give it another name")
         if given.target is not None:
-            sentence = "target stands in a later run, which starts from what the last one left"
+            sentence = (
+                "target is given in a later run, which starts from the table that the last one left"
+            )
             self._say(item, "bad-value", sentence, "give it in the first run")
 
     def _run(self, section: RunSection, model: Model) -> UnitRun:

@@ -264,7 +264,7 @@ class GivenSection(TestedSection):
     instead: ClassVar[Plain] = {"type": "array", "items": refer(ListedSection)}
 
     inputs = key(TABLES, {})
-    """A [table](#a-table) for everything that the model reads, by its name in the SQL."""
+    """A [table](#a-table) foreverything that the model reads, by its name in the SQL."""
     slices = key(TABLES, {"orders/day=1": {"rows": [{"id": 1}]}})
     """For an entity of slices: a [table](#a-table) for each that is delivered for this run, by its
     path in bronze.
@@ -329,7 +329,7 @@ class ConfigSection(TestedSection):
     tags = key(TEXTS, ["quick"])
     """Words by which it is selected."""
     meta = key(node_as(OBJECT), {"owner": "shop"})
-    """Whatever you like."""
+    """Your own metadata."""
     enabled = key(SWITCH, example=False, default=True)
     """`false` leaves the test out."""
 

@@ -52,7 +52,7 @@ def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[st
         raise CsvError("it has no header", 1)
     header = tuple(content for content, _ in lines[0][1])
     if len({name.lower() for name in header}) < len(header) or not all(header):
-        raise CsvError("a name is missing in its header, or stands there twice", lines[0][0])
+        raise CsvError("a name is missing in its header, or is there twice", lines[0][0])
     rows = []
     for number, cells in lines[1:]:
         if len(cells) != len(header):

@@ -167,7 +167,7 @@ def follow_version(
     """Return the version that a reference under a key means; None beside a finding."""
     number = int(reference.version) if reference.version.isdecimal() else -1
     if reference.field != key:
-        code, sentence = "reference-wrong-field", f"{reference} stands under {key}"
+        code, sentence = "reference-wrong-field", f"{reference} is under {key}"
         hint = f"write ${{{{ versions.{reference.version}.{key} }}}}"
     elif number not in numbers:
         code = "unknown-version-reference"

@@ -94,5 +94,5 @@ def _unreachable(place: str, reason: str, *, lasts: bool = False) -> StateError:
     return kind(
         "state-unreachable",
         f"{place} cannot be reached: {reason}"[:1000],
-        hint="look at the target's `state` in penstock.yml and at the database",
+        hint="check the target's `state` in penstock.yml, and the database",
     )

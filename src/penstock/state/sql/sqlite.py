@@ -128,7 +128,7 @@ def require_no_journal(file: Path) -> None:
             "state-journal-left",
             f"{file} is gone, and its journal {journal} is left: it holds what was written last",
             hint=f"put the file back; or move {journal.name} away as well, and penstock state "
-            "rebuild writes the state anew from the tables",
+            "rebuild reads the state back from the tables",
         )
 
 

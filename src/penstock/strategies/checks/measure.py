@@ -109,14 +109,12 @@ def bracketed(condition: str) -> str:
 COPIES = "__penstock_copies"
 """The column that counts the rows with the same values."""
 
-COLUMN = partial(
-    key, "column", kind=KeyKind.COLUMN, says="The column that is looked at.", example="id"
-)
+COLUMN = partial(key, "column", kind=KeyKind.COLUMN, says="The column to check.", example="id")
 COLUMNS = partial(
     key,
     "columns",
     KeyKind.COLUMNS,
-    "The columns that are looked at together; `column` is the same.",
+    "The columns that are checked together; `column` is the same.",
     ("country", "day"),
     alias="column",
 )

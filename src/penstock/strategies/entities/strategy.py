@@ -34,7 +34,7 @@ class EntityStrategy(port.Strategy):
 
     def work(self, build: port.Build) -> NoReturn:
         """Refuse: what a step of an entity runs depends on what its slice holds."""
-        raise TypeError(f"{build.model.name} is made of slices")
+        raise TypeError(f"{build.model.name} is built from slices")
 
     @property
     def reads_slices(self) -> bool:

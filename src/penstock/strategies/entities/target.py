@@ -176,7 +176,7 @@ def check_table(entity: Entity, facts: TableFacts, *, adopts: bool) -> None:
             "entity-settings-changed",
             f"{entity.model}: {'; '.join(wrong)}",
             where=entity.where,
-            hint=f"penstock run --select {entity.model} --full-refresh makes it anew",
+            hint=f"penstock run --select {entity.model} --full-refresh rebuilds it",
         )
 
 

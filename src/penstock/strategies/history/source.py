@@ -206,8 +206,8 @@ def _key_rules(sides: Sides, model: str, source: str) -> Iterator[Rule]:
         "history-broken",
         f"{{count}} keys in the table of {model!r} have two current versions, or two "
         "that start together (e.g. {samples})",
-        f"penstock snapshot verify {model} shows them; remove the versions that somebody "
-        "else wrote, or restore the table",
+        f"penstock snapshot verify {model} shows them; remove the versions that were "
+        "written outside penstock, or restore the table",
         f"SELECT DISTINCT {shown} {source}{ps.TWICE} ORDER BY 1 LIMIT 5",
         f"SELECT count(DISTINCT struct({by_key})) AS n {source}{ps.TWICE}",
     )

@@ -129,7 +129,7 @@ def migrate_text(report: MigrateReport) -> str:
     lines += [f"{report.model}: {one_line(change)}" for change in report.changes]
     if report.rehashed:
         would = "would be" if report.dry_run else "were"
-        lines.append(f"the row hashes of current versions {would} made anew")
+        lines.append(f"the row hashes of current versions {would} rebuilt")
     opens = count(report.opens, "version")
     lines.append(f"the next run opens {opens} and closes {report.closes:,}")
     if not report.dry_run:

@@ -131,7 +131,7 @@ Step = Annotated[str | None, FlagSpec("The open step to settle; needs --as.", me
 Became = Annotated[
     str | None,
     FlagSpec(
-        "Settle --step by hand, after you looked into its table.",
+        "Settle --step by hand, after you checked its table.",
         ("--as",),
         choices=("committed", "failed"),
     ),

@@ -214,7 +214,7 @@ def _after_none(request: CheckRequest) -> str:
     if request.sources:
         return "give a source freshness, with warn_after or error_after"
     if request.checks:
-        return "checks of that name stand in the other phase, or in other versions or partitions"
+        return "checks of that name are in the other phase, or in other versions or partitions"
     if request.phases != BOTH:
         (phase,) = request.phases
         return f"leave --{phase} out: no selected model has checks of that phase"

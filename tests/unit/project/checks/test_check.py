@@ -335,7 +335,7 @@ def test_a_model_that_reads_nothing_has_no_rows_before_it(findings):
         (
             'models/m.yml:4:23: error: check-needs-input: check "row_count": '
             "the model reads no table, so no rows are there before it\n"
-            "  hint: write query: with the rows to look at"
+            "  hint: write query: with the rows to check"
         )
     ]
 

@@ -122,7 +122,7 @@ def test_a_condition_that_only_a_sql_check_can_express(text, sentence):
 
 
 def test_where_looks_at_one_row():
-    assert where("max(revenue) > 1") == bad("where looks at one row, max(revenue) at many")
+    assert where("max(revenue) > 1") == bad("where reads one row, max(revenue) at many")
     assert where("a > (select 1)") == bad("the condition holds a subquery")
     assert where("sum(a) over () > 1") == bad("the condition holds a window function")
 
@@ -246,7 +246,7 @@ def test_a_parameter_in_a_string_is_told_and_stays():
         (
             on_line(
                 "parameter-in-string",
-                "@partition_date stands in a string and stays text",
+                "@partition_date is inside a string and stays text",
                 "a parameter is a typed value: write it without quotes",
                 Severity.WARNING,
             ),

@@ -56,7 +56,7 @@ def test_strings_and_comments_are_untouched(ask):
     text = "select '@partition_date {x}' -- {y}"
     problem = on_line(
         "parameter-in-string",
-        "@partition_date stands in a string and stays text",
+        "@partition_date is inside a string and stays text",
         "a parameter is a typed value: write it without quotes",
         Severity.WARNING,
     )

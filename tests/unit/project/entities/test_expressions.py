@@ -44,11 +44,11 @@ def test_a_literal_has_a_value(text, literal):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("count(*)", "count(*) looks at many rows"),
+        ("count(*)", "count(*) reads many rows"),
         ("row_number() over (order by a)", "it holds a window function"),
         ("exists (select 1)", "it holds a subquery"),
         ("posexplode(a)", "posexplode makes several rows of one"),
-        ("*", "it stands for several columns"),
+        ("*", "it means several columns"),
         ("", "it cannot be read as one expression: one expression is expected"),
         ("1; drop table x", "it cannot be read as one expression: Invalid expression"),
     ],

@@ -215,7 +215,7 @@ def test_a_number_says_what_it_must_be(findings, days):
         ),
         (
             "modules: [users]",
-            "4:10: error: module-needs: modules names 'users', which is made of 'sessions'",
+            "4:10: error: module-needs: modules names 'users', which is built from 'sessions'",
         ),
         (
             "upsert_lookback_days: 30",
@@ -234,7 +234,7 @@ def test_a_number_says_what_it_must_be(findings, days):
         ),
         (
             "event_id: max(x)",
-            "4:11: error: bad-expression: event_id is 'max(x)': max(x) looks at many rows",
+            "4:11: error: bad-expression: event_id is 'max(x)': max(x) reads many rows",
         ),
         (
             "passthrough: {sessions: {agg: {n: event_name}}}",

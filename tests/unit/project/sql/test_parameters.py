@@ -100,7 +100,7 @@ def test_strings_and_comments_are_left_alone_with_a_warning(load):
             "select @start_date as d,\n 'a\n @run_date' as s",
             (
                 "models/m.sql:4: warning: parameter-in-string: "
-                "@run_date stands in a string and stays text\n"
+                "@run_date is inside a string and stays text\n"
                 "  hint: a parameter is a typed value: write it without quotes"
             ),
         ),

@@ -22,7 +22,7 @@ def test_csv_keeps_quotes_and_lines_apart() -> None:
     ("text", "said"),
     [
         ("", "it has no header"),
-        ("a,A\n1,2", "a name is missing in its header, or stands there twice"),
+        ("a,A\n1,2", "a name is missing in its header, or is there twice"),
         ('a\n"x', "a quote is not closed"),
         ('a\n"x"y', "text follows a closing quote"),
     ],

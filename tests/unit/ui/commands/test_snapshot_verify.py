@@ -93,7 +93,7 @@ def test_a_dry_migration_says_that_nothing_is_written():
 
     assert migrate_text(report) == (
         f"dry run: nothing is written\nusers: {CHANGE}\n"
-        "the row hashes of current versions would be made anew\n"
+        "the row hashes of current versions would be rebuilt\n"
         "the next run opens 0 versions and closes 0"
     )
 

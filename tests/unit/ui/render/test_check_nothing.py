@@ -31,7 +31,7 @@ def report(*results):
         ({"sources": True}, "give a source freshness, with warn_after or error_after"),
         (
             {"checks": ("a",)},
-            "checks of that name stand in the other phase, or in other versions or partitions",
+            "checks of that name are in the other phase, or in other versions or partitions",
         ),
         (
             {"phases": frozenset({Phase.BEFORE})},

@@ -42,7 +42,7 @@ class Unique(CheckType):
     all_versions: bool = key(
         "versions",
         KeyKind.CHOICE,
-        "Of `unique` on history tables: `current` looks at current versions alone.",
+        "Of `unique` on history tables: `current` checks current versions only.",
         "all",
         unset="`current`",
         choice=("current", "all"),
