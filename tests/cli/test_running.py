@@ -142,7 +142,7 @@ def test_a_bad_value_in_a_csv_names_source_file_and_column_and_not_the_value(eve
     for name in kinds:
         assert (
             f"models/m/of_{name}.sql:1: bad-source-value: source raw.{name}: column seen holds"
-            f" what is not a TIMESTAMP, in {events.root}/landing/{name}.csv\n"
+            f" values that are not TIMESTAMP, in {events.root}/landing/{name}.csv\n"
         ) in told.out
     asked = call("query", "select * from raw.headed")
     assert asked.err.startswith("error: bad-source-value: source raw.headed: column seen ")

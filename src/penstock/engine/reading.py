@@ -128,7 +128,8 @@ def bad_value(
             file, column, kind = found
             return TableError(
                 "bad-source-value",
-                f"source {relation.input}: {column} holds values that are not {kind}, in {file}",
+                f"source {relation.input}: column {column} holds values that are not {kind}, "
+                f"in {file}",
                 where=where,
                 hint="correct the file, or declare the column STRING and try_cast it",
             )

@@ -133,7 +133,7 @@ def test_the_logs_give_back_the_records_of_all_that_was_built(synced):
 
     report = synced.with_shop(rebuild)
 
-    assert (report.steps, report.models, report.unread) == (
+    assert (report.steps, report.models, report.untold) == (
         8,
         ("daily_user_stats", "weekly_summary", "monthly_report"),
         (),

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import pytest
 
-from penstock.core.codec import DocumentCodec, MisreadError, shown
+from penstock.core.codec import DocumentCodec, MisreadError, short_json
 
 CODEC = DocumentCodec({})
 
@@ -92,6 +92,6 @@ def test_a_time_has_a_zone_and_exists_in_utc(text, is_time):
 
 
 def test_a_document_is_shown_in_at_most_a_line():
-    assert shown("x" * 58) == '"' + "x" * 58 + '"'
-    assert shown("x" * 59) == '"' + "x" * 59 + "..."
-    assert shown({1, 2}) == "{1, 2}"
+    assert short_json("x" * 58) == '"' + "x" * 58 + '"'
+    assert short_json("x" * 59) == '"' + "x" * 59 + "..."
+    assert short_json({1, 2}) == "{1, 2}"

@@ -109,7 +109,7 @@ _SECOND = 1_000_000
 def amount(number: int, one: str) -> str:
     """Write a count with its noun.
 
-    >>> counted(1, "row"), counted(0, "row")
+    >>> amount(1, "row"), amount(0, "row")
     ('1 row', '0 rows')
     """
     return f"{number} {one if number == 1 else one + 's'}"

@@ -64,8 +64,8 @@ def test_bounds_and_means_are_written_as_people_would():
         "100",
         "3.33",
     ]
-    assert literals.counted(1, "row") == "1 row"
-    assert literals.counted(0, "row") == "0 rows"
+    assert literals.amount(1, "row") == "1 row"
+    assert literals.amount(0, "row") == "0 rows"
     assert [literals.shortened(each, 4) for each in ("abcd", "abcde")] == ["abcd", "abc…"]
 
 

@@ -30,8 +30,8 @@ def test_of_a_whole_source_perhaps_one_slice_is_read():
     whole = select_slice(XM, a_read(f"{GIVEN}, p_source_filename string"))
     one = select_slice(XM, a_read(f"{GIVEN}, p_source_filename string", only="it's"))
 
-    assert whole.made == "SELECT * FROM `penstock_slice`"
-    assert one.made == f"{whole.made} WHERE `p_source_filename` = 'it\\'s'"
+    assert whole.made_sql == "SELECT * FROM `penstock_slice`"
+    assert one.made_sql == f"{whole.made_sql} WHERE `p_source_filename` = 'it\\'s'"
     with pytest.raises(SchemaError) as caught:
         select_slice(XM, a_read(GIVEN, only="s"))
     assert caught.value.code == "slice-column-missing"
@@ -66,14 +66,14 @@ def test_nothing_is_described_where_nothing_is_transformed():
 def test_a_transformation_is_a_layer_and_what_it_computes_is_known(transformation, made, computed):
     found = changed(transformation)
 
-    assert (found.made, found.computed) == (made, computed)
+    assert (found.made_sql, found.computed) == (made, computed)
 
 
 @pytest.mark.parametrize(("keep", "direction"), [(Keep.FIRST, "ASC"), (Keep.LAST, "DESC")])
 def test_one_row_of_each_key_is_kept_and_all_without_one(keep, direction):
     found = changed(Deduplicate(keep, ("at",)))
 
-    assert found.made == (
+    assert found.made_sql == (
         "SELECT `ID`, `name` FROM (SELECT *, rank() OVER (PARTITION BY (`ID`) ORDER BY "
         f"(at) {direction}) AS `__penstock_rank`, row_number() OVER (PARTITION BY (`ID`), "
         "to_json(struct(`ID`, `name`)) ORDER BY (`ID`)) AS `__penstock_copy` FROM (made))\n"
@@ -93,7 +93,7 @@ def test_a_later_calculated_column_may_read_an_earlier_one_and_what_is_plain_is_
 
     found = calculate(ROWS, entity, a_read("seen int"))
 
-    assert found.made == (
+    assert found.made_sql == (
         "SELECT `ID`, `name`, `a`, (name\n) AS `b` FROM "
         "(SELECT `ID`, `name`, (ID + 1\n) AS `a` FROM (made))"
     )

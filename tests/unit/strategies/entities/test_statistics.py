@@ -37,7 +37,7 @@ def read(entity=BY_COUNTRY, given=GIVEN, **changes):
 
 
 def look(entity, given=GIVEN, size=None):
-    return count_stage(entity, taken(entity, given), "s", size).look
+    return count_stage(entity, taken(entity, given), "s", size).look_sql
 
 
 def test_what_the_look_has_seen_is_read_in_the_types_of_its_columns():
