@@ -184,7 +184,7 @@ def test_validate_plan_and_status_have_colours_on_a_terminal_and_none_in_a_pipe(
     services(**{"models/odd.sql": "select 1 as id"})
     shown = {name: on_a_terminal(root, name) for name in ("validate", "plan", "status")}
     assert "\x1b[32mno findings\x1b[0m" in shown["validate"]
-    assert "\x1b[33mnever_run\x1b[0m" in shown["plan"]
+    assert "\x1b[33mfirst build\x1b[0m" in shown["plan"]
     assert "\x1b[33mnever_run\x1b[0m" in shown["status"]
     assert "\x1b" not in on_a_terminal(root, "status", NO_COLOR="1")
     assert "\x1b" not in "".join(call(name).out for name in shown)

@@ -74,7 +74,7 @@ def test_what_is_shown_and_run_of_python_models(logs, call):
     assert "events" in planned.out
     assert "raw_logs.ts (-∞, 2025-01-16 12:00:00]  4 rows  v0" in first.out
     assert "raw_logs.ts (2025-01-16 12:00:00, max at raw_logs v2]" in second.out
-    assert "source_changed: landing/raw_logs v1 -> v2" in second.out
+    assert "source changed: landing/raw_logs v1 -> v2" in second.out
     (events,) = (each for each in json.loads(third.out)["models"] if each["model"] == "events")
     assert (events["kind"], events["version"], events["rows"]["inserted"]) == ("forward", 1, 2)
     (window,) = events["windows"]

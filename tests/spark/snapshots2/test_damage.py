@@ -25,8 +25,8 @@ EV = replace(TS, event_time=True)
 HASH = Snapshot(("id",), HashDiffers(SystemColumns.with_prefix().row_hash, ("value",)))
 NEW_RECORD, INVALIDATE = HardDeletes.NEW_RECORD, HardDeletes.INVALIDATE
 HINT = (
-    "penstock snapshot verify h shows them; remove the versions that somebody else wrote, or "
-    "restore the table"
+    "penstock snapshot verify h shows them; remove the versions that were written "
+    "outside penstock, or restore the table"
 )
 DAMAGED = (
     "1 keys in the table of 'h' have two current versions, or two that start together (e.g. id=1)"

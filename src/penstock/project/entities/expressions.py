@@ -42,7 +42,7 @@ def facts_of(text: str) -> ExpressionFacts:
     >>> facts_of("-1.50").literal, facts_of("'EMEA'").literal
     ('-1.5', 'EMEA')
     >>> facts_of("sum(x)").problem
-    'sum(x) looks at many rows'
+    'sum(x) reads many rows'
     """
     try:
         tokens = tokens_of(text)

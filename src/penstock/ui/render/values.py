@@ -228,7 +228,7 @@ REASONS = {
     "schema_changed": "columns changed",
     "source_changed": "source changed",
     "upstream_changed": "upstream changed",
-    "foreign_table": "not penstock's table",
+    "foreign_table": "foreign table",
     "not_effective": "no version applies",
 }
 """What states are called where a reason is a sentence; lists of states and JSON keep the codes."""
@@ -265,10 +265,11 @@ def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
 _RED, _GREEN, _YELLOW, _BOLD = "31", "32", "33", "1"
 _PAINTS = {
     r"(?<=: )error(?=: )|^error(?=: )|✗|^- .*": _RED,
-    r"\b(?:failed|missing|tampered|unreadable|unrecorded|foreign_table)\b": _RED,
+    r"\b(?:failed|missing|tampered|unreadable|unrecorded|foreign[_ ]table)\b": _RED,
     r"✓|^\+ .*|^no findings\b|\bcurrent\b": _GREEN,
-    r"(?<=: )warning(?=: )|⚠|\bpending\b|\bnever_run\b": _YELLOW,
-    r"\b(?:sql|schema|source|upstream)_changed\b|\bversion_upgraded\b": _YELLOW,
+    r"(?<=: )warning(?=: )|⚠|\bpending\b|\bnever_run\b|\bfirst build\b": _YELLOW,
+    r"\b(?:sql|schema|source|upstream)_changed\b|\bversion_upgraded\b|"
+    r"\b(?:code|columns|source|upstream) changed\b|\bnew version\b": _YELLOW,
     r"(?<=^  )hint:|\bNext: .*|^Total: .*|^\d[\d,]* errors?, .*": _BOLD,
 }
 _PAINTED = re.compile("|".join(f"({pattern})" for pattern in _PAINTS), re.MULTILINE)

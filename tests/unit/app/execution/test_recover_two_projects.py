@@ -112,7 +112,7 @@ def test_status_names_the_project_that_a_table_belongs_to(first, second):
     assert (
         "log: foreign_table (1 partition)\n"
         "    *   foreign_table   "
-        f"a table of project 'shop' (state store {store_of(first)}) is there"
+        f"the table exists and was built by project 'shop' (state store {store_of(first)})"
     ) in told(second)
 
 

@@ -47,8 +47,8 @@ def test_no_model_lies_where_staging_files_are(findings):
 
     assert findings(files) == [
         (
-            "models/m.sql:1: error: reserved-name: model m lies in penstock_staging, "
-            "where staging files are"
+            "models/m.sql:1: error: reserved-name: model m is in penstock_staging, "
+            "the schema of staging files"
         )
     ]
 

@@ -216,7 +216,7 @@ def test_conditions_are_of_a_row_or_of_a_group(said, check):
         (
             "{type: row_count, min: 1, query: select 1, scope: table}",
             (
-                'option-conflict: check "row_count": query says which rows are looked at, '
+                'option-conflict: check "row_count": query says which rows are checked, '
                 "and so does scope"
             ),
         ),
@@ -224,7 +224,7 @@ def test_conditions_are_of_a_row_or_of_a_group(said, check):
             "{type: row_count, min: 1, input: raw.events}",
             (
                 'check-phase: check "row_count": input is for checks under before: '
-                "after a step its own rows are looked at"
+                "after a step, its own rows are checked"
             ),
         ),
         (
@@ -286,7 +286,7 @@ JOINED = {"models/m.sql": "select 1 as a from raw.events e join raw.users u"}
             "{type: row_count, min: 4}",
             (
                 'check-needs-input: check "row_count": the model reads raw.events, raw.users; '
-                "which of them is looked at?\n  hint: input: raw.events"
+                "which of them is checked?\n  hint: input: raw.events"
             ),
         ),
         (
@@ -301,20 +301,20 @@ JOINED = {"models/m.sql": "select 1 as a from raw.events e join raw.users u"}
             "{type: row_count, min: 4, input: raw.users, scope: table}",
             (
                 'check-phase: check "row_count": scope is for checks under after: '
-                "before a step its input is looked at\n  hint: take it out"
+                "before a step, its input is checked\n  hint: take it out"
             ),
         ),
         (
             "{type: row_count_change, max_percent: 5}",
             (
                 'check-phase: check "row_count_change": row_count_change compares rows that were '
-                "written: it stands under after\n  hint: put it under after"
+                "written: put it under after\n  hint: put it under after"
             ),
         ),
         (
             "{type: row_count, min: 4, input: raw.users, query: select 1}",
             (
-                'option-conflict: check "row_count": query says which rows are looked at, '
+                'option-conflict: check "row_count": query says which rows are checked, '
                 "and so does input\n  hint: keep one of them"
             ),
         ),

@@ -172,7 +172,7 @@ def test_tests_of_a_seed_that_nothing_reads_are_told(findings):
     assert findings({"seeds/country.csv": "code\nde\n", "models/s.yml": yaml}) == [
         (
             "models/s.yml:2:5: warning: option-without-effect: no model reads seed country, "
-            "so nothing looks at its tests"
+            "so its tests are not read"
         ),
     ]
 

@@ -238,10 +238,7 @@ def test_a_number_says_what_it_must_be(findings, days):
         ),
         (
             "passthrough: {sessions: {agg: {n: event_name}}}",
-            (
-                "4:35: error: bad-expression: passthrough.agg is 'event_name', which looks at one "
-                "event"
-            ),
+            ("4:35: error: bad-expression: passthrough.agg is 'event_name', which reads one event"),
         ),
         (
             "passthrough: {page_views: [a b]}",

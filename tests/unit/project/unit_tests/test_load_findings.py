@@ -162,8 +162,8 @@ def test_a_target_stands_in_the_first_run_and_a_view_has_none(told) -> None:
             "step; hint: leave target out"
         ),
         (
-            "tests/t.yml:8:9: error: bad-value: target stands in a later run, "
-            "which starts from what the last one left; hint: give it in the first run"
+            "tests/t.yml:8:9: error: bad-value: target is given in a later run, "
+            "which starts from the table that the last one left; hint: give it in the first run"
         ),
     ]
 
@@ -246,11 +246,11 @@ def test_what_is_given_to_an_entity_is_judged_before_anything_runs(told) -> None
             "type; hint: give columns: {note: TYPE}"
         ),
         (
-            "7:15: error: bad-value: what silver_aw.x holds is made of slices and sources; "
+            "7:15: error: bad-value: silver_aw.x is built from slices and sources; "
             "hint: give them to an earlier one of `runs` instead of target"
         ),
         (
-            "8:14: error: bad-value: what silver_aw.x holds is made of slices and sources; "
+            "8:14: error: bad-value: silver_aw.x is built from slices and sources; "
             "hint: give them to an earlier one of `runs` instead of state"
         ),
         "9:13: error: bad-value: silver_aw.x has no count 'touchd'; hint: did you mean 'touched'?",

@@ -404,7 +404,7 @@ def test_a_new_database_does_not_take_over_the_journal_of_one_that_was_moved_awa
         f"error: state-journal-left: {file} is gone, and its journal {journal} is left: it holds "
         "what was written last\n"
         "  hint: put the file back; or move state.db-wal away as well, and penstock state rebuild "
-        "writes the state anew from the tables"
+        "reads the state back from the tables"
     )
     assert before == journal.read_bytes() != b""
 
