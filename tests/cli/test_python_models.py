@@ -151,7 +151,7 @@ def test_the_state_for_people_and_a_watermark_that_another_process_sets(logs, ca
     assert "source changed: the watermark of raw_logs was set back" in planned.out
     assert first.code == 0
     assert [each for each, _ in ids(logs)] == [1, 2, 3, 3, 4, 4]
-    assert second.out == "nothing to do (2 models up to date)\n"
+    assert second.out == "nothing to do (3 models up to date)\n"
 
 
 @pytest.mark.matrix
