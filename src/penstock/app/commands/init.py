@@ -19,8 +19,8 @@ def init(folder: Path, template: str = DEFAULT_TEMPLATE) -> tuple[str, ...]:
     """Write a template's files into a folder and give their names, relative and sorted.
 
     The project is called after the folder. Nothing is overwritten: a folder with penstock.yml is
-    `project-exists`, one with another file of the template `file-exists`. penstock.yml comes last,
-    so that what a crash leaves is no project yet.
+    `project-exists`, one of dbt `dbt-project`, one with another file of the template `file-exists`.
+    penstock.yml comes last, so that what a crash leaves is no project yet.
     """
     if template not in templates():
         known = ", ".join(templates())
@@ -30,6 +30,10 @@ def init(folder: Path, template: str = DEFAULT_TEMPLATE) -> tuple[str, ...]:
         sentence = f"{folder} already holds a project ({_PROJECT_FILE})"
         hint = "choose another folder, or run penstock in this one"
         raise UsageError("project-exists", sentence, hint=hint)
+    if (folder / "dbt_project.yml").exists():
+        sentence = f"{folder} holds a dbt project, and init would add samples to its models"
+        hint = "penstock init in a new folder, then copy models, macros and seeds there"
+        raise UsageError("dbt-project", sentence, hint=hint)
     files = dict(sorted(_files(_TEMPLATES / template)))
     for name in files:
         if (folder / name).exists():

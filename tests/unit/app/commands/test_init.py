@@ -90,6 +90,19 @@ def test_git_is_told_to_leave_tables_and_state_out(tmp_path):
     assert (tmp_path / ".gitignore").read_text() == ".penstock/\nwarehouse/\n"
 
 
+def test_samples_are_not_put_among_the_models_of_a_dbt_project(tmp_path):
+    (tmp_path / "dbt_project.yml").write_text("name: jaffle_shop\n")
+
+    with pytest.raises(UsageError, match="holds a dbt project") as refused:
+        init(tmp_path)
+
+    assert (refused.value.code, refused.value.hint) == (
+        "dbt-project",
+        "penstock init in a new folder, then copy models, macros and seeds there",
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["dbt_project.yml"]
+
+
 def test_a_folder_with_a_project_is_refused(tmp_path):
     init(tmp_path)
 
