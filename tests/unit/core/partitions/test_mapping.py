@@ -118,6 +118,7 @@ BOUNDS: list[tuple[Bound, str]] = [
     (At(0), "1970-01-01"),
     (Moved(Lower(), months=1), "2024-02-29"),
     (Moved(Lower(), months=-2, micros=DAY), "2023-12-01"),
+    (Moved(Lower(), micros=DAY), "2024-02-01"),
     (Floored(Lower(), "quarter"), "2024-01-01"),
     (Floored(Lower(), "week"), "2024-01-29"),
     (Ceiled(Lower(), "month"), "2024-02-01"),
@@ -196,3 +197,4 @@ def test_units_are_floored_and_ceiled_before_1970_too() -> None:
     assert ceiled(place, "month") == 0
     assert last_day(at("1900-02-10 10:00:00")) == at("1900-02-28")
     assert moved(at("2024-03-31 12:00:00"), -1, 1) == at("2024-02-29 12:00:00") + 1
+    assert moved(place, 0, 7) == place + 7

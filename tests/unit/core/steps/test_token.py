@@ -11,6 +11,7 @@ from contracts.store_cases import intent
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entities.slices import SliceId, UnchangedSlice
 from penstock.core.names import TableName
+from penstock.core.sessions.manifest import SessionPromise
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
 from penstock.core.steps.step import ForeignCommit, Intent, StepKind
 from penstock.core.steps.token import (
@@ -156,6 +157,11 @@ def test_a_pin_reads_back_from_its_columns(pin):
     assert pin_of(*pin_parts(pin)) == pin
 
 
+def test_a_pin_without_a_version_has_empty_columns():
+    assert pin_parts(NoPin()) == ("none", "", 0)
+    assert pin_parts(ViewPin(7)) == ("view", "", 7)
+
+
 def test_a_token_leaves_the_folder_out_and_keeps_what_a_rebuild_needs():
     token = write_token(intent(), "0.1.0", "store-1")
 
@@ -215,3 +221,13 @@ def test_a_slice_and_its_time_are_read_of_an_intent():
     written = write_intent(replace(intent(), slice=there))
 
     assert read_slice(written) == (there, intent().run_timestamp)
+
+
+def test_sessions_that_are_let_out_go_before_partitions_are_given_up():
+    promise = SessionPromise("web", released=tuple(f"session-{n}" for n in range(999)), stitched=3)
+    step = replace(intent(), session=promise)
+
+    found = read_intent(write_token(step, "1", "s"))
+
+    assert found.session == SessionPromise("web", stitched=3)
+    assert found.partitions == step.partitions
