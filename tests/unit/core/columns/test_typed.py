@@ -187,6 +187,8 @@ def test_nothing_lies_between_a_value_and_the_next(kind, text, following):
     ("kind", "text"),
     [
         ("TINYINT", "127"),
+        ("SMALLINT", "32767"),
+        ("INT", "2147483647"),
         ("BIGINT", str(2**63 - 1)),
         ("DECIMAL(4,2)", "99.99"),
         ("DATE", "9999-12-31"),

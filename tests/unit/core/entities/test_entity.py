@@ -10,6 +10,7 @@ from penstock.core.entities.entity import (
     RunText,
     Slices,
     SystemNames,
+    WatermarkEntry,
     WholeFolder,
     WholeTable,
     normalised,
@@ -22,6 +23,7 @@ from penstock.core.entities.transformations import (
     Keep,
     Projection,
 )
+from penstock.core.findings import Location
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,21 @@ from penstock.core.entities.transformations import (
 def test_a_column_is_renamed_then_normalised(column, final, made):
     assert (column.final_name, column.made_name) == (final, made)
     assert column.is_calculated is bool(column.expression)
+
+
+def test_a_place_in_a_file_makes_nothing_another_value():
+    here, there = Location("a.json", 3), Location("b.json", 7)
+
+    assert an_entity(where=here) == an_entity(where=there)
+    for kind, *said in (
+        (EntityColumn, "a"),
+        (WatermarkEntry, "a"),
+        (Projection, ("a",)),
+        (ColumnTransformation, "a", "1"),
+        (Filter, "true"),
+        (Deduplicate, Keep.LAST),
+    ):
+        assert kind(*said, where=here) == kind(*said, where=there)
 
 
 def test_signs_that_delta_dislikes_are_left_out_of_a_name():

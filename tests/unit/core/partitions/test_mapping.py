@@ -26,6 +26,7 @@ from penstock.core.partitions.mapping import (
     ceiled,
     downstream,
     floored,
+    joined,
     last_day,
     moved,
     spans,
@@ -105,6 +106,15 @@ def test_computed_ranges_rise_are_apart_and_leave_empty_ones_out() -> None:
     )
 
     assert spans(mapping, (0, DAY), DAYS) == ((-9 * DAY, -8 * DAY), (-DAY, DAY))
+
+
+def test_a_computed_range_without_a_position_is_not_read() -> None:
+    assert spans(Computed("date", ((Lower(), Lower()),)), (0, DAY), DAYS) == ()
+    assert spans(Computed("date", ((Upper(), Lower()),)), (0, DAY), DAYS) == ()
+
+
+def test_spans_that_meet_become_one() -> None:
+    assert joined([(5, 6), (1, 3), (3, 4), (8, 8)]) == ((1, 4), (5, 6))
 
 
 def test_open_bounds_reach_to_the_first_and_last_position() -> None:

@@ -87,3 +87,9 @@ def test_a_pass_says_which_events_it_reads_and_whether_it_has_nothing_to_do():
         "web (backfill): Processing data between 2021-01-02 00:00:00 and 2021-01-03 12:30:00",
         "web (backfill): Nothing to do: nothing is new",
     )
+
+
+def test_passes_with_the_same_limits_are_one_plan_whatever_is_told_of_them():
+    status = replace(PASS.status, least="web_users")
+
+    assert replace(PASS, status=status, idle="no", max_covered=at("01-03")) == PASS

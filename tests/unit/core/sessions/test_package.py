@@ -1,11 +1,14 @@
 """What a package is expanded into."""
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
 from fakes.session_world import SCHEMAS, options, package
+from penstock.core.findings import Location
 from penstock.core.sessions.package import (
+    CarriedColumn,
     SessionSchemas,
     SessionTable,
     package_fingerprint,
@@ -161,3 +164,10 @@ def test_a_column_that_users_carry_has_a_prefix_once():
         "first_page",
         "first_firstly",
     ]
+
+
+def test_a_package_is_the_same_wherever_its_keys_stand():
+    there, web = Location("sessions/other.yml", 7), package()
+
+    assert replace(web, where=there, places={"events": there}) == web
+    assert CarriedColumn("a", "b", there) == CarriedColumn("a", "b")

@@ -19,6 +19,10 @@ def test_a_step_is_counted_by_delta_under_its_store_table_and_lane():
     assert replace(intent(), epoch="e", lane="2").transaction == "e/mart.orders/2"
 
 
+def test_a_step_is_the_same_in_the_store_that_another_took_the_place_of():
+    assert replace(intent(), epoch="e") == intent()
+
+
 def test_partitions_are_numbers_of_the_grid():
     assert days("step-1", "orders", (1, 3), (9, 9)).ords == ((1, 3), (9, 9))
     assert intent().ords == ((0, 0),)

@@ -152,6 +152,55 @@ def test_a_token_says_windows_and_watermarks_by_input_and_column():
     }
 
 
+def test_columns_are_told_apart_and_keep_their_order_whatever_sorts_a_document():
+    columns = (("b", "x"), ("a", "c.d"), ("b", "x"))
+    value = {"type": "INT", "value": "1"}
+    step = replace(
+        intent(),
+        watermarks=tuple(Watermark(*each, TypedValue("INT", "1")) for each in columns),
+    )
+
+    document = json.loads(write_intent(step))
+
+    assert document["watermark"] == {
+        "b.x": {**value, "at": 0},
+        "a.c.d#1": {**value, "of": ["a", "c.d"], "at": 1},
+        "b.x#2": {**value, "of": ["b", "x"], "at": 2},
+    }
+    assert read_intent(json.dumps(document, sort_keys=True)) == step
+
+
+def test_an_end_of_a_window_says_its_type_where_it_is_another():
+    low, high = (
+        Bound(TypedValue(kind, text), inclusive=True)
+        for kind, text in (("INT", "1"), ("BIGINT", "9"))
+    )
+    step = replace(intent(), windows=(InputWindow("a", Window("n", low, high)),))
+
+    document = json.loads(write_intent(step))
+
+    assert document["window"] == {
+        "a.n": {
+            "type": "INT",
+            "low": "1",
+            "low_closed": True,
+            "high_type": "BIGINT",
+            "high": "9",
+            "high_closed": True,
+        }
+    }
+    assert repr(read_intent(json.dumps(document)).windows) == repr(step.windows)
+
+
+def test_of_many_changes_of_others_the_first_is_kept():
+    others = tuple(ForeignCommit(n, T1, "WRITE", "u" * 90) for n in range(99))
+
+    found = read_intent(write_token(replace(intent(), foreign=others), "1", "s"))
+
+    assert found.foreign == others[:1]
+    assert found.inputs == intent().inputs
+
+
 @given(PIN)
 def test_a_pin_reads_back_from_its_columns(pin):
     assert pin_of(*pin_parts(pin)) == pin
