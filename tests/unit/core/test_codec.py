@@ -7,7 +7,13 @@ from enum import StrEnum
 
 import pytest
 
-from penstock.core.codec import DocumentCodec, MisreadError, short_json
+from penstock.core.codec import (
+    DocumentCodec,
+    DocumentForm,
+    MisreadError,
+    short_json,
+)
+from penstock.core.errors import UsageError
 
 CODEC = DocumentCodec({})
 
@@ -95,3 +101,41 @@ def test_a_document_is_shown_in_at_most_a_line():
     assert short_json("x" * 58) == '"' + "x" * 58 + '"'
     assert short_json("x" * 59) == '"' + "x" * 59 + "..."
     assert short_json({1, 2}) == "{1, 2}"
+
+
+class Odd:
+    """A value that no codec knows."""
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ValueError("too old"), "too old"),
+        (KeyError(), "it cannot be read"),
+        (UsageError("bad-value", "no day"), "no day"),
+        (ValueError("x" * 500), "x" * 294),
+    ],
+)
+def test_what_a_form_of_its_own_cannot_read_is_said_with_its_place(error, sentence):
+    def refuse(_):
+        raise error
+
+    codec = DocumentCodec({Odd: lambda _: DocumentForm(lambda _: None, refuse)})
+
+    with pytest.raises(MisreadError) as caught:
+        codec.of(tuple[Odd, ...]).read([7])
+
+    assert str(caught.value) == f"[0]: is 7: {sentence}"
+
+
+def test_values_of_other_types_are_written_as_they_are():
+    assert (CODEC.of(float).write(0.5), CODEC.of(float).read(0.5)) == (0.5, 0.5)
+
+
+def test_a_tuple_of_fixed_length_has_exactly_its_parts():
+    form = CODEC.of(tuple[int, str])
+
+    assert (form.write((1, "a")), form.read([1, "a"])) == ([1, "a"], (1, "a"))
+    for wrong in ([1], [1, "a", 2]):
+        with pytest.raises(MisreadError, match="expected a list of 2"):
+            form.read(wrong)

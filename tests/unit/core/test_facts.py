@@ -2,7 +2,9 @@ import datetime as dt
 
 import pytest
 
-from penstock.core.facts import AddedFile
+from penstock.core.columns.schema import Schema
+from penstock.core.facts import AddedFile, TableFacts
+from penstock.core.steps.inputs import DeltaPin
 
 NOON = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)
 MILLI = dt.timedelta(milliseconds=1)
@@ -22,3 +24,7 @@ def test_of_a_column_without_bounds_nothing_is_certain():
     found = AddedFile("f")
 
     assert (found.ends_before("at", NOON), found.begins_after("at", NOON)) == (False, False)
+
+
+def test_a_table_is_pinned_at_the_version_that_was_read():
+    assert TableFacts("t", 7, Schema()).pin == DeltaPin("t", 7)

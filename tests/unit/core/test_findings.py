@@ -44,3 +44,17 @@ def test_warnings_are_one_error_and_none_is_no_error():
 
     assert (error.code, error.sentence, error.where) == ("a-code", "it is: so; b-code: too", WHERE)
     assert error_of_warnings([], WHERE) is None
+
+
+def test_findings_sort_by_file_line_column_and_code():
+    places = [Location("a", 2, 1), Location("a", 2, 2), Location("a", 10), Location("b", 1)]
+    inside = [Finding(each, code, "no") for each in places for code in ("a-code", "b-code")]
+    turned = [*reversed(inside)]
+
+    assert sorted(turned) == inside
+    assert Finding(WHERE, "a-code", "no", about=("m",)) == Finding(WHERE, "a-code", "no")
+
+
+def test_a_place_leaves_out_a_column_that_is_not_known():
+    assert [str(Location("a.sql", 3, column)) for column in (0, 7)] == ["a.sql:3", "a.sql:3:7"]
+    assert str(Location("a.sql")) == "a.sql:1"

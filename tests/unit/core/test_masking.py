@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.masking import SecretValues, is_secret_key, mask, mask_uris, mask_value
+from penstock.core.masking import (
+    SecretValues,
+    is_secret_key,
+    mask,
+    mask_uris,
+    mask_value,
+    masked,
+    without_secrets,
+)
 
 
 @pytest.mark.parametrize(
@@ -149,3 +157,65 @@ def test_secret_settings_are_hidden_but_not_the_names_of_classes():
 
     said = "c0rrect-horse org.apache.hadoop.SimpleProvider false 200000000"
     assert secrets.hide(said) == "*** org.apache.hadoop.SimpleProvider false 200000000"
+
+
+def test_a_document_keeps_its_shape_and_hides_what_stands_under_secret_keys(secret):
+    document = {
+        "url": "x://u:p@h",
+        "password": ["a", {"b": 1}],
+        "count": 7,
+        "on": None,
+        secret: [secret, True],
+    }
+
+    assert masked(document) == {
+        "url": "x://***@h",
+        "password": ["***", {"b": 1}],
+        "count": 7,
+        "on": None,
+        "***": ["***", True],
+    }
+
+
+def test_the_longer_of_two_given_values_is_hidden_first_also_as_json_has_it():
+    secrets = {"ab", "abcd", "", 'q"t'}
+
+    assert without_secrets('abcd ab q"t q\\"t', secrets) == "*** *** *** ***"
+    assert without_secrets("abc", {""}) == "abc"
+
+
+def test_known_values_are_told_to_another_process_in_every_form():
+    secrets = SecretValues()
+    secrets.add(["a/b"])
+
+    assert secrets.forms == {"a/b", "a%2Fb"}
+
+
+def test_a_value_that_is_known_already_changes_nothing():
+    secrets = SecretValues()
+    secrets.add(["open-sesame"])
+    secrets.add(["open-sesame", "***"])
+
+    assert secrets.hide("open-sesame ***") == "*** ***"
+
+
+def test_the_lines_of_a_secret_are_hidden_from_four_characters_on():
+    shown = hidden("long line\nabc\nabcd")
+
+    assert shown("abc, abcd, long line") == "abc, ***, ***"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("1234567", "1234567"), ("12345678", "***"), ("a.b.Class", "a.b.Class")]
+)
+def test_settings_of_secret_names_are_hidden_from_eight_characters_on(value, shown):
+    secrets = SecretValues()
+
+    secrets.add_settings({"token": value})
+
+    assert secrets.hide(value) == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [("abc", "xabc ***"), ("abcd", "x*** ***")])
+def test_a_secret_of_four_characters_is_hidden_inside_of_words(value, shown):
+    assert hidden(value)(f"x{value} {value}") == shown

@@ -12,6 +12,7 @@ from penstock.core.query import (
     Query,
     at,
     bound,
+    live,
     mention,
     mentioned,
     parameter,
@@ -81,3 +82,14 @@ def test_a_table_is_bound_with_the_name_that_the_query_calls_it():
     with_rows = f"{named} where {present(EVENTS)}"
     assert bound(with_rows, {EVENTS: "v"}) == "`v` AS `events` where true"
     assert bound(with_rows, {EVENTS: "v"}, {EVENTS: "x"}) == "`v` AS `events` where x"
+
+
+def test_the_shown_text_leaves_tombstones_out_by_the_name_of_their_column():
+    text = f"select * from {mention(EVENTS)} where {present(EVENTS)}"
+    query = Query(text, text, "", (EVENTS,), deleted_flags=((EVENTS, "gone"),))
+
+    assert live("gone") == "coalesce(`gone`, false) = false"
+    assert query.shown_sql({EVENTS: "e"}) == (
+        "select * from e where coalesce(`gone`, false) = false"
+    )
+    assert query.written({EVENTS: "e"}, {}) == "select * from e where true"

@@ -1,13 +1,24 @@
 """What a check says of itself, and when failing rows are too many."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import pytest
 
 from fakes.check_inputs import a_check, column_check
 from penstock.core.checks.check import ANY_ROW, Check, Checks, CheckScope, Threshold, Thresholds
-from penstock.core.checks.check_type import GroupMeasures, Measure, parts_of, with_parts
+from penstock.core.checks.check_type import (
+    CheckKey,
+    CheckType,
+    GroupMeasures,
+    KeyKind,
+    Measure,
+    check_types,
+    key,
+    parts_of,
+    register_check,
+    with_parts,
+)
 from penstock.core.columns.schema import Column
 from penstock.core.findings import Severity
 from penstock.core.names import InputKind, InputName
@@ -153,3 +164,47 @@ def test_counts_are_0_where_nothing_was_counted_and_spare_ones_are_not_needed():
     assert (found.rows, found.failures, found.count("x")) == (3, 0, 0)
     assert Measure(asked, lambda _: None).needed == asked
     assert Measure(asked, lambda _: None, spare=True).needed == {"rows": "a"}
+
+
+def test_a_check_and_a_type_say_their_word_and_what_they_do_not_do():
+    check = a_check(NotNull(("n",)))
+
+    assert check.type == "not_null"
+    assert (RowCount(1).is_of_current, RowCount(1).runs_before, RowCount(1).literals) == (
+        *(False, None, ()),
+    )
+    assert RowCount(1).lookup({}) is None
+    with pytest.raises(ValueError, match="sql is not a typed check"):
+        SqlCheck(a_query()).measure(None)
+
+
+def test_a_word_has_one_type():
+    class Other(CheckType):
+        name = "not_null"
+
+    register_check(NotNull)
+    assert check_types()["not_null"] is NotNull
+    with pytest.raises(ValueError, match="'not_null' is NotNull already"):
+        register_check(Other)
+
+
+def test_a_key_is_a_field_that_must_be_there_unless_something_holds_without_it():
+    @dataclass
+    class Rule(CheckType):
+        column: str = key("column", KeyKind.COLUMN, "its column", "id")
+        strict: bool = key("strict", KeyKind.FLAG, "more", True, unset="no")
+        least: int | None = key("least", KeyKind.COUNT, "rows", 3, unset="any")
+        shown: str = ""
+
+        other_keys = (CheckKey("mode", KeyKind.CHOICE, "one of two", "a"),)
+
+    assert (Rule("n").strict, Rule("n").least) == (False, None)
+    with pytest.raises(TypeError, match="column"):
+        Rule()
+    assert [(name, each.name, each.default, each.unset) for name, each in Rule.own_keys()] == [
+        ("column", "column", None, None),
+        ("strict", "strict", False, "no"),
+        ("least", "least", None, "any"),
+        ("mode", "mode", False, "none"),
+    ]
+    assert Rule.settle(None, {"column": "n"}) == {"column": "n"}

@@ -109,6 +109,7 @@ def test_values_of_different_families_do_not_compare():
         ("DATE", "2024-03-01", dt.timedelta(days=1), "2024-02-29"),
         ("DATE", "2024-03-01", dt.timedelta(hours=1), "2024-02-29"),
         ("DATE", "2024-03-03", dt.timedelta(hours=25), "2024-03-01"),
+        ("DATE", "2024-03-03", 2, "2024-03-01"),
         ("TIMESTAMP", "2024-03-01", dt.timedelta(hours=1), "2024-02-29T23:00:00.000000Z"),
         ("BIGINT", "7", 9, "-2"),
         ("DECIMAL(10,2)", "7.25", 1, "6.25"),
@@ -186,6 +187,8 @@ def test_nothing_lies_between_a_value_and_the_next(kind, text, following):
     ("kind", "text"),
     [
         ("TINYINT", "127"),
+        ("SMALLINT", "32767"),
+        ("INT", "2147483647"),
         ("BIGINT", str(2**63 - 1)),
         ("DECIMAL(4,2)", "99.99"),
         ("DATE", "9999-12-31"),
@@ -236,3 +239,13 @@ def test_a_day_has_no_hour_and_a_number_no_unit_at_all():
     assert day.floor("hour") == day
     with pytest.raises(TypeError, match="a INT has no week"):
         TypedValue.parse("INT", "7").floor("week")
+
+
+def test_a_set_holds_equal_values_of_any_width_once():
+    assert len({parse("INT", "7"), parse("BIGINT", "7"), parse("INT", "8")}) == 2
+    assert parse("INT", "7") != 7
+
+
+def test_a_type_without_an_order_has_no_least_value():
+    with pytest.raises(ValueError, match="MAP"):
+        TypedValue.least("map")

@@ -9,6 +9,7 @@ from penstock.core.columns.types import (
     ScalarType,
     StructType,
     has_map,
+    is_text,
     merged,
     parse_type,
     scalars,
@@ -182,3 +183,9 @@ def test_a_type_is_written_as_sql_and_taken_apart():
         True,
         False,
     ]
+
+
+def test_texts_are_those_of_any_length_and_collation():
+    kinds = ["string", "string collate UTF8_LCASE", "char(3)", "varchar(5)", "int", "binary"]
+
+    assert [is_text(kind) for kind in kinds] == [True] * 4 + [False] * 2

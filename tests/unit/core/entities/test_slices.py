@@ -1,5 +1,7 @@
 """The order of slices."""
 
+from dataclasses import replace
+
 import pytest
 
 from penstock.core.entities.slices import ListedSlice, Ordering, SliceId, SliceOrder, natural_key
@@ -7,6 +9,7 @@ from penstock.core.errors import TableError
 from penstock.core.findings import Location
 
 WHERE = Location("entities/sales.json", 6)
+DIFFERENT = {"name": "b", "size": 7, "digest": "e", "etag": "f"}
 
 
 def ordered(by, *names, pattern=""):
@@ -61,3 +64,16 @@ def test_a_name_that_does_not_tell_its_place_stops_the_entity(pattern):
         f"{pattern} finds no date or number in 's_1'\n"
         "  hint: correct order_pattern, or leave the file out with slice_pattern"
     )
+
+
+def test_a_copy_of_a_slice_is_the_same_slice_whatever_its_time():
+    one = SliceId("a", 1, 2, "d")
+
+    assert one == replace(one, modified=3)
+    others = [replace(one, **{name: value}) for name, value in DIFFERENT.items()]
+    assert [one == other for other in others] == [False] * 4
+
+
+def test_the_order_that_was_chosen_is_shown_in_the_words_of_the_file():
+    assert str(Ordering()) == "name"
+    assert str(Ordering(SliceOrder.FROM_NAME, "(x)")) == "from_name (x)"

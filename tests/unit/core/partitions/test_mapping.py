@@ -26,6 +26,7 @@ from penstock.core.partitions.mapping import (
     ceiled,
     downstream,
     floored,
+    joined,
     last_day,
     moved,
     spans,
@@ -107,6 +108,15 @@ def test_computed_ranges_rise_are_apart_and_leave_empty_ones_out() -> None:
     assert spans(mapping, (0, DAY), DAYS) == ((-9 * DAY, -8 * DAY), (-DAY, DAY))
 
 
+def test_a_computed_range_without_a_position_is_not_read() -> None:
+    assert spans(Computed("date", ((Lower(), Lower()),)), (0, DAY), DAYS) == ()
+    assert spans(Computed("date", ((Upper(), Lower()),)), (0, DAY), DAYS) == ()
+
+
+def test_spans_that_meet_become_one() -> None:
+    assert joined([(5, 6), (1, 3), (3, 4), (8, 8)]) == ((1, 4), (5, 6))
+
+
 def test_open_bounds_reach_to_the_first_and_last_position() -> None:
     assert spans(Computed("date", ((None, Upper()),)), (0, DAY), DAYS) == ((FIRST, DAY),)
     assert spans(Computed("date", ((Lower(), None),)), (0, DAY), WHOLE) == ((0, LAST),)
@@ -118,6 +128,7 @@ BOUNDS: list[tuple[Bound, str]] = [
     (At(0), "1970-01-01"),
     (Moved(Lower(), months=1), "2024-02-29"),
     (Moved(Lower(), months=-2, micros=DAY), "2023-12-01"),
+    (Moved(Lower(), micros=DAY), "2024-02-01"),
     (Floored(Lower(), "quarter"), "2024-01-01"),
     (Floored(Lower(), "week"), "2024-01-29"),
     (Ceiled(Lower(), "month"), "2024-02-01"),
@@ -196,3 +207,4 @@ def test_units_are_floored_and_ceiled_before_1970_too() -> None:
     assert ceiled(place, "month") == 0
     assert last_day(at("1900-02-10 10:00:00")) == at("1900-02-28")
     assert moved(at("2024-03-31 12:00:00"), -1, 1) == at("2024-02-29 12:00:00") + 1
+    assert moved(place, 0, 7) == place + 7

@@ -10,11 +10,14 @@ from penstock.core.partitions.partition import (
     LAST,
     Grain,
     Grid,
+    has_positions,
+    key_pairs,
     literal_at,
     overlapping,
     position,
     read_grid,
     read_ranges,
+    shown_ranges,
     write_grid,
     write_ranges,
 )
@@ -270,6 +273,7 @@ def test_a_bound_that_selects_nothing_is_refused(grid, text, rest):
 
 def test_only_time_has_no_last_partition():
     assert (CUT.last_number, BELOW_ZERO.last_number, WHOLE.last_number) == (2, 1, 0)
+    assert Grid(Grain.RANGE, 0, 201, 100).last_number == 2
     with pytest.raises(ValueError, match="DAY has no last partition"):
         _ = DAY.last_number
 
@@ -375,3 +379,26 @@ def test_a_span_over_all_of_time_is_one_range():
 
     assert next(numbers((hours,))) == HOUR.parse("0001-01-01T00")
     assert hours[1] - hours[0] + 1 == 87_649_416
+
+
+def test_ranges_of_partitions_are_shown_by_their_ends_and_a_whole_table_by_none():
+    ranges = ((2001, 2003), (2007, 2007), (2009, 2009))
+
+    assert key_pairs(YEAR, ranges[:2]) == (("2001", "2003"), ("2007", "2007"))
+    assert shown_ranges(YEAR, ranges) == "2001 to 2003, 2007, 2009"
+    assert shown_ranges(YEAR, ranges, 2) == "2001 to 2003, 2007 and 1 more"
+    assert shown_ranges(WHOLE, ((0, 0),)) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "grain", "expected"),
+    [
+        ("bigint", Grain.DAY, False),
+        ("bigint", Grain.RANGE, True),
+        ("date", Grain.DAY, True),
+        ("date", Grain.RANGE, False),
+        ("bigint", Grain.WHOLE, True),
+    ],
+)
+def test_integers_lie_where_ranges_do_and_times_where_grains_of_time_do(kind, grain, expected):
+    assert has_positions(kind, grain) is expected

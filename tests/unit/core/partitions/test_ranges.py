@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,3 +67,45 @@ def test_a_million_numbers_cost_what_their_gaps_cost():
 
     assert count(difference(wide, ((5, 5),))) == 10**15
     assert intersection(wide, ((10**15, 10**16),)) == ((10**15, 10**15),)
+
+
+@pytest.mark.parametrize(
+    ("second", "both", "left"),
+    [
+        ((), (), ((5, 9), (20, 25))),
+        (((1, 2),), (), ((5, 9), (20, 25))),
+        (((1, 5),), ((5, 5),), ((6, 9), (20, 25))),
+        (((7, 7),), ((7, 7),), ((5, 6), (8, 9), (20, 25))),
+        (((6, 7), (9, 20)), ((6, 7), (9, 9), (20, 20)), ((5, 5), (8, 8), (21, 25))),
+        (((5, 9),), ((5, 9),), ((20, 25),)),
+        (((25, 30),), ((25, 25),), ((5, 9), (20, 24))),
+        (((0, 99),), ((5, 9), (20, 25)), ()),
+    ],
+)
+def test_numbers_are_in_both_or_left(second, both, left):
+    first = ((5, 9), (20, 25))
+
+    assert (intersection(first, second), intersection(second, first)) == (both, both)
+    assert difference(first, second) == left
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(0, ()), (1, ((5, 5),)), (5, ((5, 9),)), (6, ((5, 9), (20, 20))), (99, ((5, 9), (20, 25)))],
+)
+def test_of_several_ranges_the_smallest_numbers_are_taken(most, expected):
+    assert first_numbers(((5, 9), (20, 25)), most) == expected
+
+
+def test_a_number_is_held_at_both_ends_of_a_range():
+    held = [number for number in range(4, 28) if holds(((5, 9), (20, 25)), number)]
+
+    assert held == [5, 6, 7, 8, 9, 20, 21, 22, 23, 24, 25]
+    assert not holds((), 0)
+
+
+def test_ranges_that_touch_become_one_and_others_stay_apart():
+    assert merged([(7, 9), (1, 2), (3, 3), (5, 5), (9, 8)]) == ((1, 3), (5, 5), (7, 9))
+    assert merged([(1, 9), (2, 3)]) == ((1, 9),)
+    assert (union(((1, 2),), ()), union((), ((1, 2),))) == (((1, 2),), ((1, 2),))
+    assert union(((1, 2),), ((3, 4),)) == ((1, 4),)

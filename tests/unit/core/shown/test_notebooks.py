@@ -24,10 +24,11 @@ from penstock.app.reports import (
 )
 from penstock.app.unit_testing.differences import UnitTestReport
 from penstock.core.check_results import InvariantReport
+from penstock.core.errors import UsageError
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.records import Execution, Status
-from penstock.core.shown.notebooks import MOST, ShownInNotebooks
+from penstock.core.shown.notebooks import MOST, ShownInNotebooks, html_of
 from penstock.core.steps.step import RowCounts
 from penstock.plan.values import State
 
@@ -91,6 +92,31 @@ def test_of_many_rows_the_first_are_shown():
 
     assert found.count("<tr>") == MOST + 1
     assert found.endswith("<p>… and 1,500 more</p></div>")
+
+
+def test_an_answer_is_shown_or_why_there_is_none():
+    def refuse():
+        raise UsageError("bad-value", "<b> is no model")
+
+    assert html_of(Shown) == "<div><strong>Shown</strong><p>nothing</p></div>"
+    assert html_of(refuse) == "<div><p>bad-value: &lt;b&gt; is no model</p></div>"
+
+
+@pytest.mark.parametrize(("rows", "more"), [(MOST, False), (MOST + 1, True)])
+def test_what_is_left_out_is_counted(rows, more):
+    assert ("… and 1 more" in html(*range(rows))) is more
+
+
+def test_a_path_ends_where_something_on_it_is_none():
+    @dataclass(frozen=True, slots=True)
+    class Deep(ShownInNotebooks):
+        _columns = "name=inner.value.value"
+
+        inner: Cell | None
+
+    cells = [Deep(inner)._table() for inner in (None, Cell(None), Cell(Cell(7)))]
+
+    assert [list(each) for each in cells] == [[[None]], [[None]], [[7]]]
 
 
 REPORTS = [

@@ -11,6 +11,7 @@ from contracts.store_cases import intent
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entities.slices import SliceId, UnchangedSlice
 from penstock.core.names import TableName
+from penstock.core.sessions.manifest import SessionPromise
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
 from penstock.core.steps.step import ForeignCommit, Intent, StepKind
 from penstock.core.steps.token import (
@@ -151,9 +152,63 @@ def test_a_token_says_windows_and_watermarks_by_input_and_column():
     }
 
 
+def test_columns_are_told_apart_and_keep_their_order_whatever_sorts_a_document():
+    columns = (("b", "x"), ("a", "c.d"), ("b", "x"))
+    value = {"type": "INT", "value": "1"}
+    step = replace(
+        intent(),
+        watermarks=tuple(Watermark(*each, TypedValue("INT", "1")) for each in columns),
+    )
+
+    document = json.loads(write_intent(step))
+
+    assert document["watermark"] == {
+        "b.x": {**value, "at": 0},
+        "a.c.d#1": {**value, "of": ["a", "c.d"], "at": 1},
+        "b.x#2": {**value, "of": ["b", "x"], "at": 2},
+    }
+    assert read_intent(json.dumps(document, sort_keys=True)) == step
+
+
+def test_an_end_of_a_window_says_its_type_where_it_is_another():
+    low, high = (
+        Bound(TypedValue(kind, text), inclusive=True)
+        for kind, text in (("INT", "1"), ("BIGINT", "9"))
+    )
+    step = replace(intent(), windows=(InputWindow("a", Window("n", low, high)),))
+
+    document = json.loads(write_intent(step))
+
+    assert document["window"] == {
+        "a.n": {
+            "type": "INT",
+            "low": "1",
+            "low_closed": True,
+            "high_type": "BIGINT",
+            "high": "9",
+            "high_closed": True,
+        }
+    }
+    assert repr(read_intent(json.dumps(document)).windows) == repr(step.windows)
+
+
+def test_of_many_changes_of_others_the_first_is_kept():
+    others = tuple(ForeignCommit(n, T1, "WRITE", "u" * 90) for n in range(99))
+
+    found = read_intent(write_token(replace(intent(), foreign=others), "1", "s"))
+
+    assert found.foreign == others[:1]
+    assert found.inputs == intent().inputs
+
+
 @given(PIN)
 def test_a_pin_reads_back_from_its_columns(pin):
     assert pin_of(*pin_parts(pin)) == pin
+
+
+def test_a_pin_without_a_version_has_empty_columns():
+    assert pin_parts(NoPin()) == ("none", "", 0)
+    assert pin_parts(ViewPin(7)) == ("view", "", 7)
 
 
 def test_a_token_leaves_the_folder_out_and_keeps_what_a_rebuild_needs():
@@ -215,3 +270,13 @@ def test_a_slice_and_its_time_are_read_of_an_intent():
     written = write_intent(replace(intent(), slice=there))
 
     assert read_slice(written) == (there, intent().run_timestamp)
+
+
+def test_sessions_that_are_let_out_go_before_partitions_are_given_up():
+    promise = SessionPromise("web", released=tuple(f"session-{n}" for n in range(999)), stitched=3)
+    step = replace(intent(), session=promise)
+
+    found = read_intent(write_token(step, "1", "s"))
+
+    assert found.session == SessionPromise("web", stitched=3)
+    assert found.partitions == step.partitions

@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.core.columns.typed import TypedValue
-from penstock.core.steps.window import Bound, Watermark, Window
+from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 
 
 def at(value: int, *, inclusive: bool = True) -> Bound:
@@ -59,5 +59,6 @@ def test_a_window_that_no_value_fits_into_is_empty(window, empty):
     assert window.is_empty is empty
 
 
-def test_a_watermark_is_named_by_input_and_column():
+def test_a_watermark_and_its_window_are_named_by_input_and_column():
+    assert InputWindow("raw.events", Window("ts")).key == "raw.events.ts"
     assert Watermark("raw.events", "ts", TypedValue("INT", "1")).key == "raw.events.ts"
