@@ -12,7 +12,7 @@ from penstock.app.commands.status import status
 from penstock.app.execution.recover import rebuild, recover, settle_as
 from penstock.app.request import StatusRequest
 from penstock.core.columns.typed import TypedValue
-from penstock.core.errors import UsageError
+from penstock.core.errors import TableError, UsageError
 from penstock.core.records import Status
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.window import Watermark
@@ -288,6 +288,54 @@ def test_a_step_that_nobody_left_open_cannot_be_settled_by_hand(workshop):
         settle_as(workshop.services(), "nothing", committed=False)
 
     assert (lives.value.code, unknown.value.code) == ("step-running", "unknown-step")
+    assert unknown.value.hint == "open steps: step-other"
+
+
+def test_the_beginning_of_an_id_names_a_step_where_it_is_that_of_one(workshop):
+    workshop.begin(DEAD, "top", "step-1")
+    workshop.begin(DEAD, "log", "step-12")
+
+    with pytest.raises(UsageError) as several:
+        settle_as(workshop.services(), "step", committed=False)
+    settled = [
+        settle_as(workshop.services(), step, committed=False) for step in ("step-12", "step-1")
+    ]
+
+    assert several.value.sentence == "'step': 2 open steps begin with it"
+    assert several.value.hint == "open steps: step-1, step-12"
+    assert [(each.step, each.model, each.version) for each in settled] == [
+        ("step-12", "log", None),
+        ("step-1", "top", None),
+    ]
+
+
+def test_a_table_that_cannot_be_opened_is_the_trouble_of_its_model_alone(workshop, monkeypatch):
+    workshop.begin(DEAD, "top")
+
+    def refuse(*_given, **_named):
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr("fakes.lake.FakeLog.head", refuse)
+    recovery = recover(workshop.services())
+
+    assert recovery.steps == ()
+    error = recovery.stuck["top"]
+    assert (error.code, error.sentence) == (
+        "target-unreadable",
+        "s.top cannot be read, so it is not known what became of step step-other: not yours",
+    )
+    with pytest.raises(TableError):
+        recovery.require_settled("top")
+    recovery.require_settled("log")
+
+
+def test_a_store_that_was_never_made_has_nothing_to_settle(workshop):
+    workshop.begin(DEAD, "top")
+    services = workshop.services()
+    services.has_state = lambda: False
+
+    assert recover(services).steps == ()
+    assert [each.intent.step for each in workshop.store.journal.running()] == ["step-other"]
 
 
 def test_status_names_a_commit_of_this_store_that_no_step_is_known_to_have_made(workshop):

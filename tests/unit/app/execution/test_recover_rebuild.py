@@ -104,6 +104,15 @@ def test_a_log_whose_beginning_is_gone_tells_what_it_still_knows():
     assert lost.records()["log"].table_id == workshop.records()["log"].table_id
 
 
+def test_a_log_that_cannot_be_read_hides_no_other():
+    lost = without_store(built())
+    lost.lake.tables["/w/s/users"].damaged.add(0)
+
+    report = rebuild(lost.services())
+
+    assert (report.models, report.untold) == (("log", "top"), ("users",))
+
+
 def test_a_table_without_a_step_of_ours_is_named():
     lost = Workshop(*PARTS)
     lost.lake.land("/w/s/top")

@@ -104,3 +104,28 @@ def test_a_stopped_schedule_gives_what_ran_and_skips_the_rest():
 
     assert first == ("a", "done")
     assert dict(schedule.stop()) == {"b": "skipped: ", "c": "skipped: "}
+
+
+def results_of(*nodes, failing=()):
+    watch = Watch(failing)
+    work = StepActions(watch.do, watch.skip, lambda result: result[1] == "failed")
+    return list(Schedule(nodes, work, 4).results())
+
+
+def test_a_tolerant_node_waits_for_what_it_is_after_and_is_done_though_that_failed():
+    tolerant = Node("b", ("a",), tolerant=True)
+
+    assert results_of(tolerant, Node("a", ()), failing={"a"}) == [("a", "failed"), ("b", "done")]
+
+
+def test_a_node_that_is_only_later_than_another_waits_for_it_and_never_hangs_on_it():
+    later = Node("b", (), later_than=("a",))
+
+    assert results_of(later, Node("a", ()), failing={"a"}) == [("a", "failed"), ("b", "done")]
+
+
+def test_no_thread_is_one_thread():
+    assert dict(Watch().schedule({"a": set(), "b": {"a"}}, threads=0).results()) == {
+        "a": "done",
+        "b": "done",
+    }
