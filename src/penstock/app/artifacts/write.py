@@ -233,13 +233,12 @@ def _write_both(  # one command, and what became of each step, check or test
     }
     names: Node = {"project_name": services.project.name, "adapter_type": "spark"}
     project = manifest(services.project, metadata | names)
-    documents = {"manifest.json": project | {"unit_tests": unit_tests or {}}}
     ran: Node = {
         "metadata": metadata | {"dbt_schema_version": _SCHEMA.format(name="run-results/v6")},
         "results": results,
         "elapsed_time": elapsed,
         "args": {"which": command, "target": services.project.target.name},
     }
-    documents["run_results.json"] = ran
-    for name, document in documents.items():
+    manifested = project | {"unit_tests": unit_tests or {}}
+    for name, document in (("manifest.json", manifested), ("run_results.json", ran)):
         replace_file(folder / name, json.dumps(masked(document), indent=1))

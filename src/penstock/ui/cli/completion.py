@@ -48,11 +48,14 @@ def complete(commands: click.Command, instruction: str) -> bool:
     if what != "complete" or found is None:
         return False
     completer = found(commands, {}, "penstock", VARIABLE)
-    words, start = completer.get_completion_args()
-    values = matches(*joined(words, start)) if words else None
+    typed, at_cursor = completer.get_completion_args()
+    words, start = joined(typed, at_cursor)
+    values = matches(words, start) if words else None
     if values is None:
         return False
-    cut = len(joined(words, start)[1]) - len(start) if isinstance(completer, BashComplete) else 0
+    # where bash took the word apart, it replaces what follows the colon
+    is_cut = isinstance(completer, BashComplete) and start != at_cursor
+    cut = start.rfind(":") + 1 if is_cut else 0
     click.echo("\n".join(_lines(completer, (value[cut:] for value in values))))
     return True
 

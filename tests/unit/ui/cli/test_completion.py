@@ -7,6 +7,8 @@ import sys
 import click
 import pytest
 
+from penstock.app.services import files
+from penstock.ui.cli import completion
 from penstock.ui.cli.completion import ARGUMENTS, complete, matches
 from penstock.ui.cli.main import COMMANDS, commands
 
@@ -73,12 +75,27 @@ def test_without_names_nothing_is_offered(project, damage):
     assert matches(["run", "--select"], "") == []
 
 
-def test_bash_gets_the_part_after_the_colon_at_which_it_cuts_words(monkeypatch, capsys):
-    monkeypatch.setenv("COMP_WORDS", "penstock run --select tag : da")
-    monkeypatch.setenv("COMP_CWORD", "5")
+@pytest.mark.parametrize(
+    ("words", "place", "printed"),
+    [
+        ("tag : da", "5", "plain,daily\n"),
+        ("tag :", "4", "plain,daily\nplain,docs\n"),
+        ("tag:da", "3", "plain,tag:daily\n"),
+        ("= or", "4", "plain,orders\n"),
+    ],
+)
+def test_bash_gets_the_part_after_the_colon_at_which_it_cuts_words(
+    words, place, printed, monkeypatch, capsys
+):
+    monkeypatch.setenv("COMP_WORDS", f"penstock run --select {words}")
+    monkeypatch.setenv("COMP_CWORD", place)
 
     assert complete(commands, "bash_complete")
-    assert capsys.readouterr().out == "plain,daily\n"
+    assert capsys.readouterr().out == printed
+
+
+def test_the_names_are_read_where_commands_write_them():
+    assert completion.NAMES == files.NAMES
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
