@@ -97,9 +97,9 @@ def test_without_its_state_every_table_is_unrecorded_until_it_is_rebuilt(made, c
 
     assert lost.out == (
         "one: unrecorded (1 partition)\n"
-        "    *   unrecorded   its log holds commits of penstock that the state does not know\n"
+        "    unrecorded   its log holds commits of penstock that the state does not know\n"
         "two: unrecorded (1 partition)\n"
-        "    *   unrecorded   its log holds commits of penstock that the state does not know\n"
+        "    unrecorded   its log holds commits of penstock that the state does not know\n"
         "\n"
         "2 of 2 partitions drifted. Next: penstock state rebuild\n"
     )
@@ -117,9 +117,9 @@ def test_a_foreign_commit_of_data_is_tampering_and_optimize_is_not(made, call):
     assert optimized.out == "All current ✓\n"
     assert call("status").out == (
         "one: tampered (1 partition)\n"
-        "    *   tampered           version 2 UPDATE at 1970-01-01 00:00:00 UTC\n"
+        "    tampered           version 2 UPDATE at 1970-01-01 00:00:00 UTC\n"
         "two: upstream_changed (1 partition, pending)\n"
-        "    *   upstream_changed   pending   after one\n"
+        "    upstream_changed   pending   after one\n"
         "\n"
         "1 of 2 partitions drifted, 1 pending. Next: penstock sync --cascade\n"
     )
@@ -170,14 +170,14 @@ def test_the_table_of_another_store_at_the_same_version_is_tampered(made, call):
 
     assert status.out == (
         "one: tampered (1 partition)\n"
-        "    *   tampered           another table took its place, of project 'billing' "
+        "    tampered           another table took its place, of project 'billing' "
         "(state store store-2)\n"
         "    table-of-another-store: m.one is written by project 'billing' (state store store-2), "
         "whose records are not those of this one: give it another schema or alias, or the target "
         "another warehouse, or take the table from them, if they no longer write it: "
         "penstock run --select one --adopt\n"
         "two: upstream_changed (1 partition, pending)\n"
-        "    *   upstream_changed   pending   after one\n"
+        "    upstream_changed   pending   after one\n"
         "\n"
         "1 of 2 partitions drifted, 1 pending. Next: penstock run --select one --adopt\n"
     )
@@ -216,9 +216,9 @@ def test_a_dropped_table_is_missing_and_the_plan_says_that_it_is_rebuilt(made, c
 
     assert call("status").out == (
         "one: missing (1 partition)\n"
-        "    *   missing            the table is gone\n"
+        "    missing            the table is gone\n"
         "two: upstream_changed (1 partition, pending)\n"
-        "    *   upstream_changed   pending   after one\n"
+        "    upstream_changed   pending   after one\n"
         "\n"
         "1 of 2 partitions drifted, 1 pending. Next: penstock sync --cascade\n"
     )

@@ -5,6 +5,8 @@ import os
 import pty
 import subprocess
 
+import pytest
+
 from fakes.command import PENSTOCK
 
 
@@ -133,11 +135,11 @@ def test_status_of_a_fresh_project_is_never_run(services, call):
     assert answer.code == 0
     assert answer.out == (
         "log: never_run (1 partition)\n"
-        "    *   never_run\n"
+        "    never_run\n"
         "users_clean: never_run (1 partition)\n"
-        "    *   never_run\n"
+        "    never_run\n"
         "daily: never_run (1 partition)\n"
-        "    *   never_run\n"
+        "    never_run\n"
         "\n"
         "3 of 3 partitions drifted. Next: penstock sync\n"
     )
@@ -174,6 +176,29 @@ def on_a_terminal(root, *words, **environ):
         pass
     os.close(terminal)
     return shown.decode()
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_terminal_shows_no_line_that_is_longer_than_itself(services, columns):
+    root = services(
+        **{
+            f"models/a_long_name_of_a_model_{n}.sql": "-- tags: [one, two, three]\nselect 1 as id"
+            for n in "ab"
+        }
+    )
+
+    for name in ("list", "plan", "status", "validate"):
+        shown = on_a_terminal(root, name, COLUMNS=str(columns), NO_COLOR="1").splitlines()
+        assert max(map(len, shown)) <= columns, name
+
+
+def test_a_dumb_terminal_gets_plain_lines(services):
+    root = services(**{"models/odd.sql": "select 1 as id"})
+
+    shown = on_a_terminal(root, "status", TERM="dumb")
+
+    assert "\x1b" not in shown
+    assert "never_run" in shown
 
 
 def test_validate_plan_and_status_have_colours_on_a_terminal_and_none_in_a_pipe(services, call):

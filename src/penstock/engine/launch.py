@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core.errors import EnvironmentMissingError
 from penstock.core.masking import REDACTED, mask, mask_value
+from penstock.core.ports.engine import Waiting
 from penstock.core.project import SparkSettings
 from penstock.engine.java import archive_path, ensure_jars, require_java, spark_versions
 from penstock.engine.jvm import JVM, LogCopy, end_behind, numpy_alone
@@ -83,6 +85,7 @@ class LaunchSettings:
     log: Path
     root: str = ""
     target: str = ""
+    waiting: Waiting = nullcontext
 
 
 def launch(

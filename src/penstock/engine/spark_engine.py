@@ -344,7 +344,8 @@ class SparkEngine:
     def _started(self) -> SparkSession:
         with self._starting:
             if self._root is None:
-                self._root = SPARK.take(self._settings, self._environ)
+                with self._settings.waiting("starting Spark"):
+                    self._root = SPARK.take(self._settings, self._environ)
                 self._taken = True
             if not self._knows_delta:
                 require_delta(self._root, self._environ)

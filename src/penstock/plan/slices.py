@@ -181,8 +181,9 @@ def slice_differences(now: SlicesNow) -> Iterator[str]:
     found = DividedSlices.of(now)
     if found.waiting:
         first, *others = found.waiting
-        word = "slice waits" if not others else "slices wait"
-        yield f"{len(found.waiting):,} {word}, {first.id.name} first"
+        name = first.id.name
+        total = f"{len(found.waiting):,} slices wait, first {name}"
+        yield total if others else f"slice {name} waits"
     for each in found.changed:
         yield f"slice_changed {each.id.name}"
 

@@ -222,7 +222,7 @@ class Committer:
         try:
             return act()
         except LeaseHeldError:
-            return waiting(act, self._context.wait_seconds)
+            return waiting(self._services, act, self._context.wait_seconds)
 
     def _commit(
         self, intent: Intent, statement: Commit, again: Work | None = None

@@ -10,6 +10,7 @@ import datetime as dt
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 
 from penstock.app.observation.observe import ObservedTables
@@ -170,7 +171,8 @@ class PassRuns:
             {each.input: each.pin for each in inputs.pins},
         )
         sessions = services.writing.sessions
-        begun = waiting(lambda: sessions.begin_pass(wanted, context.holder), context.wait_seconds)
+        begin = partial(sessions.begin_pass, wanted, context.holder)
+        begun = waiting(services, begin, context.wait_seconds)
         found = PassRun(package, begun, inputs, {each.key for each in self._steps[step.pass_key]})
         overwrites = sessions.overwrites(package.name)
         if not self._is_as_planned(step, overwrites):

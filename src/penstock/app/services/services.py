@@ -8,6 +8,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from penstock.core.errors import PenstockError, SparkDiedError, UnknownModelError, interruption
 from penstock.core.model import Model
-from penstock.core.ports.engine import Engine
+from penstock.core.ports.engine import Engine, Waiting
 from penstock.core.ports.ports import Clock, Fault, Fences, Folders, Log, Places, Store
 from penstock.core.ports.sessions import KeptRows
 from penstock.core.project import Project
@@ -64,6 +65,8 @@ class Services:
     log_path: str = ""
     note: Callable[[str], None] = lambda _: None
     """Takes what is to be said at once beside the answer."""
+    waiting: Waiting = nullcontext
+    """Shows what a command waits for, as long as that lasts."""
     _reading: Store | None = None
     """The store that was opened for reading."""
     patience: Patience = field(init=False)

@@ -156,10 +156,15 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
     stores = Stores(project, clock, environ)
     target = project.target
     settings = LaunchSettings(
-        target.spark, target.warehouse, log_path, str(project.root), target.name
+        target.spark,
+        target.warehouse,
+        log_path,
+        str(project.root),
+        target.name,
+        lambda what: services.waiting(what),  # noqa: PLW0108  a command sets it later
     )
     engine = SparkEngine(settings, environ, stores.signature, fault or inert, spark)
-    return Services(
+    services = Services(
         project=project,
         log=DeltaLog(Path(project.root, ".penstock", "cache", "files.json")),
         places=DeltaPlaces(),
@@ -178,6 +183,7 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
         run_id=run_id,
         log_path=str(log_path),
     )
+    return services
 
 
 def _close_to_others(folder: Path) -> None:

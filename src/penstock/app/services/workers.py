@@ -133,15 +133,23 @@ def fence(services: Services, intent: Intent) -> None:
 
 
 _LOOKS_EVERY_SECONDS = 0.5  # a lease is one row of the store: to look is cheap
+_SHOWN = 13  # characters of the id of a run
 
 
-def waiting(begin: Callable[[], Given], seconds: float) -> Given:
+def waiting(services: Services, begin: Callable[[], Given], seconds: float) -> Given:
     """Try to begin until the lease is free or the time is over."""
+    try:
+        return begin()
+    except LeaseHeldError as error:
+        if seconds <= 0:
+            raise
+        held = f"waiting for run {error.holder.run[:_SHOWN]} to finish {error.holder.target}"
     until = time.monotonic() + seconds
-    while True:
-        try:
-            return begin()
-        except LeaseHeldError:
-            if time.monotonic() >= until:
-                raise
+    with services.waiting(held):
+        while True:
             time.sleep(min(_LOOKS_EVERY_SECONDS, max(0.0, until - time.monotonic())))
+            try:
+                return begin()
+            except LeaseHeldError:
+                if time.monotonic() >= until:
+                    raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -161,6 +161,10 @@ class StepSession(QuerySession, Protocol):
         `rows` is how many rows the commit wrote by its own metrics: a count that differs means
         that rows passed more than once. Ask only after the commit was found in the log.
         """
+
+
+Waiting = Callable[[str], AbstractContextManager[object]]
+"""Says what a command waits for, as long as the block lasts."""
 
 
 class Engine(Protocol):

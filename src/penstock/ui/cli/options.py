@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import re
 import shlex
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +19,7 @@ from penstock.app.request import CommandRequest, WorkRequest
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.ui.cli.output import CommandOutput, say
-from penstock.ui.cli.streams import keep_answer_apart
+from penstock.ui.cli.streams import is_drawn_on, keep_answer_apart
 
 if TYPE_CHECKING:
     from penstock.app.services.services import Services
@@ -103,7 +105,20 @@ def open_request(request: CommandRequest) -> Iterator[Services]:
 
     with wire.open_request(request) as services:
         services.note = note
+        if is_drawn_on(sys.stderr) and not click.get_current_context().params.get("quiet"):
+            services.waiting = _waiting_line
         yield services
+
+
+@contextmanager
+def _waiting_line(what: str) -> Iterator[None]:
+    """Show what is waited for in a line of stderr that goes away with the wait."""
+    from rich.console import Console
+
+    from penstock.ui.render.live import LiveTable
+
+    with LiveTable(Console(stderr=True), time.monotonic) as line, line.waiting(what):
+        yield
 
 
 def place(request: CommandRequest) -> Where:

@@ -7,12 +7,13 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
 
 import click
 
@@ -25,7 +26,8 @@ from penstock.core.errors import (
     UsageError,
 )
 from penstock.core.masking import mask, mask_uris
-from penstock.ui.cli.streams import answer, lost_answer
+from penstock.ui.cli.streams import answer, is_drawn_on, lost_answer, terminal_width
+from penstock.ui.render.tables import WIDTH, wrapped
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -58,22 +60,21 @@ class CommandOutput:
         document: Callable[[Value], "Json"],
         *,
         unless_quiet: bool = False,
-        colours: bool = False,
+        is_code: bool = False,
     ) -> None:
         """Print the answer; `unless_quiet` marks a report that --quiet leaves out.
 
-        `colours` allows colours on a terminal, unless NO_COLOR is set.
+        On a terminal it has colours, and lines as wide as that, unless `is_code`: people copy it.
         """
         if self.as_json:
             from penstock.app.documents import printed
 
-            say(printed(document(value)))
-        elif not (unless_quiet and self.quiet) and (said := text(value)):
-            if colours and answer().isatty() and not os.environ.get("NO_COLOR"):
-                from penstock.ui.render.values import painted
-
-                said = painted(said)
-            say(said)
+            say(printed(document(value)), is_code=True)
+        elif not (unless_quiet and self.quiet):
+            with as_wide_as(answer()):
+                shown = text(value)
+            if shown:
+                say(shown, is_code=is_code, colours=True)
         if not unless_quiet:
             require_answer()
 
@@ -95,7 +96,7 @@ class CommandOutput:
     def is_live(self) -> bool:
         """Whether a live table can be drawn on a terminal."""
         plain = self.as_json or self.quiet or self.verbose or self.json_log
-        return not plain and answer().isatty()
+        return not plain and is_drawn_on(answer())
 
     def progress(self, services: "Services") -> "AbstractContextManager[Listener]":
         """Choose how progress is shown: a live table, lines, or failed checks only."""
@@ -104,12 +105,15 @@ class CommandOutput:
 
             from penstock.ui.render.live import LiveTable
 
-            return LiveTable(Console(file=answer()), time.monotonic)
+            table = LiveTable(Console(file=answer()), time.monotonic)
+            services.waiting = table.waiting
+            return table
         from penstock.ui.render.run import JsonLines, TextLines
 
         if self.json_log:
-            return nullcontext(JsonLines(_log, services.clock.now))
-        line = _log if self.as_json else say
+            log = partial(say, err=True, is_code=True)
+            return nullcontext(JsonLines(log, services.clock.now))
+        line = partial(say, err=True) if self.as_json else partial(say, colours=True)
         return nullcontext(TextLines(line, verbose=self.verbose, quiet=self.quiet))
 
     def finish(
@@ -127,13 +131,36 @@ class CommandOutput:
             place = shlex.join(command_words(request, ("project", "target", "variables")))
             report = replace(report, resume=mask(f"{report.resume} {place}".strip()))
         is_done = report.succeeded and not report.dry_run
-        self.print(report, text, run_document, unless_quiet=is_done, colours=report.dry_run)
+        self.print(report, text, run_document, unless_quiet=is_done)
         return exit_code(report)
 
 
-def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print a text of ours; `print_rows` prints rows of a user."""
-    click.echo(mask_uris(text), sys.stderr if err else answer(), nl=nl)
+def say(
+    text: str, *, err: bool = False, nl: bool = True, is_code: bool = False, colours: bool = False
+) -> None:
+    """Print a text of ours, broken between words where a terminal is too narrow, unless `is_code`.
+
+    `print_rows` prints rows of a user.
+    """
+    stream, shown = sys.stderr if err else answer(), mask_uris(text)
+    if not is_code:
+        with as_wide_as(stream):
+            shown = wrapped(shown)
+    if colours and is_drawn_on(stream) and not os.environ.get("NO_COLOR"):
+        from penstock.ui.render.values import painted
+
+        shown = painted(shown)
+    click.echo(shown, stream, nl=nl)
+
+
+@contextmanager
+def as_wide_as(stream: TextIO) -> Iterator[None]:
+    """Lay texts out for the terminal behind a stream, if there is one."""
+    before = WIDTH.set(terminal_width(stream))
+    try:
+        yield
+    finally:
+        WIDTH.reset(before)
 
 
 def print_rows(text: str, *, nl: bool = True) -> None:
@@ -147,10 +174,6 @@ def require_answer() -> None:
     if (lost := lost_answer()) is not None:
         sentence = f"stdout cannot be written: {lost.strerror}"
         raise PenstockError("output-lost", sentence, hint="free some space and repeat the command")
-
-
-def _log(text: str) -> None:
-    say(text, err=True)
 
 
 def exit_code(report: "RunReport") -> int:

@@ -13,6 +13,8 @@ from typing import TextIO, cast
 from penstock.core.masking import SECRETS
 
 _STANDARD = ("stdin", "stdout", "stderr")
+_USUAL, _NARROWEST = 80, 20
+"""Characters of a line where a terminal does not know it, and those that any table needs."""
 
 
 class MaskedStream:
@@ -73,6 +75,22 @@ def lost_answer() -> OSError | None:
     """Return why the answer could not be written; None if it was, or if its reader went away."""
     lost: OSError | None = getattr(answer(), "lost", None)
     return None if lost is None or lost.errno == errno.EPIPE else lost
+
+
+def is_drawn_on(stream: TextIO) -> bool:
+    """Whether there is a terminal behind a stream that can do more than print lines."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """Return how many characters a line of the terminal has; None where there is no terminal."""
+    if not stream.isatty():
+        return None
+    try:
+        found = int(os.environ.get("COLUMNS") or os.get_terminal_size(stream.fileno()).columns)
+    except (OSError, ValueError):
+        found = 0
+    return max(found, _NARROWEST) if found else _USUAL
 
 
 @contextmanager

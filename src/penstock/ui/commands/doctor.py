@@ -15,7 +15,8 @@ from penstock.core.errors import EnvironmentMissingError
 from penstock.core.masking import mask
 from penstock.ui.cli.options import command, group
 from penstock.ui.cli.output import CommandOutput
-from penstock.ui.render.values import moment, table
+from penstock.ui.render.tables import table
+from penstock.ui.render.values import moment
 
 if TYPE_CHECKING:
     from penstock.app.commands.doctor import DoctorReport, EngineReport
@@ -72,7 +73,7 @@ def completion_command(output: CommandOutput, shell: Shell) -> None:
     )
     # not `source`, which asks bash itself for its version
     script = (found.source_template % found.source_vars()).strip()
-    output.print(script, str, lambda text: {"script": text})
+    output.print(script, str, lambda text: {"script": text}, is_code=True)
 
 
 def engine_text(report: EngineReport) -> str:

@@ -17,6 +17,7 @@ from penstock.core.masking import mask, mask_value
 from penstock.ui.cli.options import ask, command, group, place
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.run import slice_text
+from penstock.ui.render.tables import section, table, table_section
 from penstock.ui.render.values import (
     FINDINGS,
     count,
@@ -24,10 +25,7 @@ from penstock.ui.render.values import (
     facts,
     findings_text,
     moment,
-    section,
     size,
-    table,
-    table_section,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ def entities_text(entities: Sequence[Entity]) -> str:
         for each in entities
     ]
     header = ["id", "name", "model", "strategy", "connection", "group", "enabled", "file"]
-    return table(header, rows, right=["id"])
+    return table(header, rows, right=["id"], first=("id", "name", "strategy", "enabled"))
 
 
 def entity_text(entity: Entity) -> str:
@@ -174,7 +172,7 @@ def slices_text(report: SlicesReport) -> str:
     listed = ", ".join(f"{number:,} {status}" for status, number in counted.items())
     left = len(report.slices) - len(rows)
     more = [f"{count(left, 'slice')} before these, see --json"] if left else []
-    body = table(header, rows, right=["size"])
+    body = table(header, rows, right=["size"], first=("slice", "status", "rows", "why"))
     total = f"{count(len(report.slices), 'slice')}: {listed}"
     return "\n".join([*more, body, "", total, *report.notes])
 

@@ -16,28 +16,23 @@ from penstock.core.masking import mask
 from penstock.ui.cli.options import ask, command, open_request
 from penstock.ui.cli.output import CommandOutput, overwrite_asker
 from penstock.ui.render.check import scope_text
-from penstock.ui.render.diffs import RULE, diffs_text, once
+from penstock.ui.render.diffs import diffs_text, once
 from penstock.ui.render.run import ABORTED
-from penstock.ui.render.values import (
-    WHOLE,
-    day,
-    moment,
-    partitions_text,
-    ranges_text,
-    reason_text,
-    table,
-)
+from penstock.ui.render.tables import RULE, table
+from penstock.ui.render.values import WHOLE, day, moment, partitions_text, ranges_text, reason_text
 
 if TYPE_CHECKING:
     from penstock.app.commands.history import CheckHistory
     from penstock.app.commands.rollback import RollbackReport
 
 _CHECKSUM = 6
+_FIRST = ("executed_at", "step", "partition", "status", "reason", "rows", "version")
 _STEP = (
     "run=step.intent.run inputs=step.intent.inputs[input version=pin] "
     "table_version=step.outcome.version rows=step.outcome.rows[inserted updated deleted late]"
 )
 _SOURCE = 30
+_FIRST_OF_AUDIT = ("query", "version", "status", "partitions")
 _CHECK_COLUMNS = ("started", "phase", "check", "status", "severity", "by", "message")
 _SIGNS = {"current": "✓", "modified": "⚠", "cosmetic": "~", "never_executed": "○", "deleted": "✗"}
 
@@ -56,7 +51,8 @@ def history_text(report: HistoryReport, *, verbose: bool = False) -> str:
     columns += ["step"] * verbose
     found = [_cells(row) for row in report.rows]
     rows = [[cells[column] for column in columns] for cells in found]
-    lines = [table(columns, rows, right=("rows", "seconds")), *_older(len(rows), report.truncated)]
+    shown = table(columns, rows, right=("rows", "seconds"), first=_FIRST)
+    lines = [shown, *_older(len(rows), report.truncated)]
     for row, cells in zip(report.rows, found, strict=True):
         if row.sql:
             named = ("executed_at", "partition", "version", "sql_checksum")
@@ -94,7 +90,8 @@ def check_history_text(report: CheckHistory, *, verbose: bool = False) -> str:
     columns = [name for name in _CHECK_COLUMNS if name != "by" or verbose]
     if any(cells["partitions"] for cells in found):
         columns.insert(1, "partitions")
-    shown = table(columns, [[cells[name] for name in columns] for cells in found])
+    rows = [[cells[name] for name in columns] for cells in found]
+    shown = table(columns, rows, first=("started", "check", "status", "message"))
     return "\n".join([shown, *_older(len(found), report.truncated)])
 
 
@@ -133,7 +130,7 @@ def audit_text(report: AuditReport, *, modified_only: bool = False) -> str:
             total = partitions_text(sum(diff.count for diff in row.diffs))
             head = f"{row.model} {row.label}: {total}"
             blocks.append((head, diffs_text(row.diffs, lambda diff: partitions_text(diff.count))))
-    return "\n\n".join([table(header, rows), *once(blocks)])
+    return "\n\n".join([table(header, rows, first=_FIRST_OF_AUDIT), *once(blocks)])
 
 
 def rollback_text(report: RollbackReport) -> str:

@@ -118,5 +118,5 @@ def validate_command(
     from penstock.app.commands.validate import validate
 
     report = validate(place(request), strict=strict, connected=connected)
-    output.print(report, validation_text, validation_document, colours=True)
+    output.print(report, validation_text, validation_document)
     return 0 if report.passed else 1

@@ -18,6 +18,7 @@ from penstock.ui.cli.options import ask, command, open_request
 from penstock.ui.cli.output import CommandOutput, confirm, exit_code, overwrite_asker
 from penstock.ui.render.diffs import ONLY_SECRETS, diff_text, diffs_text, once
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, run_text, tail
+from penstock.ui.render.tables import first_of
 from penstock.ui.render.values import (
     ASKED,
     CODE,
@@ -27,7 +28,6 @@ from penstock.ui.render.values import (
     by_state,
     count,
     error_text,
-    first_of,
     label,
     partitions_text,
     ranges_text,
@@ -328,7 +328,7 @@ def _show_plan(output: CommandOutput, preview: Preview) -> int:
     for note in preview.report.notes:
         output.warn(note)
     text = functools.partial(plan_text, verbose=output.verbose)
-    output.print(preview, text, preview_document, colours=True)
+    output.print(preview, text, preview_document)
     return exit_code(preview.report)
 
 

@@ -13,8 +13,10 @@ from penstock.app.read_requests import QueryRequest
 from penstock.core.errors import UsageError
 from penstock.core.ports.engine import QueryResult
 from penstock.ui.cli.options import ask, command
-from penstock.ui.cli.output import CommandOutput, print_rows
-from penstock.ui.render.values import aligned, count
+from penstock.ui.cli.output import CommandOutput, as_wide_as, print_rows
+from penstock.ui.cli.streams import answer
+from penstock.ui.render.tables import aligned
+from penstock.ui.render.values import count
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -89,8 +91,9 @@ def query_command(
     asked = form_of(form, file)
     if asked is None:
         result = ask(request, query, request.sql, limit or 100)
-        text = printed(query_document(result), hide=False) if output.as_json else query_text(result)
-        print_rows(text)
+        with as_wide_as(answer()):
+            text = query_text(result)
+        print_rows(printed(query_document(result), hide=False) if output.as_json else text)
     elif file is not None:
         made = ask(request, export, request.sql, limit, asked, file)
         output.print(made, exported_text, exported_document, unless_quiet=True)

@@ -15,7 +15,8 @@ from penstock.core.ports.sessions import SessionPass
 from penstock.core.sessions.manifest import EventCounts, PassKind, instant_text, limit_lines
 from penstock.ui.cli.options import ask, command, group
 from penstock.ui.cli.output import CommandOutput
-from penstock.ui.render.values import aligned, count, table
+from penstock.ui.render.tables import aligned, table
+from penstock.ui.render.values import count
 
 if TYPE_CHECKING:
     from penstock.app.commands.sessions import (
@@ -83,7 +84,11 @@ def quarantine_text(report: QuarantineReport) -> str:
         for each in report.sessions
     ]
     counted = count(report.total, "session")
-    return f"{table(header, rows, right=['dropped'])}\n\n{counted}" if rows else counted
+    return (
+        f"{table(header, rows, right=['dropped'], first=('session', 'reason'))}\n\n{counted}"
+        if rows
+        else counted
+    )
 
 
 quarantine_document = partial(document_of, names=f"package sessions[{_QUARANTINED}] total")

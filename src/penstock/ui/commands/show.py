@@ -15,16 +15,8 @@ from penstock.core.names import InputKind
 from penstock.core.records import Execution, ModelRecord
 from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
-from penstock.ui.render.values import (
-    CODE,
-    facts,
-    moment,
-    one_line,
-    seconds,
-    section,
-    table,
-    table_section,
-)
+from penstock.ui.render.tables import one_line, section, table, table_section
+from penstock.ui.render.values import CODE, facts, moment, seconds
 
 if TYPE_CHECKING:
     from penstock.app.commands.show import Graph, GraphNode, ModelDetail
@@ -43,7 +35,7 @@ def list_text(models: Sequence[Model]) -> str:
         [m.name, str(m.table), m.shown_strategy, ",".join(m.tags) or "-", m.where.path]
         for m in models
     ]
-    return table(["name", "table", "strategy", "tags", "file"], rows)
+    return table(["name", "table", "strategy", "tags", "file"], rows, first=("name", "strategy"))
 
 
 def show_text(detail: ModelDetail) -> str:
@@ -303,7 +295,7 @@ def show_command(
     """
     from penstock.app.commands.show import show
 
-    output.print(ask(request, show, model, date), show_text, show_document)
+    output.print(ask(request, show, model, date), show_text, show_document, is_code=True)
 
 
 @command("penstock graph --format mermaid --select +daily_user_stats")
@@ -315,4 +307,4 @@ def graph_command(output: CommandOutput, request: ModelsRequest, form: Form = "t
     """
     from penstock.app.commands.show import graph
 
-    output.print(ask(request, graph, request), DRAWINGS[form], graph_document)
+    output.print(ask(request, graph, request), DRAWINGS[form], graph_document, is_code=True)

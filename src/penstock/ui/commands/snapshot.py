@@ -19,7 +19,8 @@ from penstock.ui.cli.options import ask, command, group, open_request
 from penstock.ui.cli.output import CommandOutput, confirm
 from penstock.ui.render.check import by_check, failures, step_lines
 from penstock.ui.render.run import error_lines, note_lines
-from penstock.ui.render.values import LISTED, aligned, count, first_of, one_line
+from penstock.ui.render.tables import aligned, first_of, one_line
+from penstock.ui.render.values import LISTED, count
 
 if TYPE_CHECKING:
     from penstock.app.commands.migrate import MigrateReport
@@ -84,7 +85,8 @@ def _counts_table(results: Sequence[ModelResult]) -> str:
         counts = [result.metrics.get(key, 0) for key in columns.values()]
         numbers = [str(number) if result.metrics else "-" for number in counts]
         rows.append([result.name, *numbers, _outcome(result)])
-    return aligned(rows, [False, *[True] * len(columns), False])
+    order = (0, len(columns) + 1, *range(1, len(columns) + 1))  # the name, then the result
+    return aligned(rows, [False, *[True] * len(columns), False], order)
 
 
 def _outcome(result: ModelResult) -> str:

@@ -16,7 +16,8 @@ from penstock.core.masking import mask
 from penstock.core.records import Lease, WatermarkChange
 from penstock.ui.cli.options import ask, command, group, open_request
 from penstock.ui.cli.output import CommandOutput, confirm, print_rows
-from penstock.ui.render.values import count, moment, table
+from penstock.ui.render.tables import table
+from penstock.ui.render.values import count, moment
 
 if TYPE_CHECKING:
     from penstock.app.commands.accept import AcceptedCommits
@@ -43,7 +44,8 @@ def watermarks_text(report: WatermarkReport) -> str:
         ]
         for change in changes
     ]
-    return table(["model", "column", "value", *low, "set_at", "by", "why"], rows)
+    header = ["model", "column", "value", *low, "set_at", "by", "why"]
+    return table(header, rows, first=("model", "column", "value", "set_at"))
 
 
 def changed_text(changes: Sequence[WatermarkChange]) -> str:

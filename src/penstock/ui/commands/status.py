@@ -16,12 +16,14 @@ from penstock.core.strategy import strategy_named
 from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.diffs import COSMETIC, once, sql_diff_text
+from penstock.ui.render.tables import first_of
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
+    WHOLE,
     by_state,
     count,
-    first_of,
+    in_words,
     label,
     moment,
     partitions_text,
@@ -106,10 +108,12 @@ def _model(model: ModelStatus, width: int, *, verbose: bool) -> Iterator[str]:
     all_current = f"current ({partitions_text(model.partitions)})"
     yield f"{model.model}: {', '.join(counts) or all_current}"
     limit = None if verbose else RANGES
-    ranges = [ranges_text(each.ranges, limit) for each in model.states]
+    ranges = [
+        "" if each.ranges == WHOLE else ranges_text(each.ranges, limit) for each in model.states
+    ]
     left = max(map(len, ranges), default=0)
     for each, text in zip(model.states, ranges, strict=True):
-        cells = [f"{text:<{left}}", f"{each.state:<{width}}", *_why(model, each)]
+        cells = [f"{text:<{left}}"] * bool(left) + [f"{each.state:<{width}}", *_why(model, each)]
         yield f"    {_GAP.join(cells)}".rstrip()
     for line in model.lines:
         yield f"    {mask(line)}"
@@ -127,7 +131,7 @@ def _why(model: ModelStatus, each: StateCount) -> Iterator[str]:
         if are_names and each.state in _INPUT_STATES:
             yield f"after {', '.join(each.because)}"
         else:
-            yield mask("; ".join(each.because))
+            yield in_words("; ".join(each.because))
     elif each.version is not None and (model.grain != "*" or each.version > 1 or each.revision):
         yield label(each.version, each.revision)
     if each.also:
@@ -213,7 +217,7 @@ def status_command(
 
     report = ask(request, status, request)
     text = functools.partial(status_text, verbose=output.verbose, request=request)
-    output.print(report, text, status_document, colours=True)
+    output.print(report, text, status_document)
     return 1 if fail_on_drift and report.drifted else 0
 
 
@@ -227,4 +231,4 @@ def diff_command(output: CommandOutput, request: DiffRequest, context: Context =
 
     text = functools.partial(differences_text, context=context or 0, verbose=output.verbose)
     document = functools.partial(differences_document, context=context or 0)
-    output.print(ask(request, diff, request), text, document)
+    output.print(ask(request, diff, request), text, document, is_code=True)

@@ -17,7 +17,8 @@ from penstock.core.checks.check_type import CheckStatus
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
 from penstock.core.masking import mask
-from penstock.ui.render.values import LISTED, WHOLE, count, day, one_line, ranges_text, seconds
+from penstock.ui.render.tables import one_line
+from penstock.ui.render.values import LISTED, WHOLE, count, day, ranges_text, seconds
 
 if TYPE_CHECKING:
     from penstock.app.unit_testing.differences import (

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from penstock.app.documents import changed_lines
 from penstock.app.reports import SqlDiff
 from penstock.core.masking import mask
+from penstock.ui.render.tables import RULE
 from penstock.ui.render.values import CODE
 
-RULE = "─" * 39
 COSMETIC = "SQL text changed, meaning unchanged."
 ONLY_SECRETS = "changed in values that are never shown."
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -17,7 +18,12 @@ from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
 from penstock.app.reports import Keys, ModelResult
 from penstock.core.masking import SECRETS, mask
 from penstock.ui.render.check import step_lines
+from penstock.ui.render.tables import GAP, fitted, text_width
 from penstock.ui.render.values import (
+    ACTIVE,
+    BAD,
+    GOOD,
+    NOTICE,
     WHOLE,
     first_line,
     ranges_text,
@@ -27,9 +33,8 @@ from penstock.ui.render.values import (
 )
 
 _AROUND = 6  # lines of the terminal that the table leaves free
-_STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "running": "cyan"}
+_STYLES = {"success": GOOD, "failed": BAD, "skipped": NOTICE, "running": ACTIVE}
 _WAITING = "waiting"
-_GAP = 2
 _Key = tuple[str, str, int]  # a model, the first partition of its step, which of such steps it is
 
 
@@ -60,6 +65,8 @@ class LiveTable:
         self._rows: dict[_Key, Row] = {}
         self._steps = self._ended = 0
         self._lock = threading.Lock()
+        self._waits: dict[str, float] = {}
+        """What is waited for, since when."""
         self._live = Live(console=console, get_renderable=self.draw, refresh_per_second=4)
 
     def __enter__(self) -> Self:
@@ -101,6 +108,18 @@ class LiveTable:
                 case Said(text):
                     self._console.print(Text(mask(text)))
 
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Draw a line that says what is waited for, and for how long."""
+        with self._lock:
+            self._waits[what] = self._clock()
+            self._live.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waits.pop(what, None)
+
     def _free(self, model: str, keys: Keys) -> _Key:
         """Return the key of one more step; those of a session package come again in each pass."""
         number = sum(key[:2] == (model, keys[0][0]) for key in self._rows)
@@ -117,6 +136,10 @@ class LiveTable:
 
         What waits last is left out, then what ended first, when the terminal is too low.
         """
+        now = self._clock()
+        waits = [Text(f"{w}, {now - t:.0f} s", ACTIVE) for w, t in self._waits.items()]
+        if not self._rows:
+            return Group(*waits)
         rows = list(self._rows.values())
         ended = [row for row in rows if row.took is not None]
         room = max(self._console.height - _AROUND, 1)
@@ -129,7 +152,7 @@ class LiveTable:
         bar = Table.grid(padding=(0, 2))
         total = Text(f"{self._ended} of {self._steps} steps")
         bar.add_row(ProgressBar(total=self._steps or 1, completed=self._ended, width=40), total)
-        return Group(drawn(shown, self._clock(), self._console.width), bar)
+        return Group(drawn(shown, now, self._console.width), bar, *waits)
 
 
 def _step_label(model: str, keys: Keys) -> str:
@@ -145,16 +168,11 @@ def drawn(rows: list[Row], now: float, width: int = 80) -> Table:
     shown = ((row.step, row.state, row.rows, _elapsed(row, now)) for row in rows)
     cells = [tuple(map(SECRETS.hide, each)) for each in shown]  # before they are filled up
     header = ("STEP", "STATE", "ROWS", "ELAPSED")
-    needs = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    needs = [max(map(text_width, column)) for column in zip(header, *cells, strict=True)]
     names = max((len(row.step.partition(" ")[0]) for row in rows), default=0)
     needs[0] = min(needs[0], max(names, width // 2))
-    room = width
-    widths = [0, 0, 0, 0]
-    for place in (0, 1, 3, 2):  # in the order in which they matter
-        found = min(needs[place], room)
-        widths[place] = found if found == needs[place] or place in (0, 2) else 0
-        room = max(room - widths[place] - _GAP, 0)
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    widths = fitted(needs, [*needs[:2], min(needs[2], 2), needs[3]], (0, 1, 3, 2), width)
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
     kept = [place for place in range(4) if widths[place]]
     for place in kept:
         table.add_column(header[place], no_wrap=True, overflow="ellipsis", width=widths[place])

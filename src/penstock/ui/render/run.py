@@ -15,13 +15,13 @@ from penstock.app.run_report import RunReport, result_document
 from penstock.core.masking import mask
 from penstock.ui.render.check import by_check, failures, step_lines
 from penstock.ui.render.diffs import COSMETIC
+from penstock.ui.render.tables import first_of
 from penstock.ui.render.values import (
     LISTED,
     WHOLE,
     count,
     error_text,
     first_line,
-    first_of,
     late_rows,
     partitions_text,
     ranges_text,
@@ -65,7 +65,8 @@ def result_line(number: int, result: ModelResult, columns: Columns) -> str:
     steps = str(columns.steps)
     sign = SIGNS.get("failed" if by_check(result) else result.status, "✓")
     head = [f"[{number:>{len(steps)}}/{steps}] {sign} {result.name:<{columns.names}}"]
-    head += [f"{ranges_text(result.partitions):<{columns.keys}}"] * bool(columns.keys)
+    keys = "" if result.partitions == WHOLE else ranges_text(result.partitions)
+    head += [f"{keys:<{columns.keys}}"] * bool(columns.keys)
     return "  ".join([*head, *_outcome(result)])
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.app.documents import Json, document_of, error_document, resume_document
 from penstock.core.errors import PenstockError, ProjectError, SparkDiedError, UsageError
 from penstock.core.findings import Finding
-from penstock.core.masking import SECRETS, mask
+from penstock.core.masking import mask
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow
+from penstock.ui.render.tables import first_of
 
 if TYPE_CHECKING:
     from penstock.app.reports import Keys, Overwrite, StateCount
@@ -29,74 +30,9 @@ _MINUTE = 60
 _AGO = ((86400, "day"), (3600, "hour"), (_MINUTE, "minute"))
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()) -> str:
-    """Lay rows out under a header in capitals; columns named in `right` are aligned to the right.
-
-    Control characters of a cell are shown escaped, so that a row stays a line.
-
-    >>> print(table(["name", "rows"], [["users", "3"], ["orders", "12"]], right=["rows"]))
-    NAME    ROWS
-    users      3
-    orders    12
-    """
-    to_right = [name in right for name in header]
-    return aligned([[name.upper() for name in header], *rows], to_right)
-
-
-def aligned(rows: Iterable[Sequence[str]], to_right: Sequence[bool]) -> str:
-    """Lay rows out without a header; `to_right` has one entry per column.
-
-    Secrets are hidden before cells are filled up: a column's width would tell how long they are.
-    """
-    cells = [[one_line(SECRETS.hide(cell)) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = []
-    for row in cells:
-        parts = zip(row, widths, to_right, strict=True)
-        padded = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in parts)
-        lines.append("  ".join(padded).rstrip())
-    return "\n".join(lines)
-
-
-def section(title: str, lines: Iterable[str]) -> str:
-    """Return indented lines under a title; "" if there are none."""
-    shown = [f"  {line}".rstrip() for line in lines]
-    return "\n".join([f"{title}:", *shown]) if shown else ""
-
-
-def table_section(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()
-) -> str:
-    """Return a table under a title; "" without rows."""
-    return section(title, table(header, rows, right).splitlines() if rows else ())
-
-
 def facts(rows: Mapping[str, str], width: int) -> Iterator[str]:
     """Yield a line for each fact that is known."""
     return (f"  {name:<{width}} {value}" for name, value in rows.items() if value)
-
-
-def first_of(items: Sequence[str], limit: int | None, what: str) -> list[str]:
-    """Return the first items, and a line that counts the others; None has no limit.
-
-    >>> first_of(["a", "b", "c"], 1, "model")
-    ['a', 'and 2 more models']
-    """
-    if limit is None or len(items) <= limit:
-        return list(items)
-    rest = len(items) - limit
-    return [*items[:limit], f"and {rest:,} more {what}{'' if rest == 1 else 's'}"]
-
-
-def one_line(text: str) -> str:
-    r"""Return a text without line ends and control characters.
-
-    >>> one_line("a\nb")
-    'a\\nb'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def count(number: int, what: str) -> str:
@@ -241,7 +177,30 @@ def reason_text(reason: str) -> str:
     'source changed: raw.events v3 -> v4'
     """
     state, colon, detail = reason.partition(":")
-    return mask(f"{REASONS.get(state, state)}{colon}{detail}")
+    return in_words(f"{REASONS.get(state, state)}{colon}{detail}")
+
+
+_FILES = re.compile(r"(\S+) [0-9a-f]{8} \((\d+ files?)\) -> [0-9a-f]{8} \((\d+ files?)\)")
+
+
+def in_words(text: str) -> str:
+    """Return what changed without the digests of files; their number may be the same.
+
+    >>> in_words("raw.log 3f479ac0 (9 files) -> f29f4304 (10 files)")
+    'raw.log 9 files -> 10 files'
+    >>> in_words("raw.log 3f479ac0 (1 file) -> f29f4304 (1 file)")
+    'raw.log, other content of 1 file'
+    """
+
+    def difference(pair: re.Match[str]) -> str:
+        name, before, after = pair.groups()
+        return (
+            f"{name}, other content of {after}"
+            if before == after
+            else f"{name} {before} -> {after}"
+        )
+
+    return mask(_FILES.sub(difference, text))
 
 
 def partitions_text(number: int) -> str:
@@ -262,15 +221,17 @@ def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
     return [(state, number, pending) for (state, pending), number in found.items()]
 
 
-_RED, _GREEN, _YELLOW, _BOLD = "31", "32", "33", "1"
+BAD, GOOD, NOTICE, ACTIVE, STRONG = "red", "green", "yellow", "cyan", "bold"
+"""The theme: colours by what they mean, in the names of `rich`."""
+_CODES = {BAD: "31", GOOD: "32", NOTICE: "33", STRONG: "1"}
 _PAINTS = {
-    r"(?<=: )error(?=: )|^error(?=: )|✗|^- .*": _RED,
-    r"\b(?:failed|missing|tampered|unreadable|unrecorded|foreign[_ ]table)\b": _RED,
-    r"✓|^\+ .*|^no findings\b|\bcurrent\b": _GREEN,
-    r"(?<=: )warning(?=: )|⚠|\bpending\b|\bnever_run\b|\bfirst build\b": _YELLOW,
+    r"(?<=: )error(?=: )|^error(?=: )|✗|^- .*": BAD,
+    r"\b(?:failed|missing|tampered|unreadable|unrecorded|foreign[_ ]table)\b": BAD,
+    r"✓|^\+ .*|^no findings\b|\bcurrent\b": GOOD,
+    r"(?<=: )warning(?=: )|⚠|\bpending\b|\bnever_run\b|\bfirst build\b": NOTICE,
     r"\b(?:sql|schema|source|upstream)_changed\b|\bversion_upgraded\b|"
-    r"\b(?:code|columns|source|upstream) changed\b|\bnew version\b": _YELLOW,
-    r"(?<=^  )hint:|\bNext: .*|^Total: .*|^\d[\d,]* errors?, .*": _BOLD,
+    r"\b(?:code|columns|source|upstream) changed\b|\bnew version\b": NOTICE,
+    r"(?<=^  )hint:|\bNext: .*|^Total: .*|^\d[\d,]* errors?, .*": STRONG,
 }
 _PAINTED = re.compile("|".join(f"({pattern})" for pattern in _PAINTS), re.MULTILINE)
 
@@ -281,7 +242,7 @@ def painted(text: str) -> str:
     >>> painted("a.sql:1: error: bad")
     'a.sql:1: \x1b[31merror\x1b[0m: bad'
     """
-    codes = tuple(_PAINTS.values())
+    codes = [_CODES[colour] for colour in _PAINTS.values()]
     return _PAINTED.sub(lambda it: f"\x1b[{codes[(it.lastindex or 1) - 1]}m{it[0]}\x1b[0m", text)
 
 

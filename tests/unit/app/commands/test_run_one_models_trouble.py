@@ -56,11 +56,11 @@ def test_a_damaged_log_is_the_state_of_its_model_and_the_others_are_told_as_they
 
     assert status_text(report) == (
         "rest: sql_changed (1 partition)\n"
-        "    *   sql_changed\n"
+        "    sql_changed\n"
         "top: unreadable (1 partition)\n"
-        f"    *   unreadable         {DAMAGED}\n"
+        f"    unreadable         {DAMAGED}\n"
         "down: upstream_changed (1 partition, pending)\n"
-        "    *   upstream_changed   pending   after top\n"
+        "    upstream_changed   pending   after top\n"
         "\n"
         "2 of 3 partitions drifted, 1 pending. Next: penstock sync --cascade"
     )
@@ -151,7 +151,7 @@ def test_a_source_that_is_gone_is_told_by_status_and_stops_its_readers_alone(wor
     states, report = told(workshop), workshop.run()
 
     assert (
-        "    *   unreadable         source-missing: source raw.events has no Delta table: "
+        "    unreadable         source-missing: source raw.events has no Delta table: "
         "/landing/events\n"
     ) in status_text(states)
     assert results(report) == {

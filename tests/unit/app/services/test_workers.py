@@ -2,13 +2,15 @@
 
 import signal
 import threading
+from contextlib import contextmanager
 
 import pytest
 
 from fakes.builders import a_model
 from fakes.workshop import Workshop
-from penstock.app.services.workers import StillRunningError, on_record, on_worker
-from penstock.core.records import Run, Status
+from penstock.app.services.workers import StillRunningError, on_record, on_worker, waiting
+from penstock.core.errors import LeaseHeldError
+from penstock.core.records import Lease, Run, Status
 
 
 @pytest.fixture
@@ -39,6 +41,27 @@ def a_run(services):
         services.holder("run-1"),
         services.clock.now(),
     )
+
+
+def test_a_wait_for_a_lease_says_what_it_waits_for_and_ends_with_it(services):
+    told, tries, now = [], iter([True, True, False]), services.clock.now()
+    held = Lease("core.users", "0190a3c4-7b2e-7000-8000-000000000001", "h", 1, 1, now, now, now)
+
+    @contextmanager
+    def show(what):
+        told.append(what)
+        yield
+        told.append("over")
+
+    def begin():
+        if next(tries):
+            raise LeaseHeldError(held, "")
+        return "begun"
+
+    services.waiting = show
+
+    assert waiting(services, begin, 30) == "begun"
+    assert told == ["waiting for run 0190a3c4-7b2e to finish core.users", "over"]
 
 
 def test_work_gives_its_result_and_raises_its_error(services):

@@ -53,7 +53,7 @@ def test_what_was_run_waits_no_more_and_what_comes_early_is_told():
     assert found.notes == (
         "silver.x: slice-out-of-order: aa.parquet sorts before slices that were run",
     )
-    assert [*slice_differences(now)] == ["2 slices wait, aa.parquet first"]
+    assert [*slice_differences(now)] == ["2 slices wait, first aa.parquet"]
 
 
 def test_a_failure_of_a_slice_that_was_run_before_is_told_where_none_waits():

@@ -135,9 +135,9 @@ def test_a_table_without_partitions_is_one_with_its_detail():
 
     assert status_text(report) == (
         "users: sql_changed (1 partition)\n"
-        "    *   sql_changed\n"
+        "    sql_changed\n"
         "orders: tampered (1 partition)\n"
-        "    *   tampered      version 3 UPDATE by ann   also source_changed\n"
+        "    tampered      version 3 UPDATE by ann   also source_changed\n"
         "\n"
         "2 of 3 partitions drifted. Next: penstock sync"
     )
@@ -222,7 +222,7 @@ def test_at_most_fifty_models_are_shown():
 
     assert lines[98:] == [
         "m49: missing (1 partition)",
-        "    *   missing",
+        "    missing",
         "and 3 more models",
         "",
         "53 of 53 partitions drifted. Next: penstock sync",
@@ -305,7 +305,7 @@ def test_new_input_that_a_run_would_take_is_told_though_nothing_drifted():
 
     assert status_text(report, request=StatusRequest(select=("log",))) == (
         "log: source_changed (1 partition)\n"
-        "    *   source_changed   new input   after raw.log\n"
+        "    source_changed   new input   after raw.log\n"
         "\n"
         "0 of 23 partitions drifted, 1 with new input. Next: penstock run --select log"
     )

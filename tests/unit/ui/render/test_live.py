@@ -117,6 +117,17 @@ def test_nothing_is_drawn_for_a_run_that_does_nothing():
     assert console.file.getvalue() == "step 1 of log had committed version 7; recorded\n"
 
 
+def test_what_is_waited_for_stands_below_the_table_for_as_long_as_it_lasts():
+    now = [10.0]
+    with LiveTable(terminal(), lambda: now[0]) as table:
+        with table.waiting("starting Spark"):
+            now[0] = 14.4
+            during = lines(terminal(), table.draw())
+        after = lines(terminal(), table.draw())
+
+    assert (during, after) == (["starting Spark, 4 s"], [])
+
+
 def test_the_steps_of_one_model_have_a_row_each():
     day = Grid(Grain.DAY)
     steps = [a_step("daily", grid=day, partitions=((n, n + 1),)) for n in (19000, 19010)]

@@ -213,7 +213,7 @@ def test_a_whole_table_among_partitions_stands_as_one():
     whole = a_result("users", rows=RowCounts(inserted=3), duration=1.0)
 
     assert result_line(1, whole, Columns.of(a_plan(a_step("users"), MONDAYS[0]))) == (
-        "[1/2] ✓ users           *           first build  3 rows  1.0 s"
+        "[1/2] ✓ users                       first build  3 rows  1.0 s"
     )
 
 
