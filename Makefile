@@ -65,6 +65,10 @@ test-laws: setup ## the ten laws as property tests, on new random cases each tim
 demo: setup ## build a real project and show what penstock knows of it
 	$(WITH_JAVA) scripts/demo
 
+.PHONY: screenshots
+screenshots: demo ## take pictures of the commands on terminals, into build/screenshots
+	$(WITH_JAVA) $(BIN)/python scripts/screenshots
+
 .PHONY: bench
 bench: setup ## measure what the docs promise
 	$(WITH_JAVA) $(BIN)/python scripts/bench
