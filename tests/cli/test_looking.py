@@ -134,12 +134,9 @@ def test_status_of_a_fresh_project_is_never_run(services, call):
 
     assert answer.code == 0
     assert answer.out == (
-        "log: never_run (1 partition)\n"
-        "    never_run\n"
-        "users_clean: never_run (1 partition)\n"
-        "    never_run\n"
-        "daily: never_run (1 partition)\n"
-        "    never_run\n"
+        "log: never_run\n"
+        "users_clean: never_run\n"
+        "daily: never_run\n"
         "\n"
         "3 of 3 partitions drifted. Next: penstock sync\n"
     )

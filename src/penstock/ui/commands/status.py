@@ -101,31 +101,48 @@ def status_text(
 
 
 def _model(model: ModelStatus, width: int, *, verbose: bool) -> Iterator[str]:
-    counts = [
-        f"{state} ({partitions_text(number)}{', pending' if pending else ''})"
-        for state, number, pending in by_state(model.states)
-    ]
-    all_current = f"current ({partitions_text(model.partitions)})"
-    yield f"{model.model}: {', '.join(counts) or all_current}"
+    # of a table whose log cannot be read its days are not known
+    is_whole = model.grain == "*" or {WHOLE} == {each.ranges for each in model.states}
+    yield f"{model.model}: {', '.join(_of_whole(model) if is_whole else _by_partition(model))}"
     limit = None if verbose else RANGES
-    ranges = [
-        "" if each.ranges == WHOLE else ranges_text(each.ranges, limit) for each in model.states
-    ]
+    ranges = [ranges_text(each.ranges, limit) for each in model.states]
     left = max(map(len, ranges), default=0)
     for each, text in zip(model.states, ranges, strict=True):
-        cells = [f"{text:<{left}}"] * bool(left) + [f"{each.state:<{width}}", *_why(model, each)]
-        yield f"    {_GAP.join(cells)}".rstrip()
+        cells = [*_why(model, each)]
+        if not is_whole:
+            cells = [f"{text:<{left}}", f"{each.state:<{width}}", *_waits(each), *cells]
+        yield from [f"    {_GAP.join(cells)}".rstrip()] * bool(cells)
     for line in model.lines:
         yield f"    {mask(line)}"
     if model.cosmetic:
-        yield f"    {COSMETIC} ({partitions_text(model.cosmetic)})"
+        of = "" if is_whole else f" ({partitions_text(model.cosmetic)})"
+        yield f"    {COSMETIC}{of}"
     if verbose:
         yield f"    {model.table}, last run {moment(model.executed_at)}"
 
 
+def _of_whole(model: ModelStatus) -> Iterator[str]:
+    """Yield the state of a table without partitions."""
+    if not model.states:
+        yield "current"
+    for each in model.states:
+        yield str(each.state)
+        yield from _waits(each)
+
+
+def _by_partition(model: ModelStatus) -> Iterator[str]:
+    """Yield how many partitions are in each state."""
+    if not model.states:
+        yield f"current ({partitions_text(model.partitions)})"
+    for state, number, pending in by_state(model.states):
+        yield f"{state} ({partitions_text(number)}{', pending' if pending else ''})"
+
+
+def _waits(each: StateCount) -> list[str]:
+    return ["pending" if each.pending else "new input"] * (each.pending or each.is_new_input)
+
+
 def _why(model: ModelStatus, each: StateCount) -> Iterator[str]:
-    if each.pending or each.is_new_input:
-        yield "pending" if each.pending else "new input"
     if each.because:
         are_names = not any(" " in text for text in each.because)
         if are_names and each.state in _INPUT_STATES:

@@ -55,12 +55,11 @@ def test_a_damaged_log_is_the_state_of_its_model_and_the_others_are_told_as_they
     report = told(workshop)
 
     assert status_text(report) == (
-        "rest: sql_changed (1 partition)\n"
-        "    sql_changed\n"
-        "top: unreadable (1 partition)\n"
-        f"    unreadable         {DAMAGED}\n"
-        "down: upstream_changed (1 partition, pending)\n"
-        "    upstream_changed   pending   after top\n"
+        "rest: sql_changed\n"
+        "top: unreadable\n"
+        f"    {DAMAGED}\n"
+        "down: upstream_changed, pending\n"
+        "    after top\n"
         "\n"
         "2 of 3 partitions drifted, 1 pending. Next: penstock sync --cascade"
     )
@@ -151,8 +150,7 @@ def test_a_source_that_is_gone_is_told_by_status_and_stops_its_readers_alone(wor
     states, report = told(workshop), workshop.run()
 
     assert (
-        "    unreadable         source-missing: source raw.events has no Delta table: "
-        "/landing/events\n"
+        "    source-missing: source raw.events has no Delta table: /landing/events\n"
     ) in status_text(states)
     assert results(report) == {
         "top": ("failed", "source-missing"),
@@ -192,7 +190,7 @@ GAP = "log-gap: versions 1 to 2 of the log of s.top are gone; changes in them ar
 def test_a_log_that_was_cleaned_up_is_told_and_its_table_is_judged_by_what_is_left(cleaned):
     report = told(cleaned)
 
-    assert status_text(report) == (f"top: current (1 partition)\n    {GAP}\n\nAll current ✓")
+    assert status_text(report) == (f"top: current\n    {GAP}\n\nAll current ✓")
 
 
 def test_plan_and_run_say_it_and_have_nothing_to_do(cleaned):

@@ -121,8 +121,7 @@ def test_a_damaged_log_stops_the_days_and_not_the_other_model(place):
     made = plan(place)
 
     assert told(place) == (
-        "daily: unreadable (1 partition)\n"
-        "    unreadable\n"
+        "daily: unreadable\n"
         "    log-unreadable: version 1 of the Delta log in "
         f"{place.root / TABLE}/_delta_log is damaged\n"
         "\n"
