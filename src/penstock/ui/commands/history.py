@@ -13,6 +13,7 @@ from penstock.app.request import AuditRequest, HistoryRequest, RollbackRequest
 from penstock.core.check_results import CheckRecord
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
+from penstock.core.steps.step import StepKind
 from penstock.ui.cli.options import ask, command, open_request
 from penstock.ui.cli.output import CommandOutput, overwrite_asker
 from penstock.ui.render.check import scope_text
@@ -76,10 +77,17 @@ def _cells(row: HistoryRow) -> dict[str, str]:
         "status": str(one.status),
         "rows": "-" if one.rows_written is None else f"{one.rows_written:,}",
         "seconds": f"{one.duration_ms / 1000:.1f}",
-        "reason": one.failure.code if one.failure else reason_text(one.reason) or "-",
+        "reason": one.failure.code if one.failure else _reason(row),
         "triggered_by": f"{one.triggered_by} ({beside})" if beside else one.triggered_by,
         "step": one.step or "-",
     }
+
+
+def _reason(row: HistoryRow) -> str:
+    """Say why a step ran; one that changed no rows says what it changed instead."""
+    if row.step is not None and row.step.intent.kind is StepKind.ALTER:
+        return "columns, comments or properties of the table"
+    return reason_text(row.execution.reason) or "-"
 
 
 def check_history_text(report: CheckHistory, *, verbose: bool = False) -> str:

@@ -11,7 +11,7 @@ from penstock.app.reports import HistoryReport, HistoryRow
 from penstock.core.model import Fingerprint
 from penstock.core.records import Execution, Status, StepRecord
 from penstock.core.steps.inputs import DeltaPin
-from penstock.core.steps.step import Outcome, RowCounts, StepFailure
+from penstock.core.steps.step import Outcome, RowCounts, StepFailure, StepKind
 from penstock.ui.commands.history import history_document, history_text
 
 
@@ -51,6 +51,16 @@ def test_a_partition_by_sql_a_b_a_shows_the_middle_reverted():
         "  sync (reverted)\n"
         "2024-12-01 10:00:00  3        abc123        SUCCESS     3      1.5  code changed  run"
     )
+
+
+def test_a_step_that_changed_no_rows_says_what_it_changed():
+    intent = replace(an_intent(a_model("daily_user_stats")), kind=StepKind.ALTER)
+    altered = StepRecord(intent, Status.SUCCESS, NOON)
+    row = ran("2024-12-03 10:00:00", "abc123", step=altered)
+
+    shown = history_text(HistoryReport("daily_user_stats", "2024-12-01", (row,)))
+
+    assert "  columns, comments or properties of the table  sync" in shown
 
 
 def test_a_step_that_was_not_checked_says_so():
