@@ -159,22 +159,22 @@ class StartedJvm:
 
     def __init__(self) -> None:
         """Nothing is started yet."""
-        self._process_type: JvmProcess | None = None
+        self._process: JvmProcess | None = None
         self.log: Path | None = None
         self.copying: LogCopy | None = None
         self.is_trusted = True
 
     def started(self, process: JvmProcess, log: Path, copying: LogCopy | None = None) -> None:
         """Remember the process, its log, and who writes there what it says."""
-        self._process_type, self.log, self.copying = process, log, copying
+        self._process, self.log, self.copying = process, log, copying
         self.is_trusted = True
 
     def has_ended(self, *, soon: bool = False) -> bool:
         """Whether the JVM was started and is no more; with `soon` it is given time to end."""
-        if soon and self._process_type is not None:
+        if soon and self._process is not None:
             with suppress(subprocess.TimeoutExpired):
-                self._process_type.wait(_PATIENCE_SECONDS)
-        return self._process_type is not None and self._process_type.poll() is not None
+                self._process.wait(_PATIENCE_SECONDS)
+        return self._process is not None and self._process.poll() is not None
 
     def is_lost(self, error: BaseException) -> bool:
         """Whether an error comes from a JVM that is gone.
@@ -184,20 +184,20 @@ class StartedJvm:
         """
         if isinstance(error, PenstockError):
             return isinstance(error, SparkDiedError)
-        if self._process_type is None:
+        if self._process is None:
             return _is_cut_off(error)
         if not self.has_ended() and _is_cut_off(error):
             try:
-                self._process_type.wait(_PATIENCE_SECONDS)
+                self._process.wait(_PATIENCE_SECONDS)
             except subprocess.TimeoutExpired:
                 self.kill()
         return self.has_ended()
 
     def lost(self) -> SparkDiedError:
         """Return the error that says how the JVM ended and where its log is."""
-        if self._process_type is None or self.log is None:
+        if self._process is None or self.log is None:
             return SparkDiedError("spark-died", "Spark's JVM does not answer", hint=_RUN_AGAIN)
-        code = self._process_type.poll()
+        code = self._process.poll()
         killed = code is not None and code < 0
         how = f"was killed (signal {-(code or 0)})" if killed else f"ended (exit code {code})"
         if code == UNTOLD:
@@ -213,9 +213,9 @@ class StartedJvm:
 
     def kill(self) -> None:
         """End it now, if it lives."""
-        if self._process_type is not None:
-            self._process_type.kill()
-            self._process_type.wait(_PATIENCE_SECONDS)
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(_PATIENCE_SECONDS)
 
     def let_go(self, release: Callable[[], object]) -> None:
         """Let go of something in the JVM; where the JVM is gone it is gone as well."""
@@ -229,7 +229,7 @@ class StartedJvm:
 
     def forget(self) -> None:
         """Let this process start another JVM in place of the one that is gone."""
-        self._process_type = self.log = self.copying = None
+        self._process = self.log = self.copying = None
         if "pyspark" not in sys.modules:
             return
         from pyspark import SparkContext
