@@ -156,6 +156,7 @@ HINTS: Mapping[str, str] = {
     "not-a-query": "write one select, without insert, create or a second statement",
     "not-an-entity-table": "give the entity another table, or take this one over with --adopt",
     "not-taken-over": "write it as penstock knows it, or leave it out",
+    "not-a-delta-table": "name the folder that holds _delta_log",
     "not-utf8": "save the file as UTF-8 text",
     "nothing-checked": "read why the checks were skipped, or select others",
     "null-in-required-column": "leave such rows out in the query, or make the column NULLABLE",
