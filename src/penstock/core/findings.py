@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.masking import mask
+from penstock.core.shown.notebooks import ShownInNotebooks
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,8 +39,12 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+FINDING_COLUMNS = "severity where code sentence hint"
+"""What notebooks show of each finding."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class Finding(ShownInNotebooks):
     """One thing `validate` has to say; sorts by file, line, column, code.
 
     `about` names the models that it is about, none where it is about the whole project.
@@ -48,6 +53,8 @@ class Finding:
     a.sql:3:7: error: bad-value: threads is 0
       hint: give 1 or more
     """
+
+    _columns = FINDING_COLUMNS
 
     where: Location
     code: str
