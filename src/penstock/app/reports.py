@@ -80,6 +80,11 @@ class ModelStatus:
         return shown_strategy(self.strategy)
 
     @property
+    def all(self) -> Sequence[StateCount | State]:
+        """Its states, `current` if there is no other."""
+        return self.states or (State.CURRENT,)
+
+    @property
     def drifted(self) -> int:
         """How many partitions drifted by themselves."""
         return sum(each.count for each in self.states if each.drifted)
@@ -100,7 +105,9 @@ class StatusReport(ShownInNotebooks):
     """All models that were looked at, in topological order."""
 
     _rows = "models"
-    _columns = "model strategy=shown_strategy grain partitions states cosmetic executed_at lines"
+    _columns = (
+        "model strategy=shown_strategy grain partitions states=all cosmetic executed_at lines"
+    )
 
     run_timestamp: dt.datetime
     models: tuple[ModelStatus, ...] = ()
@@ -159,7 +166,6 @@ class DiffReport(ShownInNotebooks):
     """Models with differences, in topological order."""
 
     _columns = "model version partitions before after schema"
-
     run_timestamp: dt.datetime
     models: tuple[ModelDiff, ...] = ()
 
@@ -341,13 +347,11 @@ class ModelResult(ShownInNotebooks):
     @classmethod
     def of(cls, model: Model, status: str, reason: str, step: Step | None = None) -> ModelResult:
         """Say what became of a model, or of a step of it, before anything else is known of it."""
-        own = (model.name, model.table, model.strategy_name)
+        own = (model.name, model.table, model.strategy_name, status, reason)
         if step is None:
-            return cls(*own, status, reason, is_view=model.is_view)
+            return cls(*own, is_view=model.is_view)
         return cls(
             *own,
-            status,
-            reason,
             partitions=step.keys,
             count=step.count,
             trigger=step.trigger,

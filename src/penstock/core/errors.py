@@ -46,8 +46,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from penstock.core.findings import HINTS
+from penstock.core.findings import FINDING_COLUMNS, HINTS
 from penstock.core.masking import mask
+from penstock.core.shown.notebooks import ShownInNotebooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,7 +70,10 @@ def install_hint(extra: str) -> str:
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
-class PenstockError(Exception):
+_ERROR_COLUMNS = "code where sentence hint"
+
+
+class PenstockError(Exception, ShownInNotebooks):
     """A user's mistake or an outside failure, worded for the user without secrets.
 
     >>> error = UsageError("bad-flag", "'--form' is no flag", hint="did you mean '--from'?")
@@ -77,6 +81,8 @@ class PenstockError(Exception):
     error: bad-flag: '--form' is no flag
       hint: did you mean '--from'?
     """
+
+    _columns = _ERROR_COLUMNS
 
     exit_code: ClassVar[int] = 1
     report: object = None
@@ -127,6 +133,9 @@ class ProcessStrategyNotSupportedError(UsageError):
 class ProjectError(PenstockError):
     """The project has findings of severity error; all of them are attached."""
 
+    _rows = "findings"
+    _columns = FINDING_COLUMNS
+
     project: object = None
     """What of it could be read in spite of them, for `validate`."""
 
@@ -160,6 +169,9 @@ class UnknownReferenceError(ProjectError, UnknownModelError):
 
 class ProjectPlaceError(ProjectError, UsageError):
     """An app names no folder, or no target of its project."""
+
+    _rows = ""
+    _columns = _ERROR_COLUMNS
 
     def __init__(self, code: str, sentence: str, *, hint: str = "") -> None:
         PenstockError.__init__(self, code, sentence, hint=hint)

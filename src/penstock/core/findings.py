@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.masking import mask
+from penstock.core.shown.notebooks import ShownInNotebooks
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,8 +39,12 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+FINDING_COLUMNS = "severity where code sentence hint"
+"""What notebooks show of each finding."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class Finding(ShownInNotebooks):
     """One thing `validate` has to say; sorts by file, line, column, code.
 
     `about` names the models that it is about, none where it is about the whole project.
@@ -48,6 +53,8 @@ class Finding:
     a.sql:3:7: error: bad-value: threads is 0
       hint: give 1 or more
     """
+
+    _columns = FINDING_COLUMNS
 
     where: Location
     code: str
@@ -156,6 +163,7 @@ HINTS: Mapping[str, str] = {
     "not-a-query": "write one select, without insert, create or a second statement",
     "not-an-entity-table": "give the entity another table, or take this one over with --adopt",
     "not-taken-over": "write it as penstock knows it, or leave it out",
+    "not-a-delta-table": "name the folder that holds _delta_log",
     "not-utf8": "save the file as UTF-8 text",
     "nothing-checked": "read why the checks were skipped, or select others",
     "null-in-required-column": "leave such rows out in the query, or make the column NULLABLE",

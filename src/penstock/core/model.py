@@ -16,6 +16,7 @@ from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partitions.mapping import Computed, RangeMapping
 from penstock.core.partitions.partition import Grid
 from penstock.core.query import Query
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.strategy import Layout, OnSchemaChange, PartitionSettings, Strategy, Writing
 
 
@@ -145,9 +146,17 @@ class Version:
         return (self.body, *self.revisions)
 
 
+MODEL_COLUMNS = (
+    "model=name strategy=shown_strategy table reads=inputs depends_on tags description where"
+)
+"""What notebooks show of each model."""
+
+
 @dataclass(frozen=True, slots=True)
-class Model:
+class Model(ShownInNotebooks):
     """One table or view to build, with every setting resolved."""
+
+    _columns = MODEL_COLUMNS
 
     name: str
     """Its name, by which others read it."""

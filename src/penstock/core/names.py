@@ -12,6 +12,18 @@ NAMES_HINT = f"rename it, or set table_properties: {{'{COLUMN_MAPPING}': 'name'}
 _REFUSED = re.compile(r"[ ,;{}()\n\t=]")
 _SHOWN = {" ": "a space", "\n": "a line break", "\t": "a tab"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RESERVED = frozenset(
+    """
+    all and anti any as authorization between both by case cast check collate column constraint
+    create cross current_date current_time current_timestamp current_user distinct else end escape
+    except exists false fetch filter for foreign from full grant group having ilike in inner
+    intersect interval into is join lateral leading left like limit minus natural not null offset
+    on only or order outer overlaps primary qualify references regexp right rlike select semi
+    session_user some table tablesample then time to trailing true union unique unknown user using
+    values when where with within
+    """.split()  # noqa: SIM905  as a list it fills a page
+)
+"""Words that Spark, or a parser of its SQL, takes for something else than a column."""
 
 
 def quoted(identifier: str) -> str:
@@ -50,6 +62,15 @@ def maps_columns(properties: Mapping[str, str]) -> bool:
 def is_plain(identifier: str) -> bool:
     """Whether a name needs no quotes: letters, digits and underscores, no digit first."""
     return _PLAIN.fullmatch(identifier) is not None
+
+
+def column_sql(name: str) -> str:
+    """Return a column for a query, quoted only if it must be.
+
+    >>> column_sql("id"), column_sql("unit price"), column_sql("Order")
+    ('id', '`unit price`', '`Order`')
+    """
+    return name if is_plain(name) and name.lower() not in _RESERVED else quoted(name)
 
 
 def shown_name(dotted: str) -> str:

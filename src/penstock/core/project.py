@@ -12,9 +12,10 @@ from penstock.core.entities.entity import Entity, EntityEnvironment
 from penstock.core.findings import Finding
 from penstock.core.graph import reach
 from penstock.core.masking import Json
-from penstock.core.model import Fingerprint, Model, Seed, Source
+from penstock.core.model import MODEL_COLUMNS, Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
 from penstock.core.sessions.package import SessionPackage
+from penstock.core.shown.notebooks import ShownInNotebooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,12 @@ class ProjectSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Project(ProjectSettings):
+class Project(ProjectSettings, ShownInNotebooks):
     """The whole project for one target."""
+
+    _rows = "models"
+    _columns = MODEL_COLUMNS
+    _lines = "findings"
 
     root: str
     models: Mapping[str, Model]

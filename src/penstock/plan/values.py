@@ -21,6 +21,7 @@ from penstock.core.partitions.ranges import Ranges, count
 from penstock.core.records import SliceRecord
 from penstock.core.sessions.manifest import PlannedPass, executed
 from penstock.core.sessions.package import SessionPackage
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.inputs import Pin
 from penstock.plan.work import StepWork, TableWork
 
@@ -291,9 +292,17 @@ class Estimate:
     seconds: float
 
 
+STEP_COLUMNS = (
+    "model reason version partitions=count rows=estimate.rows seconds=estimate.seconds notes"
+)
+"""What notebooks show of each step."""
+
+
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(ShownInNotebooks):
     """One model to bring up to date."""
+
+    _columns = STEP_COLUMNS
 
     model: str
     reason: Reason
@@ -362,11 +371,15 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(ShownInNotebooks):
     """An ordered list of steps with reasons; nothing has been done yet.
 
     `remaining` counts partitions that a limit left out.
     """
+
+    _rows = "steps"
+    _columns = STEP_COLUMNS
+    _lines = "obstacles notes"
 
     run_timestamp: dt.datetime
     steps: tuple[Step, ...] = ()
@@ -380,3 +393,8 @@ class Plan:
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
         return not self.steps and not self.blocked
+
+    @property
+    def obstacles(self) -> tuple[str, ...]:
+        """What cannot be run, and why."""
+        return tuple(f"{e.model} cannot be run: {error_line(e.error)}" for e in self.blocked)

@@ -15,6 +15,7 @@ from penstock.app.services.services import Services
 from penstock.app.services.wire import Where, open_services
 from penstock.app.services.wire import version as installed
 from penstock.core.errors import DISTRIBUTION, PenstockError, ProjectError, install_hint
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.engine import keeper
 from penstock.engine.java import (
     archive_path,
@@ -64,8 +65,11 @@ _Found = tuple[Health, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class DoctorReport:
+class DoctorReport(ShownInNotebooks):
     """What was looked at, in order."""
+
+    _rows = "checks"
+    _columns = "name health says hint"
 
     checks: tuple[HealthCheck, ...]
 

@@ -20,7 +20,7 @@ from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, write_grid
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged
-from penstock.core.shown.notebooks import ShownInNotebooks
+from penstock.core.shown.notebooks import ShownInNotebooks, graph_svg
 from penstock.plan.cascade import direct_parents, parents_among
 from penstock.plan.obstacles import table_of_another_store, take_flags
 from penstock.plan.slices import unmatched_note
@@ -61,15 +61,23 @@ class ModelOverview:
     table: TableName
     executed_at: dt.datetime | None = None
 
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Each of its states."""
+        return tuple(self.state.split(", "))
+
 
 @dataclass(frozen=True, slots=True)
 class Overview(ShownInNotebooks):
     """All models of a project in the order in which they are built, or some."""
 
     _rows = "models"
-    _columns = "model strategy reads state table last_run=executed_at"
+    _columns = "model strategy reads state=states table last_run=executed_at"
 
     models: tuple[ModelOverview, ...] = ()
+
+    def _svg(self) -> str:
+        return graph_svg({each.model: (each.reads, each.states) for each in self.models})
 
     def __str__(self) -> str:
         """Return a line for each model.

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from penstock.app.services.wire import SystemClock, Where, open_project, wired
 from penstock.core.errors import ProjectError, TableError
-from penstock.core.findings import Finding, Severity
+from penstock.core.findings import FINDING_COLUMNS, Finding, Severity
 from penstock.core.graph import children, reach
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.project import Project
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.project.files.discovery import LIMIT_BYTES
 from penstock.project.unit_tests.definition import files_with_tests
 
@@ -22,8 +23,11 @@ _OF_MISSING = frozenset({"unknown-model", "unknown-input", "missing-var"})
 
 
 @dataclass(frozen=True, slots=True)
-class ValidationReport:
+class ValidationReport(ShownInNotebooks):
     """What was found. A project with errors has no counts of models, because it does not load."""
+
+    _rows = "findings"
+    _columns = FINDING_COLUMNS
 
     findings: tuple[Finding, ...] = ()
     models: int = 0

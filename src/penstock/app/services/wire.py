@@ -22,7 +22,7 @@ from penstock.app.services.files import write_names
 from penstock.app.services.services import Services
 from penstock.core.errors import DISTRIBUTION
 from penstock.core.masking import Json
-from penstock.core.ports.ports import Clock, Fault, Store, inert
+from penstock.core.ports.ports import Clock, Fault, Folders, Log, Store, inert
 from penstock.core.project import Project
 from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_fence
@@ -118,6 +118,11 @@ def open_project(where: Where) -> Project:
     )
     write_names(project, dt.datetime.now(dt.UTC).date())
     return project
+
+
+def open_tables() -> tuple[Log, Folders]:
+    """Return what reads tables and folders where no project is."""
+    return DeltaLog(), DiskFolders()
 
 
 def open_services(where: Where, spark: SparkSession | None = None) -> Services:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, field
 from enum import IntEnum, StrEnum
 
+from penstock.core.shown.notebooks import ShownInNotebooks
+
 INSTANT = dt.timedelta(microseconds=1)
 """What Spark's timestamps count in."""
 
@@ -52,8 +54,10 @@ class ManifestRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(ShownInNotebooks):
     """Which events a pass may read; both ends belong to the window."""
+
+    _columns = "run=state.name lower_limit upper_limit is_empty"
 
     state: RunState
     lower_limit: dt.datetime

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import ClassVar
 
-from penstock.core.errors import PenstockError
 from penstock.core.masking import mask
 
 MOST = 200
 """Rows that are shown at most: a notebook keeps what it shows."""
-_COLOURS = {
-    **dict.fromkeys(("failed", "FAILED", "error", "modified", "deleted"), "#b3261e"),
-    **dict.fromkeys(("warning", "skipped", "never_executed"), "#8a6100"),
-    **dict.fromkeys(("success", "SUCCESS", "passed", "current"), "#1b6e3c"),
+_WORDS = {
+    "#e0474c": "failed error modified deleted tampered unreadable foreign_table unrecorded blocked",
+    "#b07000": "warning skipped aborted never_executed never_run missing version_upgraded "
+    "sql_changed schema_changed source_changed upstream_changed",
+    "#2a8f45": "success passed current ok",
 }
+"""Colours of states; text in them can be read on a white page and on a dark one."""
+_COLOURS = {word: colour for colour, words in _WORDS.items() for word in words.split()}
 
 
 class ShownInNotebooks:
     """A report whose attributes a notebook shows as a table.
 
-    `_rows` names the attribute that holds the rows, "" is the report itself. `_columns` names their
-    attributes; `head=path.to.it` stands under another head. `_lines` are attributes that hold
-    sentences, which stand below.
+    `_rows` names the attribute that holds the rows, a mapping of them too; "" is the report itself.
+    `_columns` names their attributes; `head=path.to.it` stands under another head. `_lines` are
+    attributes that hold sentences, which stand below. A value that is a state, or has one as
+    `state`, is coloured.
     """
 
     __slots__ = ()
@@ -36,7 +40,12 @@ class ShownInNotebooks:
         """Return the cells of each row."""
         paths = [pair.rpartition("=")[2] for pair in self._columns.split()]
         records = getattr(self, self._rows) if self._rows else (self,)
+        records = records.values() if isinstance(records, Mapping) else records
         return ([_value_at(record, path) for path in paths] for record in records)
+
+    def _svg(self) -> str:
+        """Return what stands above the table, as HTML."""
+        return ""
 
     def _repr_html_(self) -> str:
         """Return what Jupyter, Databricks and their kind show of it."""
@@ -44,21 +53,76 @@ class ShownInNotebooks:
         rows = list(self._table())
         sentences = [each for name in self._lines.split() for each in _many(_value_at(self, name))]
         if len(rows) > MOST:
-            sentences.insert(0, f"… and {len(rows) - MOST:,} more")
+            sentences.insert(0, f"… {len(rows) - MOST:,} more")
         head = "".join(f"<th>{escape(each)}</th>" for each in heads)
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:MOST])
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         below = "".join(f"<p>{_text(each)}</p>" for each in sentences if each)
         name = escape(type(self).__name__)
-        return f"<div><strong>{name}</strong>{table if rows else '<p>nothing</p>'}{below}</div>"
+        above = f"<strong>{name}</strong>{self._svg()}"
+        return f"<div>{above}{table if rows else '<p>nothing</p>'}{below}</div>"
 
 
 def html_of(ask: Callable[[], ShownInNotebooks]) -> str:
     """Return what a notebook shows of an answer; a notebook shows no error that this raises."""
     try:
         return ask()._repr_html_()
-    except PenstockError as error:
-        return f"<div><p>{_text(f'{error.code}: {error.sentence}')}</p></div>"
+    except Exception as error:
+        if isinstance(error, ShownInNotebooks):  # as errors of users are
+            return error._repr_html_()
+        raise
+
+
+def graph_svg(nodes: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> str:
+    """Return a small SVG of a graph: what each node reads, and its states.
+
+    Nodes stand to the right of all that they read. Of one node, or of many, there is none.
+    """
+    read = [name for reads, _ in nodes.values() for name in reads if name not in nodes]
+    graph = {**dict.fromkeys(read, ((), ())), **nodes}
+    if not 1 < len(graph) <= _DRAWN:
+        return ""
+    levels: dict[str, int] = {}
+    for name, (reads, _) in graph.items():
+        levels[name] = max((levels.get(each, -1) + 1 for each in reads), default=0)
+    taken: Counter[int] = Counter()
+    places = {}
+    for name, level in levels.items():
+        places[name] = (level * _WIDE, taken[level] * _HIGH)
+        taken[level] += 1
+    edges = (
+        _edge(places[each], place)
+        for name, place in places.items()
+        for each in graph[name][0]
+        if each in places
+    )
+    boxes = (_box(name, place, graph[name][1]) for name, place in places.items())
+    size = f'width="{(max(taken) + 1) * _WIDE}" height="{max(taken.values()) * _HIGH}"'
+    start = f'<svg {size} fill="none" stroke="currentColor" font-size="12" role="img">'
+    return f"{start}{''.join(edges)}{''.join(boxes)}</svg>"
+
+
+_DRAWN, _LETTERS = 60, 20
+_WIDE, _HIGH, _BOX_WIDE, _BOX_HIGH = 190, 34, 150, 24
+
+
+def _edge(start: tuple[int, int], end: tuple[int, int]) -> str:
+    x, y = start[0] + _BOX_WIDE, start[1] + _HIGH // 2
+    to, down = end[0], end[1] + _HIGH // 2
+    return f'<path opacity="0.5" d="M{x} {y}C{x + 20} {y} {to - 20} {down} {to} {down}"/>'
+
+
+def _box(name: str, place: tuple[int, int], states: Sequence[str]) -> str:
+    """Return a node; its frame has the colour of its first state, one without a state is dashed."""
+    x, y = place[0] + 1, place[1] + (_HIGH - _BOX_HIGH) // 2
+    colour = next((_COLOURS[each] for each in states if each in _COLOURS), "currentColor")
+    dash = "" if states else ' stroke-dasharray="4"'
+    title = f"<title>{_text(': '.join(filter(None, (name, ', '.join(states)))))}</title>"
+    shown = _text(name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…")
+    size = f'width="{_BOX_WIDE - 2}" height="{_BOX_HIGH}" rx="4"'
+    box = f'<rect x="{x}" y="{y}" {size} stroke="{colour}"{dash}/>'
+    text = f'<text x="{x + 8}" y="{y + 16}" fill="currentColor" stroke="none">{shown}</text>'
+    return f"<g>{title}{box}{text}</g>"
 
 
 def _value_at(record: object, path: str) -> object:
@@ -73,10 +137,16 @@ def _many(value: object) -> Sequence[object]:
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"<td>{', '.join(map(_coloured, value))}</td>"
+    return f"<td>{_coloured(value)}</td>"
+
+
+def _coloured(value: object) -> str:
     text = _text(value)
-    colour = _COLOURS.get(text)
-    style = f' style="color: {colour}"' if colour else ""
-    return f"<td{style}>{f'<pre>{text}</pre>' if chr(10) in text else text}</td>"
+    colour = _COLOURS.get(str(getattr(value, "state", text)).lower())
+    text = f"<pre>{text}</pre>" if "\n" in text else text
+    return f'<span style="color: {colour}">{text}</span>' if colour else text
 
 
 def _text(value: object) -> str:

@@ -18,6 +18,7 @@ from penstock.project.files.parsed import ENTITIES, YamlFile, path_of, place_key
 from penstock.project.files.values import list_of, mapping_of
 
 PROJECT_FILE = "penstock.yml"
+DBT_FILE = "dbt_project.yml"
 LIMIT_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _YAML = (".yml", ".yaml")
@@ -62,7 +63,7 @@ class Content:
 def project_root(folder: FilePath, *, is_needed: bool) -> tuple[FilePath, bool]:
     """Return the absolute path of a folder, and whether it holds penstock.yml.
 
-    Raises `no-project` where it does not and `is_needed`.
+    Raises `no-project`, or `dbt-project`, where it does not and `is_needed`.
     """
     try:
         root = folder.resolve()
@@ -71,8 +72,21 @@ def project_root(folder: FilePath, *, is_needed: bool) -> tuple[FilePath, bool]:
         root, found = folder, False
     if found or not is_needed:
         return root, found
+    refuse_dbt(root)
     sentence = f"there is no {PROJECT_FILE} in {str(root)[:_SHOWN]}"
     raise UsageError("no-project", sentence, hint="penstock init DIR")
+
+
+def refuse_dbt(folder: FilePath) -> None:
+    """Raise `dbt-project` for a folder that holds a dbt project and no penstock.yml."""
+    try:
+        found = (folder / DBT_FILE).is_file()
+    except (OSError, ValueError):
+        return
+    if found:
+        sentence = f"{folder} holds a dbt project ({DBT_FILE}) and no {PROJECT_FILE}"
+        hint = "penstock init DIR in a new folder DIR, then copy models, macros and seeds there"
+        raise UsageError("dbt-project", sentence, hint=hint)
 
 
 def discover(
@@ -114,7 +128,7 @@ def discover(
 
 
 _ELSEWHERE = {
-    "dbt_project.yml": "move its vars: into penstock.yml, settings of folders under defaults:",
+    DBT_FILE: "move its vars: into penstock.yml, settings of folders under defaults:",
     "packages.yml": "copy the macros that are used into macros/; packages are not installed",
     "dependencies.yml": "copy the macros that are used into macros/; packages are not installed",
     "profiles.yml": "write its outputs as targets: in penstock.yml",

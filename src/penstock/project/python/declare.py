@@ -130,12 +130,16 @@ class ColumnMeta:
 
 
 @dataclass(frozen=True, slots=True)
-class TableMeta:
+class TableMeta(ShownInNotebooks):
     """What is known of a model without Spark; `columns` are none before the first build.
 
     `version` is that of the Delta table, `last_run` when its last step ended, `last_max_value` the
     greatest watermark, a time as `2025-11-05 23:00:00`.
     """
+
+    _rows = "columns"
+    _columns = "column=name type=dtype description"
+    _lines = "description"
 
     name: str
     description: str

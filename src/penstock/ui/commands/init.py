@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from penstock.app.documents import Json, document_of
 from penstock.app.flags import FlagSpec
 from penstock.app.request import CommandRequest
+from penstock.core.errors import UsageError, install_hint
 from penstock.ui.cli.options import command, place
 from penstock.ui.cli.output import CommandOutput, print_rows
 from penstock.ui.render.values import FINDINGS, count, entity_count, findings_text
@@ -24,14 +27,21 @@ _NEXT = {  # how to go on where a template starts with no input, and has a scrip
 }
 
 
-def made_text(report: tuple[str, Sequence[str]]) -> str:
-    """Say which files a new project has, and how to go on."""
-    folder, files = report
-    following = f"penstock run {folder}"
-    for script, then in _NEXT.items():
-        if script in files:
-            following = f"cd {folder}, python {script} 1, {then}"
-    return "\n".join([*(f"made {folder}/{file}" for file in files), "", f"Next: {following}"])
+@dataclass(frozen=True, slots=True)
+class NewFiles:
+    """What `init` wrote; `install` is the command for what is missing, `then` how to go on."""
+
+    folder: str
+    files: tuple[str, ...]
+    install: str
+    then: str
+
+
+def made_text(report: NewFiles) -> str:
+    """Say which files a new project has, what must be installed, and how to go on."""
+    install = [f"Install first: {report.install}"] if report.install else []
+    made = (f"made {Path(report.folder, file)}" for file in report.files)
+    return "\n".join([*made, "", *install, f"Next: {report.then}"])
 
 
 def written_text(report: tuple[str, Sequence[str]]) -> str:
@@ -46,22 +56,59 @@ def files_document(report: tuple[str, Sequence[str]]) -> Json:
     return {"folder": folder, "files": files}
 
 
-Folder = Annotated[Path, FlagSpec(names=("DIR",))]
+Folder = Annotated[Path | None, FlagSpec(names=("DIR",))]
+Template = Annotated[
+    str | None, FlagSpec("Template to start from.  [default: minimal]", metavar="NAME")
+]
+FromTable = Annotated[
+    str | None, FlagSpec("Write a model over this existing Delta table.", metavar="PATH")
+]
+ModelName = Annotated[
+    str | None, FlagSpec("Name of that model; default: of the table.", metavar="NAME")
+]
 
 
-Template = Annotated[str, FlagSpec("Template to start from.  [default: minimal]", metavar="NAME")]
-
-
-@command("penstock init shop --template demo")
-def init_command(output: CommandOutput, folder: Folder, template: Template = "minimal") -> None:
+@command("penstock init shop --template demo\npenstock init shop --from-table lake/orders")
+def init_command(
+    output: CommandOutput,
+    folder: Folder = None,
+    template: Template = None,
+    from_table: FromTable = None,
+    name: ModelName = None,
+) -> None:
     """Create a project that runs right away.
 
-    Refuses a folder that already holds a project.
+    Refuses a folder that already holds a project, and overwrites no file. --from-table also
+    adds a model to an existing project; there DIR is the current folder by default.
     """
-    from penstock.app.commands.init import init
+    from penstock.app.commands.init import DEFAULT_TEMPLATE, init, init_from_table, missing_extras
 
-    made = init(folder, template)
-    output.print((str(folder), made), made_text, files_document, unless_quiet=True)
+    if from_table is None:
+        if folder is None:
+            raise UsageError("bad-usage", "Missing argument 'DIR'", hint="penstock init DIR")
+        if name is not None:
+            sentence = "--name is for --from-table"
+            raise UsageError("option-conflict", sentence, hint="omit it")
+        made = init(folder, template or DEFAULT_TEMPLATE)
+        then = f"penstock run {shlex.quote(str(folder))}"
+        for script, following in _NEXT.items():
+            if script in made:
+                then = f"cd {shlex.quote(str(folder))}, python {script} 1, {following}"
+    elif template is not None:
+        sentence = "--template and --from-table both say what the project holds"
+        raise UsageError("option-conflict", sentence, hint="keep one of them")
+    else:
+        folder = folder or Path()
+        made = init_from_table(folder, from_table, name)
+        model = next(Path(each).stem for each in made if each.endswith(".sql"))
+        place_there = "" if folder == Path() else f"{shlex.quote(str(folder))} "
+        then = f"penstock run {place_there}--select {model}"
+    extras = ",".join(missing_extras(template or DEFAULT_TEMPLATE))
+    report = NewFiles(str(folder), made, install_hint(extras) if extras else "", then)
+    output.print(report, made_text, NEW_FILES, unless_quiet=True)
+
+
+NEW_FILES = partial(document_of, names="folder files install")
 
 
 Write = Annotated[bool, FlagSpec("Write them to the project's folder.")]

@@ -8,7 +8,7 @@ from penstock.core.errors import TableError
 from penstock.core.ports.engine import QueryResult
 from penstock.core.records import Lease, WatermarkChange
 from penstock.ui.commands.doctor import doctor_text, engine_document, engine_text, stopped_text
-from penstock.ui.commands.init import made_text
+from penstock.ui.commands.init import NewFiles, made_text
 from penstock.ui.commands.query import query_text
 from penstock.ui.commands.state import (
     changed_text,
@@ -73,7 +73,7 @@ def test_what_put_the_state_in_order_is_said():
         "s.users is held by run run-1 (host host-a, pid 11) since 2024-03-01 12:00:00 UTC. "
         "This takes it away."
     )
-    assert made_text(("shop", ("penstock.yml",))) == (
+    assert made_text(NewFiles("shop", ("penstock.yml",), "", "penstock run shop")) == (
         "made shop/penstock.yml\n\nNext: penstock run shop"
     )
 
