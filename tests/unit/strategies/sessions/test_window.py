@@ -91,6 +91,8 @@ def test_the_latest_event_names_the_user_where_that_is_the_rule():
 def test_the_event_that_names_the_user_is_one_of_those_that_pass(rule, best, has_time, is_capped):
     sql = window_groups(a_run(user_of_session=rule))
 
+    assert "_ps_class = 'pass') AS passing" in sql
+    assert "_ps_class = 'late') AS late" in sql
     assert f"{best}(named_struct('" in sql
     assert ("'ts', CAST(NULL AS TIMESTAMP)" not in sql) is has_time
     assert ("AND _ps_ts <= _ps_cap)" in sql, "AS _ps_cap" in sql) == (is_capped, is_capped)
