@@ -55,3 +55,35 @@ def test_a_number_in_group_by_is_a_place_and_no_partition():
 @pytest.mark.parametrize("sql", ["select", "select 1 +", "select @p as date from t where d = = @p"])
 def test_text_that_nobody_can_read_keeps_its_branches(sql):
     assert written(sql) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_one"),
+    [
+        ("select * from e where d = @p", True),
+        ("select amount from e where d = @p", False),
+        ("select *, * from e where d = @p", False),
+        ("select * except (amount) from e where d = @p", False),
+        ("select * from e, days where d = @p", False),
+        ("select * from e where date(d) = @p", False),
+        ("select * from e where at = @p", False),
+        ("select e.d from e where d = @p", True),
+        ("select d from s.e where s.e.d = @p", False),
+        ("select f.d from e as f where f.d = @p", True),
+        ("select e.d from e, days where d = @p", False),
+        ("select d, date(at) as D from e where d = @p", False),
+        ("select d from e where d > @p", False),
+        ("select d from e where d = @p or amount > 1", False),
+        ("select d, uuid() from e where d = @p", False),
+        ("select d, monotonically_increasing_id() from e where d = @p", False),
+    ],
+)
+def test_a_column_of_the_rows_says_where_their_partition_begins(sql, is_one):
+    assert (written(sql, field="d") is not None) is is_one
+
+
+def test_text_that_is_too_long_is_not_read():
+    sql = "select d from e where d = @p"
+
+    assert written(f"{sql} --{'x' * 200_000}", field="d") is None
+    assert written(f"{sql} and {'(' * 500}1 = 1{')' * 500}", field="d") is None

@@ -6,7 +6,7 @@ from fakes.builders import a_model
 from fakes.lake import columns
 from penstock.core.strategy import Layout
 from penstock.strategies.append import Append
-from penstock.strategies.build import partition_texts
+from penstock.strategies.build import partition_texts, texts_of
 from penstock.strategies.merge import Merge
 from penstock.strategies.partition import PartitionTable, Slice, feed
 from penstock.strategies.table import Table
@@ -29,6 +29,8 @@ def a_table(strategy, **more):
 
 def test_only_texts_that_partition_the_table_can_be_lost() -> None:
     assert partition_texts(("NAME", "day", "gone"), columns(QUERY)) == ("name",)
+    assert texts_of(a_table(Table())) == ("name",)
+    assert texts_of(a_table(Table(), partition_by=("day",))) == ()
 
 
 def test_a_table_and_an_append_fail_as_they_are_written_and_then_count() -> None:

@@ -3,11 +3,21 @@ from itertools import pairwise
 
 from fakes.builders import NOON, a_model, a_project, a_source, reads
 from penstock.core.columns.typed import TypedValue
-from penstock.core.model import Model
-from penstock.core.query import RUN_TIMESTAMP, Query, mention
-from penstock.core.steps.inputs import DeltaRead, QueryRead, Relation
+from penstock.core.model import Model, PythonFunction
+from penstock.core.ports.engine import FrameReaders
+from penstock.core.query import RUN_TIMESTAMP, Query, mention, present
+from penstock.core.steps.inputs import DeltaRead, FunctionRead, QueryRead, Relation
 from penstock.core.steps.window import Bound, Window
-from penstock.strategies.relations import BoundQuery, StepReads, bind, input_tables
+from penstock.strategies.relations import (
+    BoundQuery,
+    StepReads,
+    bind,
+    bind_inputs,
+    bind_query,
+    bind_tables,
+    frame_readers,
+    input_tables,
+)
 from penstock.strategies.view import View
 
 EVENTS, BASE = reads("raw.events", "base")
@@ -99,3 +109,82 @@ def test_leaves_name_views_and_what_stands_below_them_once() -> None:
     project = a_project(model, CLEAN, a_model("base"), a_source("events"))
 
     assert [str(name) for name in input_tables(project, model)] == ["clean", "raw.events", "base"]
+
+
+def a_frame(name: str, *inputs: str, persist: bool | None = None) -> Model:
+    """A model whose rows a function gives of its last input."""
+    given = dict(zip(("events",), reversed(reads(*inputs)), strict=False))
+    function = PythonFunction(a_frame, "def a_frame(): ...", given, persist=persist)
+    return a_model(name, *inputs, strategy=View(), function=function)
+
+
+def test_a_function_is_called_with_the_views_of_its_parameters() -> None:
+    frame = a_frame("frame", "clean", "raw.events")
+    call = FunctionRead(
+        "frame", frame.where, frame.function, {"events": "in_0_events"}, pinned=(READ,)
+    )
+
+    found = bound(a_model("users", "frame"), frame, CLEAN)
+    alone = bound(frame, CLEAN)
+
+    assert [each.view for each in found.relations] == ["in_0_events", "in_1_clean", "in_2_frame"]
+    assert found.relations[-1].read == call
+    assert alone.relations[-1] == Relation(frame.input_name, "penstock_function", call)
+    assert alone.sql == "SELECT * FROM `penstock_function`"
+
+
+def test_what_a_step_reads_may_be_bound_without_its_query() -> None:
+    text = f"select * from {mention(EVENTS, 'events')}"
+    grown = f"{text}, {mention(BASE, 'base')}"
+    model = replace(a_model("users"), query=Query(text, grown, "", (EVENTS, BASE)))
+    project = a_project(model, a_source("events"))
+    given = StepReads({EVENTS: READ, BASE: DeltaRead("/w/s/base", 1)}, NOON)
+
+    found = [bind_inputs(project, model, given, incremental=each) for each in (False, True)]
+
+    assert [(len(each.relations), each.sql) for each in found] == [(1, ""), (2, "")]
+    assert bind_query(project, model.query, given.by_name, NOON) == BoundQuery(
+        found[1].relations, "select * from `in_0_events` AS `events`"
+    )
+
+
+def test_a_table_is_readable_if_all_that_stands_below_it_is_read() -> None:
+    names = reads("raw.events", "clean", "base", "over")
+    over = a_model("over", "base", "clean", strategy=View())
+    project = a_project(CLEAN, a_model("base"), over, a_source("events"))
+
+    relations, views = bind_tables(project, names, {EVENTS: READ}, NOON, "of")
+
+    assert list(views.values()) == ["of_0_events", "of_1_clean"]
+    assert [each.view for each in relations] == ["of_0_events", "of_1_clean"]
+
+
+def test_histories_leave_out_their_tombstones_where_the_text_asks_for_it() -> None:
+    text = f"select * from {mention(BASE, 'b')} where {present(BASE)}"
+    model = replace(a_model("users"), query=Query(text, text, "", (BASE,)))
+    project = a_project(model)
+
+    found = [
+        bind(project, model, StepReads({BASE: read}, NOON), {}, incremental=False).sql
+        for read in (DeltaRead("/b", 1), DeltaRead("/b", 1, tombstones="gone"))
+    ]
+
+    all_rows = "select * from `in_0_base` AS `b` where "
+    assert found == [f"{all_rows}true", f"{all_rows}coalesce(`gone`, false) = false"]
+
+
+def test_a_frame_that_several_models_name_is_kept_unless_its_function_says_otherwise() -> None:
+    frames = [a_frame("f"), a_frame("never", persist=False), a_frame("always", persist=True)]
+    frames.append(a_frame("below"))
+    under = a_model("under", "below", strategy=View())
+    one, two = a_model("one", "f", "never", "under"), a_model("two", "f", "never", "always")
+    project = a_project(*frames, under, CLEAN, one, two, a_model("other", "clean"))
+
+    found = frame_readers(project, ["one", "two", "other"])
+
+    assert found == {
+        "f": FrameReaders(frozenset({"one", "two"}), keeps=True),
+        "never": FrameReaders(frozenset({"one", "two"}), keeps=False),
+        "always": FrameReaders(frozenset({"two"}), keeps=True),
+        "below": FrameReaders(frozenset({"one"}), keeps=False),
+    }

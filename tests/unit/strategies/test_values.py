@@ -46,6 +46,11 @@ def test_variables_of_lambdas_are_numbered_by_their_depth():
     [
         ("map<int,int>", "map<int,int>", "v"),
         (
+            "struct<a:int,b:int>",
+            "struct<a:int>",
+            "CASE WHEN v IS NOT NULL THEN named_struct('a', v.`a`) END",
+        ),
+        (
             "array<struct<a:int>>",
             "array<struct<b:int,a:int>>",
             (

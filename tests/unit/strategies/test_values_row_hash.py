@@ -27,6 +27,12 @@ def hashed(*columns: str) -> str:
             ),
         ),
         (
+            "decimal(8,6)",
+            "concat('1:vD', octet_length(TRIMMED), ':', TRIMMED)".replace(
+                "TRIMMED", "trim(TRAILING '.' FROM trim(TRAILING '0' FROM CAST(`v` AS STRING)))"
+            ),
+        ),
+        (
             "decimal(9,7)",
             (
                 "concat('1:vD', octet_length(format_number(`v`, '0.#######')), ':', "
@@ -107,3 +113,14 @@ def test_a_type_without_an_encoding_is_refused(kind):
 )
 def test_types_whose_equal_values_have_one_text_need_no_new_hash(one, other, alike):
     assert hashes_alike(parse_type(one), parse_type(other)) is alike
+
+
+@pytest.mark.parametrize(
+    ("kind", "lambdas"),
+    [
+        ("array<array<date>>", ["x1", "x2"]),
+        ("map<array<date>,array<date>>", ["x1", "x2", "x2"]),
+    ],
+)
+def test_variables_of_lambdas_are_numbered_by_their_depth(kind, lambdas):
+    assert re.findall(r"(\w+) ->", hashed(f"v {kind}")) == lambdas

@@ -110,7 +110,7 @@ def _can_hold(have: str, want: str) -> bool:
 
 def _is_same_number(one: str, other: str) -> bool:
     stems = {one.partition("(")[0], other.partition("(")[0]}
-    return stems <= set(_NUMBERS) and _can_hold(one, other)
+    return stems.issubset(_NUMBERS) and _can_hold(one, other)
 
 
 def _changes_type(entity: Entity) -> bool:

@@ -74,8 +74,9 @@ def _user_of(column: str | None) -> str:
 
 
 def _clock(run: SessionRun, column: str | None) -> str:
-    is_there = column is not None and run.schema.find(column) is not None
-    return as_time(run, column) if column and is_there else "CAST(NULL AS TIMESTAMP)"
+    if column is None or run.schema.find(column) is None:
+        return "CAST(NULL AS TIMESTAMP)"
+    return as_time(run, column)
 
 
 def _is_bot(run: SessionRun) -> str:

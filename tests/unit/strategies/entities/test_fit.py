@@ -66,6 +66,8 @@ def test_a_table_whose_rows_are_all_replaced_may_have_any_type():
 def test_a_key_of_another_type_would_have_another_digest_unless_both_are_whole_numbers():
     assert codes(fitted("ID string", "ID int")) == ["key-type-changed"]
     assert codes(fitted("ID date", "ID timestamp_ntz")) == ["key-type-changed"]
+    assert codes(fitted("ID double", "ID int")) == ["key-type-changed"]
+    assert codes(fitted("ID decimal(38,30)", "ID int")) == ["key-type-changed"]
     assert codes(fitted("ID bigint", "ID int")) == []
 
 

@@ -30,7 +30,7 @@ GIVEN = "ID int, SeqNr int, name string"
             (10, 1, 2, 3, 0, 0, 3),
         ),
         (HISTORIC, {**TEN, "numOutputRows": 9}, (10, 9, 0, 0, 0, 0, 0)),
-        (FULL, {}, (0, 0, 0, 0, 0, 0, 0)),
+        *((process, {}, (0, 0, 0, 0, 0, 0, 0)) for process in (FULL, MERGE, HISTORIC)),
         (FULL, {"numOutputRows": 9}, ()),
     ],
 )
@@ -64,11 +64,32 @@ def test_counts_of_a_merge_agree_with_those_of_delta():
     )
 
 
+def test_keys_that_are_gone_are_read_and_updated_beside_the_slice():
+    gone = RIGHT | {"inferred_deleted": 2, "numSourceRows": 12, "numTargetRowsMatchedUpdated": 9}
+
+    assert lines(gone) == []
+    assert lines(gone | {"numSourceRows": 10})[0] == (
+        "10 rows were read, 10 are in the slice and 2 gone"
+    )
+    assert lines(gone | {"numTargetRowsMatchedUpdated": 10}) == [
+        "10 rows were updated, of 10 with 3 inserted and 2 gone"
+    ]
+    assert lines(RIGHT | {"numTargetRowsInserted": 8, "numTargetRowsMatchedUpdated": 0}) == []
+    assert lines({"numTargetRowsInserted": 10}) == [
+        "10 rows were inserted and 2 arrived deleted, of 10",
+        "0 rows were read, 10 are in the slice and 0 gone",
+    ]
+
+
 def test_a_merge_that_is_fed_changes_alone_reads_fewer_rows():
     changes_alone = an_entity(last_seen=LastSeen.ON_CHANGE)
     few = {"numSourceRows": 4, "numTargetRowsInserted": 3, "numTargetRowsMatchedUpdated": 1}
 
     assert lines(few, changes_alone) == []
+    assert lines({**few, "numTargetRowsMatchedUpdated": 0}, changes_alone) == []
+    deletes = {"numSourceRows": 4, "numTargetRowsInserted": 0, "numTargetRowsMatchedUpdated": 4}
+    assert lines(deletes, counts=SliceCounts(10, flagged=10)) == []
+    assert lines(few, counts=SliceCounts(10, flagged=10))[1:] == []
     assert lines({**few, "numSourceRows": 11, "inferred_deleted": 0}, changes_alone) == [
         "11 rows were read, 10 are in the slice and 0 gone"
     ]

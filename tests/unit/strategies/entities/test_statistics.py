@@ -61,6 +61,20 @@ def test_too_many_partitions_are_told_by_their_ends_and_no_rows_have_none():
     assert (read(rows=0).tuples, read(rows=0).ranges) == ((), ())
 
 
+def test_values_of_a_type_without_literals_are_cast_and_have_no_ends():
+    yes = read(given="ID boolean, SeqNr int, country boolean", tuples='[["true"]]', to_0="true")
+
+    assert yes.tuples == (("CAST('true' AS boolean)",),)
+    assert "low_0" not in look(XM, "ID boolean, SeqNr int")
+
+
+def test_of_a_whole_source_the_rows_above_the_watermark_are_counted():
+    stage = count_stage(XM, taken(XM, GIVEN, where="`SeqNr` > 1"), "s")
+
+    assert stage.look_sql.endswith(" WHERE `SeqNr` > 1 GROUP BY `ID`)")
+    assert ") WHERE `SeqNr` > 1 GROUP BY `ID` HAVING" in stage.rules[0].samples
+
+
 def test_ends_that_nobody_can_write_are_no_bounds():
     assert read(top_0=None).highs == {}
     assert read(low_0=None).bounds == {}

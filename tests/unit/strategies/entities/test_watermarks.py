@@ -34,6 +34,11 @@ def low(value):
             {0: 1, 1: 2, 2: 3},
             "((`M` >= {1} OR `C` >= {2}) AND `D` >= {3})",
         ),
+        (
+            (M, S, WatermarkEntry("D", "or", 2)),
+            {0: 1, 1: 2, 2: 3},
+            "(`M` >= {1} AND `S` >= {2}) OR `D` >= {3}",
+        ),
         ((), {}, ""),
     ],
 )
@@ -52,6 +57,7 @@ def test_entries_combine_by_group_and_operation(entries, lows, expected):
         (None, "INT 10", "INT 10"),
         ("INT 10", "INT 20", "INT 20"),
         ("INT 20", "INT 15", None),
+        ("INT 20", "INT 20", None),
         ("INT 20", None, None),
         ("INT 20", "BIGINT 30", "BIGINT 30"),
         ("DECIMAL(4,1) 2.5", "DECIMAL(9,2) 2.51", "DECIMAL(9,2) 2.51"),
@@ -68,11 +74,12 @@ def test_a_watermark_only_grows(stored, high, left):
 
 
 @pytest.mark.parametrize("kind", ["STRING", "DATE", "DECIMAL(9,0)"])
-def test_another_type_is_no_series(kind):
+@pytest.mark.parametrize("before", ["INT", "TIMESTAMP_NTZ"])
+def test_another_type_is_no_series(kind, before):
     high = TypedValue(kind, "2024-01-01" if kind == "DATE" else "7")
 
     with pytest.raises(IncrementalConfigError) as changed:
-        new_watermark(XM, "SeqNr", TypedValue("INT", "7"), high)
+        new_watermark(XM, "SeqNr", TypedValue(before, "7"), high)
 
     assert changed.value.code == "watermark-type-changed"
     assert changed.value.hint == "penstock watermark set silver_aw.x VALUE --column SeqNr"
@@ -91,9 +98,21 @@ def test_ED_windows_are_those_of_the_spec():
         (),
     )
     assert windows(entity, {0: low(300)}, high) == (None, ())
+    assert not EntityWindow("SeqNr", low(200), low(200)).is_empty
+    assert not EntityWindow("SeqNr", low(200)).is_empty
     assert windows(entity, {}, high)[1] != ()
     assert windows(entity, {0: low(100)}, SliceCounts(1))[1] != ()
     assert windows(entity, {0: low(100)}, high, "ID int")[1] != ()
+
+
+def test_every_watermark_has_its_own_window_and_greatest_value():
+    entity = an_entity(delete_missing=True, watermark=(SEQ, WatermarkEntry("id")))
+    counts = SliceCounts(1, highs={"id": low(9), "SeqNr": low(200)})
+
+    assert windows(entity, {0: low(100), 1: low(1)}, counts)[0] == (
+        EntityWindow("SeqNr", low(100), low(200)),
+        EntityWindow("ID", low(1), low(9)),
+    )
 
 
 def test_no_inference_without_rows_or_a_watermark_or_on_full():

@@ -16,15 +16,20 @@ from penstock.core.entities.entity import (
     LastSeen,
     ProcessType,
 )
+from penstock.core.history import HardDeletes
 from penstock.strategies.entities.statistics import SliceCounts
 from penstock.strategies.entities.watermarks import EntityWindow
-from penstock.strategies.entities.work import property_of, query_of, settings_of, work_of
+from penstock.strategies.entities.work import property_of, query_of, settings_of, terms_of, work_of
 from unit.strategies.entities.slices import a_step
 
 GIVEN = "ID int, SeqNr int, name string"
 PARTITION = frozenset({FieldRole.PARTITION})
 TWO = SliceCounts(2, bounds={"ID": (TypedValue("INT", "1"), TypedValue("INT", "2"))})
 WINDOW = EntityWindow("SeqNr", TypedValue("INT", "100"), TypedValue("INT", "200"))
+
+
+REGION = EntityColumn("region", roles=PARTITION)
+NOW = "TIMESTAMP '2025-05-05T10:00:00.000000Z'"
 
 
 def fitted(step):
@@ -183,6 +188,88 @@ def test_partitions_are_typed_literals_null_included():
     ]
 
 
+@pytest.mark.parametrize(
+    ("made", "sql"),
+    [
+        ({"columns": (KEY, REGION)}, "INSERT OVERWRITE T BY NAME SELECT `ID`, "),
+        ({}, "CREATE OR REPLACE TABLE T USING delta TBLPROPERTIES ("),
+    ],
+)
+def test_a_full_entity_replaces_the_partitions_of_a_slice_or_the_whole_table(made, sql):
+    step = a_step(replace(XF, **made), f"{GIVEN}, region string", TWO)
+    found = work_of(step).decide({})
+
+    assert found.sql.startswith(sql)
+    assert ("dynamic" in found.confs.values()) is bool(made)
+    grown = work_of(replace(step, build=replace(step.build, evolves=True))).decide({}).sql
+    assert ("WITH SCHEMA EVOLUTION OVERWRITE" in grown) is bool(made)
+    first = work_of(replace(step, build=replace(step.build, table=None))).decide({}).sql
+    assert first.startswith("CREATE OR REPLACE TABLE T ")
+
+
+@pytest.mark.parametrize(
+    ("partitioned", "allowed", "there", "writes"),
+    [
+        (False, False, True, False),
+        (False, True, True, True),
+        (True, True, True, False),
+        (False, False, False, True),
+    ],
+)
+def test_a_slice_without_rows_empties_a_table_that_may_be_emptied(
+    partitioned, allowed, there, writes
+):
+    entity = an_entity(ProcessType.FULL, allow_empty=allowed)
+    entity = replace(entity, columns=(KEY, REGION) if partitioned else (KEY,))
+    step = a_step(entity, f"{GIVEN}, region string", SliceCounts(0))
+    step = step if there else replace(step, build=replace(step.build, table=None))
+
+    assert (work_of(step).decide({}) is not None) is writes
+
+
+@pytest.mark.parametrize(
+    ("entity", "interval", "live"),
+    [
+        (XF, [f"CAST(NULL AS {kind})" for kind in ("date", "date", "boolean")], ""),
+        (XM, [f"CAST(NULL AS {kind})" for kind in ("date", "date", "boolean")], "NOT `p_deleted`"),
+        (XH, [NOW, "CAST(NULL AS TIMESTAMP)", "true"], ""),
+    ],
+)
+def test_the_rows_of_an_entity_are_replaced_in_a_table_that_others_share(entity, interval, live):
+    """Columns stand as in the table, with NULL where the slice has none, and new ones last."""
+    system = "p_SourceHash string, p_deleted boolean, PK_x string, p_lastSeen date"
+    table = f"gone date, ID int, SeqNr int, {system}, p_source_filename string"
+    scoped = replace(entity, scope=EntityScope("SeqNr", "5"))
+    ends = "p_ValidFrom date, p_ValidTo date, p_IsCurrent boolean"
+    step = a_step(scoped, GIVEN, TWO, table=f"{table}, {ends}")
+    first, last, current = interval
+
+    assert work_of(replace(fitted(step), anew=True)).decide({}).sql == (
+        "INSERT INTO T BY NAME REPLACE WHERE `SeqNr` <=> 5 SELECT CAST(NULL AS date) AS `gone`, "
+        "`ID`, `SeqNr`, `p_SourceHash`, `p_deleted`, `PK_x`, `p_lastSeen`, `p_source_filename`, "
+        f"{first} AS `p_ValidFrom`, {last} AS `p_ValidTo`, {current} AS `p_IsCurrent`, `name` "
+        f"FROM `penstock_query`{' WHERE ' + live if live else ''}"
+    )
+    grown = replace(fitted(step), anew=True, build=replace(step.build, evolves=True))
+    assert work_of(grown).decide({}).sql.startswith("INSERT WITH SCHEMA EVOLUTION INTO T BY NAME")
+
+
+def test_what_was_counted_goes_with_the_commit_or_is_told_without_one():
+    changes = an_entity(last_seen=LastSeen.ON_CHANGE)
+    step = a_step(changes, GIVEN, replace(TWO, flagged=1))
+    work, counted = work_of(step), {"recordsInSlice": 2, "arrived_deleted": 1}
+    counted["inferred_deleted"] = 3
+    history = work_of(fitted(a_step(XH, GIVEN, TWO)))
+
+    found = work.decide({"fed": 1, "inferred_deleted": 3})
+    assert work.counts({"fed": 1, "inferred_deleted": 3}) == counted
+    assert (found.metrics, [*found.breaches({})]) == ({**counted, "inferred_deleted": 3}, [])
+    assert work.counts({"fed": 0, "inferred_deleted": 3})["deleted"] == 1
+    assert found.confs["spark.sql.codegen.hugeMethodLimit"] == "8000"
+    assert all("spark.sql.codegen.hugeMethodLimit" in each.confs for each in history.stages)
+    assert (work.fed_by, history.fed_by) == ("penstock_query", "")
+
+
 def test_a_table_says_how_its_rows_were_made():
     part = EntityColumn("office", expression="950", literal="950", roles=PARTITION)
     shared = replace(XM, columns=(KEY, part), scope=EntityScope("office", "950"))
@@ -212,4 +299,53 @@ def test_a_history_is_asked_in_terms_of_its_engine():
     assert "p_ValidFrom" not in query_of(step.entity, step.rows)
     assert settings_of(XH, infers=False).keys == ("ID",)
     assert settings_of(scoped, infers=True).keys == ("ID", "office")
+    by_key = replace(XH, scope=EntityScope("id", "5"))
+    assert settings_of(by_key, infers=False).keys == ("ID",)
     assert settings_of(XH, infers=True).change.column == "p_SourceHash"
+
+
+def test_versions_that_are_gone_are_marked_in_the_scope_of_a_slice():
+    inferring = an_entity(ProcessType.HISTORIC, delete_missing=True, layout="current")
+    inferring = replace(inferring, columns=(KEY, REGION))
+    given = f"{GIVEN}, region string"
+    few = replace(TWO, tuples=(("'a'",),))
+    many = replace(TWO, tuples=None, ranges=(("'a'", "'z'"),))
+    empty = replace(many, rows=0)
+    plain, *scoped = (
+        terms_of(fitted(a_step(inferring, given, counts, windows)))
+        for counts, windows in ((few, None), *((each, (WINDOW,)) for each in (few, many, empty)))
+    )
+    live = "NOT coalesce(`p_deleted`, false)"
+    inside = f"CAST('100' AS INT) <= `SeqNr` AND `SeqNr` <= CAST('200' AS INT) AND {live}"
+    held = "array_contains((SELECT collect_set(struct(`region`)) FROM `penstock_query`)"
+
+    assert (plain.scope, plain.missing_sets, plain.by_current) == ("", (), True)
+    assert [each.scope for each in scoped] == [
+        f"{inside} AND `region` IN ('a')",
+        (
+            f"{inside} AND (`region` BETWEEN 'a' AND 'z' OR `region` IS NULL) "
+            f"AND {held}, struct(`region`))"
+        ),
+        inside,
+    ]
+    assert scoped[0].missing_sets == (("p_deleted", "true"), ("p_lastSeen", NOW))
+    assert (plain.hard_deletes, scoped[0].hard_deletes) == (
+        *(HardDeletes.IGNORE, HardDeletes.INVALIDATE),
+    )
+    assert not terms_of(fitted(a_step(XH, GIVEN, TWO))).by_current
+
+
+@pytest.mark.parametrize(
+    ("windows", "there", "writes"),
+    [(None, True, False), ((WINDOW,), True, True), (None, False, True)],
+)
+def test_a_history_is_not_asked_of_no_rows_unless_they_mean_that_keys_are_gone(
+    windows, there, writes
+):
+    entity = an_entity(ProcessType.HISTORIC, delete_missing=True)
+    step = fitted(a_step(entity, GIVEN, SliceCounts(0), windows))
+    step = step if there else replace(step, build=replace(step.build, table=None))
+
+    work = work_of(step)
+
+    assert bool(work.stages) is writes or work.decide({}) is not None

@@ -52,6 +52,16 @@ def test_without_a_clock_nothing_is_late():
 
     assert "'late'" not in sql
     assert "CAST(NULL AS TIMESTAMP) AS _ps_sent" in sql
+    gone = classify(a_run(sent_tstamp="gone"), "L", "H")
+    assert "CAST(NULL AS TIMESTAMP) AS _ps_sent" in gone
+    assert "CAST(NULL AS TIMESTAMP) AS _ps_sent" not in classify(a_run(), "L", "H")
+
+
+def test_released_sessions_are_read_where_they_are_asked_for():
+    for run, asked in ((a_run(RELEASED), False), (a_run(), True)):
+        assert "domain_sessionid) AS STRING) = '" not in classify(
+            run, "L", "H", with_released=asked
+        )
 
 
 def test_partitions_are_pruned_with_a_pad_on_both_sides():

@@ -60,3 +60,18 @@ def test_an_event_without_a_page_url_column_has_none():
 
     assert "CAST(NULL AS STRING) AS _ps_url" in module_events(a_run(schema=less))
     assert "CAST((page_url) AS STRING) AS _ps_url" in module_events(run)
+
+
+def test_a_view_ends_with_its_last_event_but_by_the_rules_of_the_seed_is_as_long_as_that():
+    latest, seed = "greatest(p.v._ps_d, p.last)", "coalesce(p.last, p.v._ps_d)"
+
+    for compat, end in ((None, latest), ("snowplow", seed)):
+        sql = page_views(a_run(compat=compat)).sql
+        assert f"{end} AS `end_tstamp`" in sql
+
+
+def test_a_clock_that_no_event_has_is_null():
+    gone = page_views(a_run(derived_tstamp="gone")).sql
+
+    assert "coalesce(CAST(NULL AS TIMESTAMP), " in gone
+    assert "CAST(NULL AS TIMESTAMP)" not in page_views(a_run()).sql

@@ -1,5 +1,7 @@
 """Users, their mapping, and how the rows of a module take the place of those it had."""
 
+import pytest
+
 from fakes.session_sql import a_run
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.sessions.package import CarriedColumn, Passthrough, SessionTable
@@ -9,6 +11,7 @@ from penstock.strategies.sessions.users import (
     replacement,
     rows_of,
     stitch,
+    user_mapping,
     users,
 )
 
@@ -67,3 +70,22 @@ def test_a_column_that_is_carried_from_now_on_is_added_and_one_that_went_is_empt
 
     assert merge.startswith("MERGE WITH SCHEMA EVOLUTION INTO t t USING c s ")
     assert "`old` = NULL WHEN NOT MATCHED" in merge
+    known = Schema(tuple(Column(name, "string") for name in names))
+    for table in (known, None):
+        same = module_merge(a_run(), SessionTable.SESSIONS, "t", "c", DATES, table)
+        assert same.startswith("MERGE INTO t t USING c s ")
+
+
+@pytest.mark.parametrize(("compat", "newer"), [(None, "best > "), ("snowplow", "NOT best <=> ")])
+def test_the_mapping_of_a_user_is_replaced_by_a_later_one(compat, newer):
+    run = a_run(compat=compat)
+
+    assert newer in user_mapping(run).source
+
+
+def test_keys_come_from_either_side():
+    rows = rows_of(a_run(), SessionTable.SESSIONS)
+    sql = replacement(a_run(), SessionTable.SESSIONS, rows, DATES)
+
+    assert "coalesce(n.`session_identifier`, t.`session_identifier`) AS `session_identifier`" in sql
+    assert sql.count("coalesce(n.`") == 1

@@ -37,12 +37,15 @@ def test_released_sessions_are_read_from_their_start_and_counted_in_the_window_a
 def test_released_sessions_are_found_beyond_the_horizon_too():
     assert "start_date IN (DATE '2020-12-01')" in is_near(a_run(RELEASED))
     assert "QUALIFY" in touched_sessions(a_run(RELEASED))
+    is_open = "OR session_identifier IN ('s1')) AS is_taken"
+    assert [is_open in known_sessions(a_run(each)) for each in (RELEASED, ())] == [True, False]
 
 
 def test_rows_are_looked_for_under_the_dates_where_they_lie():
     assert "t.start_date IN (DATE '2021-01-01')" in lifecycle_merge("t", ["2021-01-01"])
     assert "AND false WHEN MATCHED" in lifecycle_merge("t", [])
     many = [f"2021-01-{n:04}" for n in range(MOST_DATES + 1)]
+    assert in_dates("d", many[1:]).startswith("d IN (DATE '2021-01-0001', ")
     assert in_dates("d", many) == "d BETWEEN DATE '2021-01-0000' AND DATE '2021-01-0400'"
 
 
@@ -74,3 +77,22 @@ def test_the_latest_event_names_the_user_where_that_is_the_rule():
     assert "greatest(CASE WHEN" in lifecycle_changes(
         a_run(user_of_session=SessionUser.LATEST_EVENT)
     )
+
+
+@pytest.mark.parametrize(
+    ("rule", "best", "has_time", "is_capped"),
+    [
+        (SessionUser.FIRST_RUN, "max", False, False),
+        (SessionUser.EARLIEST_EVENT, "min", True, False),
+        (SessionUser.LATEST_EVENT, "max", True, True),
+        (SessionUser.MAX, "max", True, True),
+    ],
+)
+def test_the_event_that_names_the_user_is_one_of_those_that_pass(rule, best, has_time, is_capped):
+    sql = window_groups(a_run(user_of_session=rule))
+
+    assert "_ps_class = 'pass') AS passing" in sql
+    assert "_ps_class = 'late') AS late" in sql
+    assert f"{best}(named_struct('" in sql
+    assert ("'ts', CAST(NULL AS TIMESTAMP)" not in sql) is has_time
+    assert ("AND _ps_ts <= _ps_cap)" in sql, "AS _ps_cap" in sql) == (is_capped, is_capped)

@@ -129,3 +129,10 @@ def test_a_pass_of_few_events_is_planned_once_with_few_partitions():
         assert not lifecycle_work(unknown, THERE).stages[0].confs
         assert "BROADCAST" not in works(unknown, THERE)["users"].decide(ROWS).sql
     assert "/*+ BROADCAST(penstock_changes) */" in works(small, THERE)["users"].decide(ROWS).sql
+
+
+def test_what_is_quarantined_is_noted_before_the_sessions_of_a_run_are_written():
+    told = [sessions_work(a_run(quarantine=each), NEW) for each in (True, False)]
+
+    assert [len(each.stages) for each in told] == [1, 2]
+    assert [each.rows({}) for each in told] == ["SELECT * FROM " + told[0].stages[-1].view] * 2

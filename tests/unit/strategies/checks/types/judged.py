@@ -19,3 +19,23 @@ def said(rule: CheckType, values: dict[str, str], **more: object) -> str:
     status = "" if found.status is CheckStatus.PASSED else f"{found.status}: "
     details = f" [{found.details}]" if found.details else ""
     return f"{status}{found.message}{details} ({found.failures})"
+
+
+class Keys:
+    """The keys of a check as they are written, and what was reported of them."""
+
+    def __init__(self, **given: str) -> None:
+        self.given = given
+        self.codes: list[str] = []
+
+    def find(self, key: str) -> str | None:
+        return self.given.get(key)
+
+    def text(self, key: str) -> str:
+        return self.given.get(key, "")
+
+    def bad(self, key: str, expected: str, hint: str = "") -> None:
+        self.codes.append(f"{key}: {expected}")
+
+    def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
+        self.codes.append(f"{key}: {code}")

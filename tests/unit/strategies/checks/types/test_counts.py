@@ -9,7 +9,7 @@ from penstock.strategies.checks.types.counts import (
     RowCount,
     RowCountChange,
 )
-from unit.strategies.checks.types.judged import measured, said
+from unit.strategies.checks.types.judged import Keys, measured, said
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,56 @@ def test_a_side_without_a_bound_may_change_as_it_likes():
         "rows 9, infinite increase from 0 (None)"
     )
     assert (more.runs_before, RowCountChange(None, None, 7).runs_before) == (0, 7)
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [
+        ({"max_percent": "5"}, []),
+        ({"max_increase_percent": "5", "max_decrease_percent": "5"}, []),
+        ({}, ["type: missing-bounds"]),
+        (
+            {"max_percent": "5", "max_decrease_percent": "5"},
+            ["max_decrease_percent: option-conflict"],
+        ),
+        ({"max_percent": "5", "scope": "step"}, []),
+        (
+            {"max_percent": "5", "scope": "table", "where": "n > 1", "query": "q"},
+            [f"{key}: option-conflict" for key in ("where", "query", "scope")],
+        ),
+    ],
+)
+def test_a_change_has_bounds_and_is_of_all_rows_of_a_step(given, codes):
+    keys = Keys(**given)
+
+    RowCountChange.settle(keys, {"max_percent": None, "compare": None, "last": None})
+
+    assert keys.codes == codes
+
+
+@pytest.mark.parametrize(
+    ("most", "compare", "last", "settled"),
+    [
+        (None, None, None, (None, None, None)),
+        (Decimal(150), None, None, (Decimal(150), Decimal(100), None)),
+        (Decimal(0), "trailing", None, (Decimal(0), Decimal(0), 7)),
+        (None, "trailing", 3, (None, None, 3)),
+    ],
+)
+def test_one_bound_is_both_and_a_mean_is_of_seven_unless_it_says_otherwise(
+    most, compare, last, settled
+):
+    keys = Keys(max_percent="5")
+    found = RowCountChange.settle(keys, {"max_percent": most, "compare": compare, "last": last})
+
+    assert tuple(found.get(key) for key in ("max_increase", "max_decrease", "last")) == settled
+    assert keys.codes == []
+
+
+def test_a_number_of_runs_needs_a_mean():
+    keys = Keys(max_percent="5")
+
+    RowCountChange.settle(keys, {"max_percent": None, "compare": None, "last": 3})
+
+    assert keys.codes == ["last: option-conflict"]
+    assert [RowCountChange(None, None, last).runs_before for last in (None, 3)] == [0, 3]

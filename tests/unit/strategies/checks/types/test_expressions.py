@@ -3,7 +3,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.names import InputKind, InputName
 from penstock.strategies.checks.measure import Restriction
 from penstock.strategies.checks.types.expressions import ColumnCheck, Relationships
-from unit.strategies.checks.types.judged import measured, said
+from unit.strategies.checks.types.judged import Keys, measured, said
 
 COUNTRIES = InputName(InputKind.MODEL, "countries")
 TO = Relationships(("c", "d"), COUNTRIES, ("code", "day"), "countries")
@@ -77,3 +77,13 @@ def test_texts_and_numbers_are_not_compared():
         'column "d": STRING with DATE is not compared'
     )
     assert misfit(Schema((Column("c", "string"),)), fields) == ""
+
+
+def test_a_foreign_key_has_as_many_columns_as_the_other_side():
+    keys = Keys()
+    pairs = [((), ("a",)), (("a",), ()), (("a",), ("b",)), (("a", "b"), ("c",))]
+
+    for columns, fields in pairs:
+        Relationships.settle(keys, {"columns": columns, "fields": fields})
+
+    assert keys.codes == ["fields: as many columns as columns, which are 2"]
