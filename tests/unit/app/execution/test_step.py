@@ -19,7 +19,10 @@ from fakes.workshop import Workshop
 from penstock.app.commands.run import Runner
 from penstock.app.execution.step import PHASES
 from penstock.core.checks.check import Checks, CheckScope, OnFailure
+from penstock.core.errors import DataError, DuplicateKeysError, IncrementalConfigError
 from penstock.core.statement import OBSERVED_ROWS
+from penstock.core.strategy import WindowSettings
+from penstock.strategies.append import Append
 from penstock.strategies.checks.types import RowCount
 
 SRC = str(Path(penstock.__file__).parent)
@@ -131,6 +134,27 @@ def test_one_step_of_a_table_that_is_there_runs_through_few_modules(trace):
     assert report["top"].status == "success"
     assert len(set(walked)) <= 20, sorted(set(walked))
     assert changes(walked) <= 58, walked
+
+
+WINDOWED = Append(WindowSettings("n"))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "error", "kind"),
+    [
+        (WINDOWED, DataError, IncrementalConfigError),
+        (WINDOWED, DuplicateKeysError, DuplicateKeysError),
+        (None, DataError, DataError),
+    ],
+)
+def test_rows_that_are_refused_are_an_error_of_the_windows_that_read_them(strategy, error, kind):
+    workshop = Workshop(EVENTS, a_model("top", "raw.events", strategy=strategy))
+    workshop.lake.trouble("top", "commit", error("bad-rows", "a row is refused", hint="look"))
+
+    found = workshop.run()["top"].error
+
+    assert type(found) is kind
+    assert (found.code, found.sentence, found.hint) == ("bad-rows", "a row is refused", "look")
 
 
 HAS_ROWS = a_check(RowCount(1))
