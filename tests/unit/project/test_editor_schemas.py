@@ -22,6 +22,11 @@ def test_editors_know_every_key_of_a_versioned_model():
     ]
 
 
+def test_the_text_of_a_schema_does_not_move_by_itself():
+    for text in json_schemas().values():
+        assert text == json.dumps(json.loads(text), indent=2, sort_keys=True) + "\n"
+
+
 TEXT = json_schemas()["unit_tests.schema.json"]
 
 

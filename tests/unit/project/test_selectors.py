@@ -12,7 +12,7 @@ from penstock.core.model import Fingerprint, Model, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Project, Target
 from penstock.core.query import Query
-from penstock.project.selectors import Known, select
+from penstock.project.selectors import Known, exact_names, left_out, select
 from penstock.strategies.table import Table
 from penstock.strategies.view import View
 
@@ -123,6 +123,27 @@ def test_nothing_asked_is_everything_in_the_order_of_building():
 def test_a_repeated_select_narrows_and_a_repeated_exclude_excludes_more():
     assert chosen("+joined", "tag:daily") == ["orders", "users"]
     assert chosen("+joined", exclude=("users", "tag:pii orders")) == ["joined"]
+
+
+@pytest.mark.parametrize(
+    ("include", "count"),
+    [
+        ((), 0),
+        (("staging",), 0),
+        (("staging", "tag:daily"), 0),
+        (("staging", "users"), 1),
+        (("+joined", "staging", "users"), 2),
+        (("users", "orders"), 2),
+    ],
+)
+def test_models_that_only_some_of_several_selects_take_are_counted(include, count):
+    assert left_out(SHOP, include, KNOWN) == count
+
+
+def test_a_name_that_stands_alone_is_told_from_patterns_neighbours_and_methods():
+    values = ["a +b c+ @d", "e,tag:f name:g", "h* i? [j]k l/m name:n*"]
+
+    assert exact_names(values) == ("a", "e", "g")
 
 
 def test_an_empty_intersection_says_how_to_unite():

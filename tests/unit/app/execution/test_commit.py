@@ -5,17 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from fakes.builders import a_model, a_source
+from fakes.builders import NOON, a_model, a_source
 from fakes.place import statuses
 from fakes.services import an_intent
 from fakes.workshop import ELSEWHERE, Workshop
 from penstock.app.events import Said
-from penstock.app.execution.commit import Ended
+from penstock.app.execution.commit import Committer, Ended
+from penstock.app.observation.observe import ObservedTables
+from penstock.app.preparing.run_context import Context
 from penstock.core.check_results import Checked
 from penstock.core.checks.check import OnFailure
 from penstock.core.errors import ConcurrentWriterError, LeaseLostError, QueryError
 from penstock.core.records import Status
-from penstock.core.steps.step import Outcome, StepFailure
+from penstock.core.statement import Commit
+from penstock.core.steps.step import Outcome, StepFailure, StepKind
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append
 
@@ -294,3 +297,18 @@ def test_a_step_is_held_back_by_a_gate_that_blocks_and_published_nothing(
 
     assert Ended(an_intent(TOP), Outcome(version), checked=checked).is_held_back is expected
     assert not Ended(an_intent(TOP), Outcome(None)).is_held_back
+
+
+def test_a_change_that_comes_before_the_rows_lowers_no_watermark(workshop):
+    services = workshop.services()
+    context = Context(ELSEWHERE, NOON, workshop.project, ObservedTables.empty(NOON), {})
+    committer = Committer(services, context, None, None)
+
+    with services.engine.session("top") as committer.session:
+        committer.alter(
+            replace(an_intent(TOP), lowers_watermarks=True), Commit("ALTER TABLE x", once=False)
+        )
+
+    (step,) = workshop.store.records.steps_of("top")
+    found = (step.intent.kind, step.intent.lane, step.intent.lowers_watermarks, step.status)
+    assert found == (StepKind.ALTER, "alter", False, Status.SUCCESS)

@@ -15,7 +15,7 @@ from fakes.lake import ID
 from fakes.place import statuses
 from fakes.places import FakePlaces
 from fakes.workshop import DEAD, Workshop
-from penstock.app.execution.settle import settle
+from penstock.app.execution.settle import pending_notes, settle
 from penstock.core.check_results import Checked
 from penstock.core.checks.check import Check, Checks, OnFailure, Phase
 from penstock.core.errors import InterruptedRunError, QueryError, StateError, TableError
@@ -72,6 +72,16 @@ def left(workshop):
     return [
         (each.step.intent.step, each.rollback_due) for each in workshop.store.checks.unsettled()
     ]
+
+
+def test_what_the_next_command_settles_is_told_by_step(workshop):
+    pending(workshop, "other", "step-1")
+    due(workshop)
+
+    assert pending_notes(workshop.services()) == (
+        "other: checks pending: step step-1",
+        "log: a rollback is due: step step-due",
+    )
 
 
 def test_pending_checks_are_looked_at_and_what_reads_the_rows_is_skipped(workshop):

@@ -1,6 +1,7 @@
 """The phases of a step: their order, and how far a reader has to walk to follow one."""
 
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Self
@@ -10,9 +11,19 @@ import pytest
 import fakes
 import penstock
 from fakes.builders import a_model, a_source
+from fakes.check_inputs import a_check, answered
+from fakes.lake import columns
+from fakes.versioned_models import EVENTS as READ
+from fakes.versioned_models import a_body, a_daily, a_version
 from fakes.workshop import Workshop
 from penstock.app.commands.run import Runner
 from penstock.app.execution.step import PHASES
+from penstock.core.checks.check import Checks, CheckScope, OnFailure
+from penstock.core.errors import DataError, DuplicateKeysError, IncrementalConfigError
+from penstock.core.statement import OBSERVED_ROWS
+from penstock.core.strategy import WindowSettings
+from penstock.strategies.append import Append
+from penstock.strategies.checks.types import RowCount
 
 SRC = str(Path(penstock.__file__).parent)
 BEHIND_PORTS = tuple(f"{SRC}/{room}/" for room in ("state", "engine"))
@@ -123,3 +134,59 @@ def test_one_step_of_a_table_that_is_there_runs_through_few_modules(trace):
     assert report["top"].status == "success"
     assert len(set(walked)) <= 20, sorted(set(walked))
     assert changes(walked) <= 58, walked
+
+
+WINDOWED = Append(WindowSettings("n"))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "error", "kind"),
+    [
+        (WINDOWED, DataError, IncrementalConfigError),
+        (WINDOWED, DuplicateKeysError, DuplicateKeysError),
+        (None, DataError, DataError),
+    ],
+)
+def test_rows_that_are_refused_are_an_error_of_the_windows_that_read_them(strategy, error, kind):
+    workshop = Workshop(EVENTS, a_model("top", "raw.events", strategy=strategy))
+    workshop.lake.trouble("top", "commit", error("bad-rows", "a row is refused", hint="look"))
+
+    found = workshop.run()["top"].error
+
+    assert type(found) is kind
+    assert (found.code, found.sentence, found.hint) == ("bad-rows", "a row is refused", "look")
+
+
+HAS_ROWS = a_check(RowCount(1))
+IN_TABLE = replace(HAS_ROWS, name="all", scope=CheckScope.TABLE)
+ONE_DAY = {"from_": "2024-02-28", "to": "2024-02-28"}
+
+
+def days(mode):
+    """A model of days with gates for a day, and a table, without rows."""
+    checks = Checks((), (HAS_ROWS, IN_TABLE), mode)
+    version = replace(a_version(a_body("v1", "2024-02-28", READ)), checks=checks)
+    return replace(a_daily("days", version), checks=checks)
+
+
+@pytest.mark.parametrize(
+    ("rows", "ended"),
+    [
+        (0, ("failed", 1, [])),
+        (1, ("success", 3, ["CREATE", "INSERT"])),
+    ],
+)
+def test_what_must_come_before_rows_waits_until_a_gate_let_them_pass(rows, ended):
+    workshop = Workshop(EVENTS, days(OnFailure.FLAG))
+    workshop.lake.gives("v1", "date date, n int")
+    workshop.run("days", **ONE_DAY)  # the table has no rows to count: the day is built again
+    workshop.lake.ran.clear()
+
+    workshop.has(days(OnFailure.BLOCK))
+    workshop.lake.gives("v1", "date date, n string")
+    workshop.lake.answers("check_after_target", answered(IN_TABLE, columns("date date"), 9))
+    workshop.lake.answers("penstock_query_0", {OBSERVED_ROWS: rows})
+    result = workshop.run("days", **ONE_DAY, allow_breaking=True)["days"]
+
+    commits = workshop.lake.commits_of("days")
+    assert (result.status, result.version, commits) == ended

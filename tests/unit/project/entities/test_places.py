@@ -1,9 +1,12 @@
 """Where layers lie, and the names of tables."""
 
+import datetime as dt
+
 import pytest
 
 from fakes.entity_files import entity, files
 from penstock.core.entities.entity import RunText, Slices, WholeFolder, WholeTable
+from penstock.project.entities.places import bronze_folder
 
 
 def one(load, *, environment=None, penstock=None, **said):
@@ -99,6 +102,22 @@ def test_bronze_may_lie_at_the_day_of_the_run(load):
 
     template = "/${connection}/${format(today, 'yyyy/MM')}"
     assert found.bronze == Slices(RunText("/data/bronze", template), "**/*.pq")
+
+
+@pytest.mark.parametrize(
+    ("own", "path"),
+    [
+        ({"bronze_path": "a/${format(today, 'yyyy/MM/dd')}"}, "/data/bronze/a/2024/02/01"),
+        ({"bronze_path": "a"}, "/data/bronze/a"),
+        ({"bronze_read": "whole"}, None),
+    ],
+)
+def test_a_run_finds_slices_at_its_day_in_the_zone_of_the_entity(load, own, path):
+    late = dt.datetime(2024, 1, 31, 23, 30, tzinfo=dt.UTC)  # in Amsterdam it is the next day
+
+    folder = bronze_folder(one(load, settings=own), late)
+
+    assert (folder and folder.path) == path
 
 
 def test_a_folder_may_be_read_whole(load, findings):

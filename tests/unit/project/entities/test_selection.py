@@ -12,6 +12,7 @@ from penstock.core.errors import (
 from penstock.project.entities.selection import (
     entities_by_id,
     entities_of_connection,
+    entities_of_connection_group,
     entities_of_group,
     entity_by_id,
     select_entities,
@@ -59,6 +60,7 @@ def test_ids_are_found_in_their_order_without_unknown_ones(entities):
 def test_letters_of_a_group_do_not_count(entities):
     assert names(entities_of_group(entities, "AVW")) == ["a"]
     assert names(select_entities(entities, ["group:AVW"])) == ["a"]
+    assert names(entities_of_connection_group(entities, "NIGHT")) == ["b"]
 
 
 def test_an_entity_of_a_disabled_connection_is_disabled(entities):

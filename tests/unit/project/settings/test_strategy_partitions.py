@@ -152,6 +152,13 @@ def test_the_type_of_the_field_may_stand_beside_the_file(model):
             "error: bad-value: partition_end is 9; it must be greater than partition_start, 9",
         ),
         (
+            f"{RANGE}, partition_start=0, partition_end=9, partition_interval=1, start='a'",
+            (
+                "warning: option-without-effect: start has no effect on RANGE, whose first "
+                "partition is partition_start"
+            ),
+        ),
+        (
             f"{DAY}, partition_end=9",
             "error: bad-value: partition_end is for partition_type RANGE, and this is DAY",
         ),

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.project.sql.canonical import parse_query, tokens_of
+from penstock.project.sql.outputs import outputs_of
+
 SNAPSHOT = "materialized='snapshot'"
 
 
@@ -65,3 +68,24 @@ def test_what_changes_by_itself_is_followed_through_the_query(said, query):
             "'value' differs on every run; each run would open a version of every row"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("item", "unit"),
+    [
+        ("date_trunc('week', d)", "WEEK"),
+        ("trunc(d, 'MM')", "MONTH"),
+        ("date_trunc('YYYY', t)", "YEAR"),
+        ("cast(date_trunc('dd', t) as date)", "DAY"),
+        ("(date(date_trunc('hour', t)))", "HOUR"),
+        ("date_trunc('quarter', t)", ""),
+        ("concat(date_trunc('day', t))", ""),
+        ("d", ""),
+    ],
+)
+def test_the_unit_of_a_date_that_is_truncated_right_there_is_known(item, unit):
+    text = f"select {item} as d from s.t"
+
+    (column,) = outputs_of(parse_query(tokens_of(text), text)).columns
+
+    assert (column.name, column.unit) == ("d", unit)
