@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.core.errors import (
+    CheckFailedError,
     CircularDependencyError,
     ColumnChange,
     DuplicateModelError,
@@ -16,7 +17,9 @@ from penstock.core.errors import (
     ProjectPlaceError,
     PythonModelError,
     SchemaChangeError,
+    StateError,
     UnknownModelError,
+    UsageError,
     install_hint,
     interruption,
     project_error,
@@ -48,6 +51,18 @@ def test_the_only_finding_of_a_project_has_its_own_class(code, path, kind):
     assert type(both) is ProjectError
     if kind is not ProjectError:
         assert (error.code, error.where, error.hint) == (code, only.where, "do")
+
+
+def test_exit_codes_tell_a_scheduler_what_to_do():
+    now = NOON
+    lease = Lease("core.users", "run-1", "host", 1, 1, now, now, now)
+
+    assert PenstockError("x", "").exit_code == 1
+    assert UsageError("x", "").exit_code == 2
+    assert StateError("x", "").exit_code == 2
+    assert CheckFailedError("x", "").exit_code == 3
+    assert LeaseHeldError(lease, "").exit_code == 75
+    assert interruption().exit_code == 130
 
 
 def test_columns_that_change_are_told_by_what_became_of_them():

@@ -18,7 +18,7 @@ from fakes.versioned_models import a_body, a_daily, a_version
 from fakes.workshop import Workshop
 from penstock.app.commands.run import Runner
 from penstock.app.execution.step import PHASES
-from penstock.core.checks.check import Checks, CheckScope, OnFailure
+from penstock.core.checks.check import Checks, CheckScope, OnFailure, Phase
 from penstock.core.errors import DataError, DuplicateKeysError, IncrementalConfigError
 from penstock.core.statement import OBSERVED_ROWS
 from penstock.core.strategy import WindowSettings
@@ -167,6 +167,17 @@ def days(mode):
     checks = Checks((), (HAS_ROWS, IN_TABLE), mode)
     version = replace(a_version(a_body("v1", "2024-02-28", READ)), checks=checks)
     return replace(a_daily("days", version), checks=checks)
+
+
+def test_a_check_of_the_input_that_fails_keeps_a_step_from_its_table():
+    there = replace(HAS_ROWS, phase=Phase.BEFORE, input=EVENTS.input_name)
+    top = replace(a_model("top", "raw.events"), checks=Checks((there,), (), OnFailure.BLOCK))
+    workshop = Workshop(EVENTS, top)
+
+    result = workshop.run()["top"]
+
+    assert (result.status, workshop.lake.commits_of("top")) == ("skipped", [])
+    assert [found.message for found in result.invariant_report.before] == ["rows 0 < min 1"]
 
 
 @pytest.mark.parametrize(

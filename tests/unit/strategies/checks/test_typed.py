@@ -234,6 +234,8 @@ def test_conditions_that_cannot_fail(condition):
         "d > t",
         "d > 'soon'",
         "CAST(t AS INT) > 1",
+        "d > CAST('soon' AS DATE)",
+        "n > CAST('2024-12-01' AS INT)",
         "t LIKE 'a\\\\b'",
         "t RLIKE '('",
         "n > (SELECT 1)",
