@@ -299,7 +299,7 @@ class ExpectationCheck:
         yield from self._rows("quarantine", table, facts.schema, f"({tables})")
 
     def _checks(self) -> Iterator[str]:
-        """Compare the named checks; if any is named or success is expected, no other gate may fail."""
+        """Compare the named checks; if there are any, or success is expected, no other may fail."""
         order = (CheckStatus.FAILED, CheckStatus.PASSED, CheckStatus.SKIPPED)
         named = self.expected.checks
         for name, wanted in named.items():

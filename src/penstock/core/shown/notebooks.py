@@ -1,4 +1,4 @@
-"""Reports as notebooks show them: a table of HTML in which no text is markup and no secret is."""
+"""Reports as HTML tables for notebooks: all text is escaped and secrets are hidden."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.core.errors import PenstockError
 from penstock.core.masking import mask
 
 MOST = 200
-"""Rows that are shown at most: a notebook keeps what it shows."""
+"""The greatest number of rows: a notebook stores its output."""
 _COLOURS = {
     **dict.fromkeys(("failed", "FAILED", "error", "modified", "deleted"), "#b3261e"),
     **dict.fromkeys(("warning", "skipped", "never_executed"), "#8a6100"),
@@ -20,11 +20,11 @@ _COLOURS = {
 
 
 class ShownInNotebooks:
-    """A report whose attributes a notebook shows as a table.
+    """A report that a notebook shows as a table of its attributes.
 
-    `_rows` names the attribute that holds the rows, "" is the report itself. `_columns` names their
-    attributes; `head=path.to.it` stands under another head. `_lines` are attributes that hold
-    sentences, which stand below.
+    `_rows` names the attribute with the rows, "" is the report itself. `_columns` names their
+    attributes; `head=path.to.it` sets another header. `_lines` are attributes with sentences, which
+    follow below the table.
     """
 
     __slots__ = ()
@@ -39,7 +39,7 @@ class ShownInNotebooks:
         return ([_value_at(record, path) for path in paths] for record in records)
 
     def _repr_html_(self) -> str:
-        """Return what Jupyter, Databricks and their kind show of it."""
+        """Return the HTML for Jupyter, Databricks and similar notebooks."""
         heads = [pair.partition("=")[0] for pair in self._columns.split()]
         rows = list(self._table())
         sentences = [each for name in self._lines.split() for each in _many(_value_at(self, name))]
@@ -54,7 +54,7 @@ class ShownInNotebooks:
 
 
 def html_of(ask: Callable[[], ShownInNotebooks]) -> str:
-    """Return what a notebook shows of an answer; a notebook shows no error that this raises."""
+    """Return the HTML of an answer; errors become part of it."""
     try:
         return ask()._repr_html_()
     except PenstockError as error:
