@@ -100,7 +100,7 @@ class Body:
 
     @property
     def effective_from(self) -> dt.date | None:
-        """The first date it applies to: a partition's date for a version, a run's for a revision."""
+        """The first date it applies to: a partition date for a version, else a run date."""
         return self.fingerprint.effective_from
 
 
