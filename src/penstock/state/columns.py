@@ -62,9 +62,7 @@ class Document(NamedTuple):
 
 
 class Value(TypeDecorator[Any]):
-    """A value as text: a word, or a document in JSON; `is_masked` if it may contain cells of
-    rows.
-    """
+    """A value as text: a word or a JSON document; `is_masked` if it may contain cells of rows."""
 
     impl = Text
     cache_ok = True

@@ -70,9 +70,7 @@ class _MemoryDatabase(Database):
             yield copy
 
     def _damage(self) -> StateError | None:
-        """Return no damage: without a file there can be none, so the error is a bug and is
-        raised.
-        """
+        """Return no damage: without a file there is none, so the error is a bug and is raised."""
 
 
 @cache

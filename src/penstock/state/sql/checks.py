@@ -135,8 +135,7 @@ class SqlChecks:
         *,
         with_rows: bool = False,
     ) -> RowsBefore:
-        """Return the row counts of successes before a step: of its partitions, and `last` before
-        them.
+        """Return row counts of successes before a step: of its partitions and `last` before them.
 
         All partitions in between are included. Executions that were rolled back, failed a gate, or
         wrote an unknown number of rows do not count.

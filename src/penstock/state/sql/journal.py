@@ -96,9 +96,7 @@ class Transaction:
         return [step_of(row) for row in rows]
 
     def last_number(self, model: str = "", besides: str = "") -> int:
-        """Return the greatest step number, or with a model its greatest, besides a run's; 0 if
-        none.
-        """
+        """Return the greatest step number, of a model without those of a run; 0 if none."""
         query = select(steps.c.step_seq).order_by(steps.c.step_seq.desc()).limit(1)
         if model:
             query = query.join(models, models.c.id == steps.c.model_id)
@@ -314,9 +312,7 @@ class StoreLeases:
         self._context = transactions.context
 
     def holds(self, step: str) -> bool:
-        """Return whether the run owns the target; an expired lease counts until another run
-        takes it.
-        """
+        """Return whether the run owns the target; an expired lease counts until it is retaken."""
         with self._transactions.read() as tables:
             return _owns(tables, find_step(tables, step))
 

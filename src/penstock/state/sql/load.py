@@ -198,9 +198,7 @@ def _settling(rows: _ModelRows, seq: int) -> ModelState:
 def _ending(
     rows: _ModelRows, event: Failed | Finished
 ) -> tuple[dict[int, StoredStep], Ranges | None]:
-    """Return the step, a newer finished one if there is one, and the partitions its end can
-    change.
-    """
+    """Return the step, a newer finished one if any, and the partitions its end can change."""
     found = rows.steps([event.step_seq])
     intent = found[event.step_seq].intent
     newer = rows.newer_than(intent)

@@ -184,9 +184,7 @@ class Windows:
     rewound: tuple[str, ...] = ()
 
     def moved(self, row: Found) -> Windows:
-        """Return them with the newest row of one watermark; `read` is the value from a step
-        before.
-        """
+        """Return them with the newest row of one watermark; `read` is an earlier step's value."""
         value = row.value and read_typed(row.value)
         is_back = not row.step and row.read and (not value or _is_less(value, read_typed(row.read)))
         return Windows(

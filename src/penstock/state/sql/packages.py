@@ -62,9 +62,7 @@ class SqlPackages:
         return frozenset(name for name, each in found.items() if each.overwrites)
 
     def begin_pass(self, begun: SessionPass, holder: Holder) -> SessionPass:
-        """Take the lease of the package, write the pass as RUNNING and return it with its
-        number.
-        """
+        """Take the package's lease, write the pass as RUNNING and return it with its number."""
         with self._transactions.write() as tables:
             target = lease_of_package(begun.package)
             lease = grant(self._context, target, holder, *tables.lease(target))

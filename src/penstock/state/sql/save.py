@@ -129,9 +129,7 @@ class RowChanges:
                 yield {**same, "id": self._new_id(), "ord": number, "partition": key}
 
     def _write_partitions(self) -> None:
-        """Write runs: the number of statements depends on the differences, not on the
-        partitions.
-        """
+        """Write runs: the number of statements depends on the differences, not partitions."""
         before = self._before.partitions
         of_model = PARTITION.model_id == self._model
         if self._before.grid != self._after.grid:  # the same numbers mean other partitions now
