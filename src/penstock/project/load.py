@@ -82,7 +82,7 @@ def _settings(
 def parse(
     settings: Settings, first: FirstPass, parts: GivenParts, *, is_whole: bool
 ) -> ParsedFiles:
-    """Read all files, each by itself."""
+    """Read all files, each separately."""
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
     files = discover(first.root, *settings.places(document)) if is_whole else Discovery()
     first.templates = _templates(settings, files, first)

@@ -124,7 +124,7 @@ class CheckTarget:
         return None if columns is None else CheckedRows.of_view(AFTER_VIEW, columns)
 
     def left_of_step(self, version: int | None) -> CheckedRows | None:
-        """Return the whole table, for when the step's rows cannot be told apart any more."""
+        """Return the whole table, for when the step's rows are no longer distinguishable."""
         rows = self.at_version(version)
         return rows and replace(rows, stands_in=self.model.writing is not Writing.WHOLE)
 

@@ -101,8 +101,7 @@ class Log(Protocol):
     def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
         """List the slices of a bronze folder, sorted by the code points of their names.
 
-        Raises `bronze-missing`, `bronze-unreadable`, and `bronze-is-delta` if it contains a Delta
-        table.
+        Raises `bronze-missing`, `bronze-unreadable`, and `bronze-is-delta` for a Delta table in it.
         """
         ...
 
@@ -158,10 +157,7 @@ class Places(Protocol):
         """Return where the live files may hold rows, without those hidden by deletion vectors."""
 
     def features(self, uri: str, version: int | None = None) -> frozenset[str]:
-        """Return the table features that a reader of a version, by default the newest, needs.
-
-        Raises `log-gap`.
-        """
+        """Return the table features that reading a version needs; may raise `log-gap`."""
 
     def missing_files(self, uri: str, version: int) -> int:
         """Return how many files of a version no longer exist; raise `log-gap`."""
@@ -201,11 +197,10 @@ class Journal(CheckJournal, Protocol):
         """Take the target's lease and write the step as RUNNING; do both or neither.
 
         The step's number is greater than all numbers here and than `above`, the one in the target's
-        log: a restored store does not know all numbers. A step that has begun is returned
-        unchanged.
+        log: a restored store may lack some. A step that has begun is returned unchanged.
 
-        Raises `LeaseHeldError`, and `PlanOutdatedError` if the target's last step is not the one
-        that the plan was based on (None: do not compare).
+        Raises `LeaseHeldError`, and `PlanOutdatedError` if the target's last step is not
+        `planned_on` (None: do not compare).
         """
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
@@ -219,8 +214,7 @@ class Journal(CheckJournal, Protocol):
     ) -> None:
         """Write a step that failed before it began, without a lease.
 
-        With `checked` the step is SKIPPED because a gate before it failed; its partitions are
-        FAILED.
+        With `checked`, a gate failed: the step is SKIPPED, its partitions are FAILED.
         """
 
     def running(self) -> tuple[StepRecord, ...]:
@@ -290,8 +284,7 @@ class Records(PartitionRecords, Protocol):
         """Return the steps among `commits` that have no record of making their version.
 
         `commits` maps each step to its version, as read from a log. A running step counts as
-        recorded. Inside `one_state` too, this reads the current state, because the log is current
-        as well.
+        recorded. Reads the current state even inside `one_state`, because logs are current too.
         """
 
     def steps_of(self, model: str) -> tuple[StepRecord, ...]:
@@ -313,10 +306,9 @@ class SliceRecords(Protocol):
     def recorded(self, model: str) -> tuple[SliceRecord, ...]:
         """Return the known slices of a model, sorted by the code points of their names.
 
-        The last successful step of a slice determines its state, otherwise its last step: a failed
-        attempt to run it again removes none of its rows from the table. Steps that a rollback
-        undid, and steps before the last rebuild of the table, do not count. A skip counts if no
-        later step began and none succeeded.
+        The last successful step of a slice determines its state, otherwise its last step, because a
+        failed attempt removes no rows. Steps that a rollback undid, or before the last rebuild, do
+        not count. A skip counts if no later step began and none succeeded.
         """
         ...
 
@@ -356,8 +348,8 @@ class Archive(Protocol):
     def rebuild(self, steps: Sequence[RebuiltStep]) -> None:
         """Write steps that exist only in the logs, oldest first; a new epoch begins.
 
-        Steps that are running, or recorded with their commit, stay unchanged. A step that was given
-        up as FAILED, but whose commit is in the log, is written again.
+        Steps that are running, or recorded with their commit, stay unchanged. A FAILED step whose
+        commit is in the log is written again.
         """
 
 
@@ -399,8 +391,7 @@ class Store(Protocol):
     def one_state(self) -> AbstractContextManager[None]:
         """Make all reads of this thread see one state of the store until the block ends.
 
-        Changes made in the meantime, by others or by the block itself, are visible only after it
-        ends.
+        Changes in the meantime, by others or by the block, are visible only after it ends.
         """
 
     def close(self) -> None:

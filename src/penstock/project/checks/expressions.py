@@ -142,7 +142,7 @@ def _type(tokens: Sequence[Token], number: int) -> TokenType | None:
 
 
 def understood(text: str, kind: ConditionKind, column: str) -> Understood:
-    """Parse a condition by itself; errors are problems."""
+    """Parse a condition without context; errors are problems."""
     try:
         tokens = tokens_of(text)
     except SqlglotError as error:

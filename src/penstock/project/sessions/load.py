@@ -84,7 +84,7 @@ class ReadSessions:
 
 
 def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) -> ReadSessions:
-    """Read the files of packages, each by itself."""
+    """Read the files of packages, each separately."""
     kept = first.cache.recall(_CACHE, digest(_FORM), Expressions)
     found = ReadSessions(expressions=Expressions(kept.earlier if kept else {}))
     variables = _variables(settings, first)

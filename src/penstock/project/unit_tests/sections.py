@@ -135,7 +135,7 @@ WATERMARKS: PartKind[tuple[GivenWatermark, ...]] = _part(_watermarks, (), _MARKE
 
 
 class TestedSection(KeyedSection):
-    """A mapping whose keys are named alone in sentences, not below what they stand in."""
+    """A mapping whose keys have no path in messages."""
 
     def dotted(self, key: str) -> str:
         """Return the name of a key in sentences."""

@@ -118,8 +118,8 @@ def _companions(file: Path) -> tuple[Path, ...]:
 def require_no_journal(file: Path) -> None:
     """Refuse to make a database where the journal of another one lies; `state-journal-left`.
 
-    SQLite would take it for the new one's own and write the old pages into it. Whoever makes the
-    file has looked here before, so a journal that came before the file is no living process's.
+    SQLite would treat it as the new database's own and write old pages into it. Every process
+    checks this before it creates the file, so an older journal belongs to no running process.
     """
     journal = _companions(file)[0]
     is_left = journal.exists() and journal.stat().st_size > 0

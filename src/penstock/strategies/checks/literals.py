@@ -195,7 +195,7 @@ def _order(first: Fraction | int, second: Fraction | int) -> int:
 
 
 def _half_up(value: Fraction, digits: int) -> Decimal:
-    """Round half away from zero; exact, whatever the value."""
+    """Round half away from zero, exactly for every value."""
     scaled = abs(value) * 10**digits
     whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
     return Decimal(whole if value >= 0 else -whole).scaleb(-digits)

@@ -168,7 +168,7 @@ def columns_of(run: SessionRun, part: SessionTable) -> tuple[str, ...]:
 
 
 def rows_of(run: SessionRun, part: SessionTable) -> ModuleRows:
-    """Return the rows that a module makes of a run."""
+    """Return the rows of a module for a run."""
     made = {
         SessionTable.PAGE_VIEWS: page_views,
         SessionTable.SESSIONS: sessions,
