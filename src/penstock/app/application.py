@@ -105,7 +105,7 @@ class App(Decorators):
         return report
 
     def _framed(self, report: RunReport) -> RunReport:
-        """Give each result of a report a way to load its frame."""
+        """Let each result of a report load its frame."""
         results = (
             replace(each, frame=partial(self.frame, each.name, each.version))
             for each in report.results

@@ -95,23 +95,23 @@ class InvariantReport(ShownInNotebooks):
         return (*self.before, *self.after)
 
     def has_errors(self) -> bool:
-        """Whether a gate failed in either phase."""
+        """Return whether a gate failed in either phase."""
         return self.has_before_errors() or self.has_after_errors()
 
     def has_before_errors(self) -> bool:
-        """Whether a gate failed before the step."""
+        """Return whether a gate failed before the step."""
         return any(result.failed_gate for result in self.before)
 
     def has_after_errors(self) -> bool:
-        """Whether a gate failed after the step."""
+        """Return whether a gate failed after the step."""
         return any(result.failed_gate for result in self.after)
 
     def has_warnings(self) -> bool:
-        """Whether a check failed that is not a gate."""
+        """Return whether a check failed that is not a gate."""
         return any(result.failed and not result.failed_gate for result in self.all)
 
     def all_passed(self) -> bool:
-        """Whether no check failed; a skipped check did not fail."""
+        """Return whether no check failed; a skipped check did not fail."""
         return not any(result.failed for result in self.all)
 
 

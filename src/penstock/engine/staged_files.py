@@ -31,7 +31,7 @@ def write_log(uri: str, version: int, folder: str, since: int | None = None) -> 
     if any(add.get("deletionVector") for add in adds):
         raise TableError(
             "rows-not-apart",
-            f"version {version} of {uri} hid rows of files, so its added rows are not known",
+            f"version {version} of {uri} hid rows of files, so its added rows are unknown",
             hint="check the whole table: scope: table",
         )
     protocol, metadata = _shape(uri, version)

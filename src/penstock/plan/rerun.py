@@ -160,7 +160,7 @@ def _parse_instant(model: Model, family: str, value: Given, *, ends: bool) -> Ty
 
 
 def _type_error(model: Model, family: str, value: Given) -> PenstockError:
-    sentence = f"{value!r} is no {family}, the type of its time column"
+    sentence = f"{value!r} is not a valid {family}, the type of its time column"
     return _rerun_error(model, "rerun-bounds-type", sentence)
 
 

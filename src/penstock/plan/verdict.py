@@ -129,8 +129,8 @@ def gap_line(model: Model, gap: Versions) -> str:
     which = f"version {low}" if low == high else f"versions {low} to {high}"
     verb = "is" if low == high else "are"
     return (
-        f"log-gap: {which} of the log of {model.table} {verb} gone; "
-        f"changes in {'it' if low == high else 'them'} are not known"
+        f"log-gap: {which} of the Delta log of {model.table} {verb} missing; "
+        f"{'its' if low == high else 'their'} changes are unknown"
     )
 
 

@@ -42,7 +42,7 @@ class Measured:
     top: TypedValue | None = None
 
     def is_cut(self, last: TypedValue | None) -> bool:
-        """Whether the limit excludes rows: those above it, or those around `known`."""
+        """Return whether the limit excludes rows: those above it, or those around `known`."""
         found = [value for value in (self.top, last) if value is not None]
         return self.limit is not None and any(self.limit < value for value in found)
 

@@ -72,7 +72,7 @@ def check_packages(files: LinkedFiles) -> LinkedFiles:
 
 
 def attach_checks(files: LinkedFiles) -> LinkedFiles:
-    """Give every model its checks and its order edges; errors become findings."""
+    """Attach its checks and its order edges to every model; errors become findings."""
     first, models = files.parsed.first, files.models
     columns, sample = _Columns(files), files.parsed.settings.checks.sample
     tables = cache(columns.of_input)

@@ -98,7 +98,7 @@ class LinkedFiles:
 
 
 def link(parsed: ParsedFiles) -> LinkedFiles:
-    """Give every name its table, and every model its inputs."""
+    """Assign tables to names, and inputs to models."""
     settings, findings = parsed.settings, parsed.findings
     descriptions = parsed.described("models")
     drafts, declared = _drafts(parsed, descriptions)

@@ -279,7 +279,7 @@ def _with_dependencies(
 
 
 def _with_version(model: Model, text: str, built: Built) -> Model:
-    """Give a partitioned model its one version; it has a schema if every column has a type."""
+    """Add its one version to a partitioned model; it has a schema if every column has a type."""
     schema, schema_text = declared_schema(model.columns)
     checksums = replace(model.fingerprint, schema=digest(schema_text) if schema_text else "")
     query, where = model.query, model.where

@@ -33,7 +33,7 @@ OF_ENTITIES: Mapping[str, Callable[[Entity], Iterable[str]]] = {
 class SelectorTerm:
     """One selector: a method with a value, and how many levels of parents and children.
 
-    None is no level, "" all levels. `whole_build` is `@`: children and everything they need.
+    None means no level, "" all levels. `whole_build` is `@`: children and everything they need.
     """
 
     text: str

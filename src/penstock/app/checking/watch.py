@@ -124,7 +124,7 @@ class Watch:
         return self.mode is OnFailure.BLOCK and self.target.checks.looks_after
 
     def promised(self, intent: Intent) -> Intent:
-        """Note in the intent that its rows will be checked."""
+        """Record in the intent that its rows will be checked."""
         looks = self.target.checks.looks_after
         return replace(intent, on_failure=str(self.mode) if looks else "")
 

@@ -197,8 +197,8 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
         except OSError as error:
             stuck[intent.model] = TableError(
                 "target-unreadable",
-                f"{intent.table} cannot be read, so it is not known what became of step "
-                f"{intent.step}: {error}",
+                f"{intent.table} cannot be read, so it is unknown whether step "
+                f"{intent.step} was committed: {error}",
                 hint="restore what is missing or damaged; nothing was written",
             )
     # after the open steps: one of them may be what the log tells of

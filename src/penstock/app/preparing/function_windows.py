@@ -163,7 +163,7 @@ class StepWindows:
         return Window(known[0].column, Bound(low.value, inclusive=True), nulls=True)
 
     def filtered(self, function: str, column: str) -> bool:
-        """Whether a function has opened a window on a column itself."""
+        """Return whether a function has opened a window on a column itself."""
         return (function, column) in self.names
 
     def _range(self, column: str, kind: str) -> Window:

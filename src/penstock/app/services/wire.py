@@ -230,7 +230,7 @@ class Stores:
     _store_id: str = ""
 
     def exists(self) -> bool:
-        """Whether a database exists."""
+        """Return whether a database exists."""
         from penstock.state.open import store_exists
 
         return store_exists(self.project.target.state)

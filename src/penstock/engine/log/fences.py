@@ -43,8 +43,8 @@ class DeltaFences:
                 raise TableError(
                     "cannot-fence",
                     f"only its catalog may write the log of {uri}, "
-                    "so a step of it cannot be given up safely",
-                    hint="stop its writer for good, then: "
+                    "so its open step cannot be given up safely",
+                    hint="stop the step's writer permanently, then: "
                     "penstock recover --step STEP --as committed",
                 )
             self._write(table, uri, application, number, token)

@@ -89,8 +89,8 @@ def gap_error(uri: str, version: int) -> TableError:
     """Return the error for a version that is missing in the log."""
     return TableError(
         "log-gap",
-        f"version {version} of the log of {uri} is gone and would be needed",
-        hint="Delta's log retention removed it; penstock cannot tell what it changed",
+        f"version {version} of the Delta log of {uri} is missing, but it is needed",
+        hint="Delta's log retention removed it; penstock cannot determine what it changed",
     )
 
 
@@ -109,7 +109,7 @@ def open_table(uri: str) -> DeltaTable | None:
         raise TableError(
             "log-unreadable",
             f"the Delta log of {uri} cannot be read: {mask(str(error)).splitlines()[0][:300]}",
-            hint="a log file is missing or damaged; restore it from a backup, nothing was written",
+            hint="restore the missing or damaged log file from a backup; nothing was written",
         ) from error
 
 

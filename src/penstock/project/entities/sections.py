@@ -217,9 +217,9 @@ class SharedSection(ExactSection):
         each_of(ColumnSection, "columns"),
         [{"name": "ID", "datatype": "long", "fieldroles": ["businesskey"]}],
     )
-    """What is said of its [columns](#a-column); others are taken as they are."""
+    """Settings of its [columns](#a-column); other columns are copied unchanged."""
     watermark = key(each_of(WatermarkSection, "entries"), [{"column_name": "changed"}])
-    """[What the next slice is held against](#a-watermark)."""
+    """[Columns whose greatest value is stored](#a-watermark)."""
     transformations = key(
         replace(node_as(TEXT_LIST), inner=TransformationSection, is_list=True),
         [{"column": "city", "expression": "trim(city)"}],
@@ -230,7 +230,7 @@ class SharedSection(ExactSection):
 
 
 class SaidSection(ExactSection):
-    """What is said of an entity for people, and its checks."""
+    """The description of an entity, and its checks."""
 
     description = key(TEXT, "All orders.")
     """What it is, for people."""
@@ -333,4 +333,4 @@ class NativeSection(SaidSection):
         {"timezone": "UTC", "bronze": {"path": "/data/prices"}},
         needed=True,
     )
-    """[What is said of it](#the-entity-of-a-model)."""
+    """[Its settings](#the-entity-of-a-model)."""

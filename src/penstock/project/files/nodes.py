@@ -191,12 +191,12 @@ def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
 
 
 def node_of(tree: Plain, places: Places, path: Path = ()) -> YamlNode:
-    """Return a tree, which stands at a path, as a node."""
+    """Return a tree at a path as a node."""
     return YamlNode(tree, path=path, places=places)
 
 
 def file_node(file: YamlFile, tree: Plain, path: Path = ()) -> YamlNode:
-    """Return a tree of a file, which stands at a path, as a node."""
+    """Return a file's tree at a path as a node."""
     return YamlNode(tree, path=path, places=file.spot)
 
 

@@ -41,7 +41,7 @@ _PRIVATE = (
 
 
 def is_model_file(path: str) -> bool:
-    """Whether a Python file under a model folder is imported; private files and tests are not.
+    """Return whether a Python file under a model folder is imported: not private files or tests.
 
     >>> [is_model_file(path) for path in ("models/a.py", "models/_b/a.py", "models/test_a.py")]
     [True, False, False]

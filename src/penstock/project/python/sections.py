@@ -123,7 +123,7 @@ class DecoratorSection(KeyedSection):
     """Files, `env:NAME` and `pkg:name` whose changes count as changes of the code."""
 
     def bad(self, key: str, expected: str, hint: str = "") -> None:
-        """Note that a value does not fit."""
+        """Report that a value is invalid."""
         value = self.members[key].value
         sentence = f"{key} is {short_repr(value)}; it must be {expected}"
         self.report(key, "bad-value", sentence, hint or self.declared[key].kind.hint(value))

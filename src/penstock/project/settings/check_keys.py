@@ -84,7 +84,7 @@ _META: PartKind[Mapping[str, str]] = PartKind("a mapping", _unread, OBJECT, {}, 
 
 
 class PhasesSection(KeyedSection):
-    """What stands under `checks:`, if it is no list."""
+    """The value of `checks:`, unless it is a list."""
 
     before = key(node_as(_OBJECTS), [{"type": "row_count", "min": 1}])
     """Checks of the rows that a step will read."""

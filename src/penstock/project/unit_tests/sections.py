@@ -210,11 +210,11 @@ class ExpectSection(FixtureSection):
         {"row_count": "passed"},
         "no gate failed",
     )
-    """What became of checks, by their names; `before.NAME` and `after.NAME` where both are."""
+    """The results of checks, by name; `before.NAME` and `after.NAME` where both are."""
     status = key(
         word(("success", "failed", "skipped", "unchanged")), "success", "`success` or `unchanged`"
     )
-    """What became of the step."""
+    """The status of the step."""
     tolerance = key(SHARE, 0.001, "`0`")
     """How far FLOAT and DOUBLE values may differ, relative to the greater one."""
 
@@ -324,7 +324,7 @@ class OverridesSection(TestedSection):
 
 
 class ConfigSection(TestedSection):
-    """dbt's word for what is said of a test."""
+    """dbt's word for the settings of a test."""
 
     tags = key(TEXTS, ["quick"])
     """Words by which it is selected."""

@@ -386,7 +386,7 @@ def _require_owned(tables: Transaction, step: StoredStep) -> None:
         raise LeaseLostError(
             "lease-lost",
             f"step {name} no longer owns {step.target}: its lease lapsed or was dropped",
-            hint="penstock recover finds out what became of the step",
+            hint="penstock recover determines the result of the step",
         )
 
 

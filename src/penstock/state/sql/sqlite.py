@@ -159,7 +159,7 @@ def restore(url: str, at: dt.datetime) -> Path:
     if not is_sqlite(place):
         raise StateError(
             "state-unreachable",
-            f"{place.render_as_string(hide_password=True)} is no SQLite file",
+            f"{place.render_as_string(hide_password=True)} is not an SQLite file",
             hint="restore it with the means of its database",
         )
     file = file_of(place)

@@ -181,7 +181,8 @@ def _cast_rules(entity: Entity, rows: SliceRows) -> Iterator[Rule]:
         yield Rule(
             f"failed_{number}",
             "cast-failed",
-            f'{{count}} values of "{each.name}" are no {each.want.upper()} (e.g. {{samples}})',
+            f'{{count}} values of "{each.name}" cannot be cast to {each.want.upper()} '
+            "(e.g. {samples})",
             "convert them with an expression",
             f"SELECT {shown} FROM {quoted(MADE_VIEW)} WHERE {_cast_fails(each)} ORDER BY 1 LIMIT 5",
         )

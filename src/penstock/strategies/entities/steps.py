@@ -262,7 +262,7 @@ def _key_type(entity: Entity, column: StagedColumn) -> Finding:
         column.declared.where if column.declared else entity.where,
         "key-type",
         f"business key {column.final!r} of {entity.model} is {column.type.upper()}, whose values "
-        "are not surely equal or different",
+        "cannot be compared reliably",
         "give it another datatype: decimal, string",
     )
 
