@@ -156,7 +156,8 @@ def _log(text: str) -> None:
 def exit_code(report: "RunReport") -> int:
     """Return the exit code of a run.
 
-    A held lease or a failed check has its own code if nothing else failed: a later run, or an inspection of the rows, is enough.
+    A held lease or a failed check has its own code if nothing else failed: a later run, or an
+    inspection of the rows, is enough.
     """
     if report.interrupted:
         return InterruptedRunError.exit_code
