@@ -1,6 +1,6 @@
-"""Builds Delta tables on Spark and knows which no longer match their code and inputs.
+"""Builds Delta tables on Spark and reports which tables no longer match their code and inputs.
 
-The names below load on first use, so that `import penstock` costs nothing.
+The names below are imported on first use, so `import penstock` stays fast.
 """
 
 from __future__ import annotations
@@ -106,12 +106,12 @@ _PLACES = {
     for home, names in _HOMES.items()
     for outside, _, inside in (name.partition("=") for name in names.split())
 }
-"""The module of each public name, and what it is called there."""
+"""The module of each public name, and the name there."""
 __all__ = tuple(_PLACES)
 
 
 def _runner_of(file: Path) -> object:
-    """Return what runs the functions of a file that the package's own decorators decorated."""
+    """Return the app for the functions of a file that uses the package's own decorators."""
     from penstock.app.application import runner_of
 
     return runner_of(file)

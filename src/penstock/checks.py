@@ -4,11 +4,10 @@
 >>> checks.unique("id", severity="warning", where="status <> 'draft'").as_mapping()
 {'type': 'unique', 'columns': ['id'], 'severity': 'warning', 'where': "status <> 'draft'"}
 
-A value says what the mapping of a YAML file would say, and is read by the same reader: a
-constructor raises nothing but `TypeError` for arguments that it does not have. What is wrong with
-a value (an unknown column, bounds the wrong way round, an age that cannot be read) is a finding of
-`penstock validate`, with the place of the model. Every constructor takes, beside its own arguments,
-`CheckOptions`; every one but `sql` takes `RowCheckOptions` too.
+A value has the same content as a mapping in a YAML file, and the same reader reads it. A
+constructor raises only `TypeError`, for unknown arguments. `penstock validate` reports errors in
+values (an unknown column, swapped bounds, an invalid age) at the place of the model. In addition
+to its own arguments, every constructor takes `CheckOptions`; all but `sql` take `RowCheckOptions`.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class CheckValue:
-    """What is written of one check: keys and values, in the order in which they were given.
+    """The keys and values of one check, in the order in which they were passed.
 
-    Values compare and hash by what was written, so that equal checks are one.
+    Values compare and hash by their content, so that equal checks count as one.
 
     >>> row_count(min=1) == row_count(min=1), row_count(min=1) == row_count(min=2)
     (True, False)
@@ -34,7 +33,7 @@ class CheckValue:
     written: tuple[tuple[str, object], ...]
 
     def as_mapping(self) -> dict[str, object]:
-        """Give the mapping that a YAML file would hold: text, numbers, lists and mappings.
+        """Return the mapping that a YAML file would contain: text, numbers, lists and mappings.
 
         >>> not_null("id", "email", tags=["pii"], meta={"owner": "crm"}).as_mapping()
         {'type': 'not_null', 'columns': ['id', 'email'], 'tags': ['pii'], 'meta': {'owner': 'crm'}}
@@ -43,13 +42,13 @@ class CheckValue:
 
 
 class CheckOptions(TypedDict, total=False):
-    """What may be said of a check of every type.
+    """Options for checks of every type.
 
-    `name` is what reports and `--check` call it, by default made from type and columns. A failed
-    `error` (the default) is a gate: it stops or fails the step; a `warning` is reported. `enabled`
-    False leaves it out. With `sample` False no cell of a row leaves Spark. `error_if` and `warn_if`
-    say how many failing rows are too many, `"> 10"`; `store_failures` keeps at most `limit` of them
-    in a table.
+    `name` identifies the check in reports and in `--check`; the default is built from type and
+    columns. A failed `error` (the default) is a gate: it stops or fails the step. A `warning` is
+    only reported. `enabled=False` skips the check. With `sample=False` no cell of a row leaves
+    Spark. `error_if` and `warn_if` set how many failing rows are too many, for example `"> 10"`.
+    `store_failures` keeps at most `limit` of them in a table.
     """
 
     name: str
@@ -66,13 +65,13 @@ class CheckOptions(TypedDict, total=False):
 
 
 class RowCheckOptions(CheckOptions, total=False):
-    """What may be said of a check of every type but `sql`: which rows it looks at.
+    """Options for checks of every type but `sql`: which rows the check reads.
 
-    `where` is an SQL condition of the rows that count; NULL is not true. `input` names one of the
-    inputs before the step, `query` is SQL, or a path that ends in .sql, whose rows are looked at
-    instead. `scope` is about checks after the step: its own rows (`step`, the default) or the whole
-    `table`. `empty` says what no rows mean, where the type's own rule should not hold. `mostly` is
-    the share of rows that must hold, 0.95.
+    `where` is an SQL condition that selects rows; NULL counts as false. `input` names one of the
+    inputs before the step. `query` is SQL, or a path that ends in .sql; the check then reads its
+    rows instead. `scope` is for checks after the step: its own rows (`step`, the default) or the
+    whole `table`. `empty` overrides the type's rule for a group without rows. `mostly` is the share
+    of rows that must pass, for example 0.95.
     """
 
     where: str
@@ -84,10 +83,10 @@ class RowCheckOptions(CheckOptions, total=False):
 
 
 def sql(sql: str, **options: Unpack[CheckOptions]) -> CheckValue:
-    """Hold when a query gives no row; SQL, or a path that ends in .sql, seen from the project.
+    """Pass if a query returns no row. The query is SQL, or a path to a .sql file in the project.
 
-    Tables are named as in a model, the model's own as `{destination}`. The rows that come back are
-    those that break it: at most five are kept as a sample.
+    Tables are named as in a model; `{destination}` is the model's own table. The returned rows are
+    the failing rows: at most five are kept as a sample.
 
     >>> sql("checks/no_negative.sql", name="no_negative").as_mapping()
     {'type': 'sql', 'sql': 'checks/no_negative.sql', 'name': 'no_negative'}
@@ -101,7 +100,7 @@ def row_count(
     max: int | None = None,  # noqa: A002  the word users know
     **options: Unpack[RowCheckOptions],
 ) -> CheckValue:
-    """Hold when a group has at least `min` and at most `max` rows; no rows are 0.
+    """Pass if a group has at least `min` and at most `max` rows; an empty group has 0.
 
     A group is a partition of the step, or the whole table of a model without partitions.
 
@@ -112,10 +111,10 @@ def row_count(
 
 
 def column_check(column: str, check: str, **options: Unpack[RowCheckOptions]) -> CheckValue:
-    """Hold when an SQL condition is true; `{column}` in it is the column, NULL is not true.
+    """Pass if an SQL condition is true. `{column}` in it stands for the column.
 
-    With an aggregate it is a condition of a group, else one of every row; the rows for which it is
-    false or NULL are counted.
+    A condition with an aggregate applies to each group. Any other condition applies to each row,
+    and rows for which it is false or NULL are counted as failing.
 
     >>> column_check("amount", "sum({column}) > 0").as_mapping()
     {'type': 'column_check', 'column': 'amount', 'check': 'sum({column}) > 0'}
@@ -126,9 +125,9 @@ def column_check(column: str, check: str, **options: Unpack[RowCheckOptions]) ->
 def null_percentage(
     column: str, *, max_percentage: float | str, **options: Unpack[RowCheckOptions]
 ) -> CheckValue:
-    """Hold when at most so many percent, 0 to 100, of the values are NULL.
+    """Pass if at most `max_percentage` percent (0 to 100) of the values are NULL.
 
-    Exact, nothing is rounded: write a bound with many digits as text.
+    The comparison is exact, without rounding: write a bound with many digits as text.
 
     >>> null_percentage("email", max_percentage=2.5).as_mapping()
     {'type': 'null_percentage', 'column': 'email', 'max_percentage': 2.5}
@@ -142,9 +141,9 @@ def distinct_count(
     max: int | None = None,  # noqa: A002  the word users know
     **options: Unpack[RowCheckOptions],
 ) -> CheckValue:
-    """Hold when the columns together have at least `min` and at most `max` different values.
+    """Pass if the columns together have at least `min` and at most `max` distinct values.
 
-    A row with a NULL in one of them has none.
+    A row with NULL in any of the columns does not count.
 
     >>> distinct_count("country", min=2, max=200).as_mapping()
     {'type': 'distinct_count', 'columns': ['country'], 'min': 2, 'max': 200}
@@ -160,10 +159,10 @@ def value_range(
     strict: bool | None = None,
     **options: Unpack[RowCheckOptions],
 ) -> CheckValue:
-    """Hold when every value lies within the bounds, which belong to the range unless `strict`.
+    """Pass if every value is between the bounds. Bounds are inclusive unless `strict`.
 
-    A bound is compared in the column's type: dates and decimals are best written as text. NULL is
-    no value; NaN is greater than every number.
+    A bound is compared in the column's type: write dates and decimals as text. NULL is ignored; NaN
+    is greater than every number.
 
     >>> value_range("amount", min="0.00", max="9999.99").as_mapping()
     {'type': 'value_range', 'column': 'amount', 'min': '0.00', 'max': '9999.99'}
@@ -177,10 +176,10 @@ def unique(
     versions: Literal["current", "all"] | None = None,
     **options: Unpack[RowCheckOptions],
 ) -> CheckValue:
-    """Hold when no two rows agree in all columns; every row beyond the first of its kind counts.
+    """Pass if no two rows are equal in all columns; each row beyond the first counts as failing.
 
-    A row with a NULL repeats nothing, unless `nulls="equal"`. Of a history table the current
-    versions are looked at, unless `versions="all"`.
+    A row with NULL is never a duplicate, unless `nulls="equal"`. In a history table only current
+    versions are checked, unless `versions="all"`.
 
     >>> unique("id").as_mapping()
     {'type': 'unique', 'columns': ['id']}
@@ -189,7 +188,7 @@ def unique(
 
 
 def not_null(*columns: str, **options: Unpack[RowCheckOptions]) -> CheckValue:
-    """Hold when no value of the columns is NULL; a row with two of them breaks it once.
+    """Pass if no value of the columns is NULL; a row with two NULLs counts as one failing row.
 
     >>> not_null("id").as_mapping()
     {'type': 'not_null', 'columns': ['id']}
@@ -200,7 +199,7 @@ def not_null(*columns: str, **options: Unpack[RowCheckOptions]) -> CheckValue:
 def accepted_values(
     column: str, values: Sequence[Scalar], **options: Unpack[RowCheckOptions]
 ) -> CheckValue:
-    """Hold when every value that is not NULL is one of these, compared in the column's type.
+    """Pass if every value is NULL or one of `values`, compared in the column's type.
 
     >>> accepted_values("status", ["open", "paid"]).as_mapping()
     {'type': 'accepted_values', 'column': 'status', 'values': ['open', 'paid']}
@@ -215,9 +214,9 @@ def relationships(
     fields: str | Sequence[str],
     **options: Unpack[RowCheckOptions],
 ) -> CheckValue:
-    """Hold when every row finds its values in the fields of another model or source.
+    """Pass if every row's values exist in the fields of another model or source.
 
-    Columns and fields belong together in their order. A row with a NULL needs no partner.
+    Columns and fields are paired by position. A row with NULL needs no match.
 
     >>> relationships("user_id", to="staging.users", fields="id").as_mapping()
     {'type': 'relationships', 'columns': ['user_id'], 'to': 'staging.users', 'fields': ['id']}
@@ -226,10 +225,10 @@ def relationships(
 
 
 def freshness(column: str, *, max_age: str, **options: Unpack[RowCheckOptions]) -> CheckValue:
-    """Hold when the newest value of a DATE or TIMESTAMP is at most so old: `90m`, `36h`, `2 days`.
+    """Pass if the newest DATE or TIMESTAMP is at most `max_age` old: `90m`, `36h`, `2 days`.
 
-    Ages are told from the run timestamp, of an earlier partition from its end, in UTC; a DATE
-    counts from its midnight. No rows, or none with a value, fail.
+    Ages are measured in UTC from the run timestamp; for an earlier partition, from its end. A DATE
+    counts from its midnight. A group without rows, or without a value, fails.
 
     >>> freshness("updated_at", max_age="36h").as_mapping()
     {'type': 'freshness', 'column': 'updated_at', 'max_age': '36h'}
@@ -245,10 +244,10 @@ def row_count_change(
     last: int | None = None,
     **options: Unpack[RowCheckOptions],
 ) -> CheckValue:
-    """Hold when the number of rows changed by at most so many percent.
+    """Pass if the number of rows changed by at most the given percentage.
 
-    The base is the last success, or with `last` the mean of so many before it; flagged ones do not
-    count, and without one the check is skipped. From nothing to something is an infinite increase.
+    The base is the last success or, with `last`, the mean of that many successes. Flagged successes
+    do not count, and without a base the check is skipped. Growth from zero counts as infinite.
     `max_percent` bounds both directions.
 
     >>> row_count_change(max_decrease_percent=50, last=7).as_mapping()

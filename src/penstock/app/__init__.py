@@ -1,1 +1,1 @@
-"""The use cases: one file each, between the rooms that decide and the hands that act."""
+"""The use cases, one file each: they connect decisions with effects."""

@@ -34,8 +34,8 @@ Models = str | PythonModel[..., Any]
 class App(Decorators):
     """A project folder and the functions that were decorated with this app.
 
-    With penstock.yml in the folder they join the graph of its SQL, YAML and Python models; without
-    it they are the whole project, whose tables lie under `warehouse/`.
+    With penstock.yml in the folder, they join the graph of its SQL, YAML and Python models. Without
+    it, they are the whole project, and its tables are stored in `warehouse/`.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class App(Decorators):
         spark: SparkSession | None = None,
         threads: int | None = None,
     ) -> None:
-        """Read nothing and start nothing; `root` is a folder, `env` one of its targets."""
+        """Store the arguments; read nothing. `root` is a folder, `env` one of its targets."""
         self._functions = Registry()
         super().__init__(self._functions, lambda _: _AppTables(self))
         self._root = Path(root)
@@ -65,11 +65,11 @@ class App(Decorators):
         safe: bool = True,
         as_of: dt.datetime | str | None = None,
     ) -> RunReport:
-        """Bring models up to date: all, `models` with what they read, or what `select` says.
+        """Bring models up to date: all of them, `models` with everything they read, or `select`.
 
-        With `dry_run` it is a plan, and nothing is written or started. Columns that are not those
-        of the table are refused while it is `safe`. Raises the error of the
-        first step that failed, after all others were tried, with the report as its `report`;
+        With `dry_run`, return the plan, write nothing and start nothing. While `safe` is true, a
+        step fails if its columns differ from those of the table. Raises the error of the first
+        failed step, after all other steps were tried; its `report` is the report. Raises
         `ProjectError` with every finding of every file.
         """
         from penstock.app.request import RunRequest
@@ -105,7 +105,7 @@ class App(Decorators):
         return report
 
     def _framed(self, report: RunReport) -> RunReport:
-        """Let the results of a report give their frames."""
+        """Let each result of a report load its frame."""
         results = (
             replace(each, frame=partial(self.frame, each.name, each.version))
             for each in report.results
@@ -113,9 +113,9 @@ class App(Decorators):
         return replace(report, results=tuple(results))
 
     def frame(self, name: str, version: int | None = None) -> object:
-        """Return a table at a version, or as it stands, or the frame of a model; write nothing.
+        """Return a table at a version, the current table, or the frame of a model; write nothing.
 
-        A Spark that it starts stays, because the frame needs it.
+        A Spark that it starts keeps running, because the frame needs it.
         """
         with ExitStack() as lasting:
             found = self._frame(lasting.enter_context(self.opened()), name, version)
@@ -140,7 +140,7 @@ class App(Decorators):
     def again(
         self, name: str, low: Given, high: Given, *, safe: bool = True, dry_run: bool = False
     ) -> ModelResult:
-        """Make the rows of a range of one table again; see `PythonModel.rerun`."""
+        """Rebuild the rows of a range of one table; see `PythonModel.rerun`."""
         from penstock.app.commands.rerun import rerun_of
         from penstock.app.commands.sync import preview_sync, sync
         from penstock.app.request import BackfillRequest
@@ -171,7 +171,7 @@ class App(Decorators):
             return overview(services, name)
 
     def __repr__(self) -> str:
-        """Return where the project is; nothing is loaded."""
+        """Return where the project is, without loading it."""
         return f"App(root={str(self._root)!r}, functions={len(self._functions.models)})"
 
     def __str__(self) -> str:
@@ -179,11 +179,11 @@ class App(Decorators):
         return str(self.overview())
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows of the graph; what is wrong with the project as text."""
+        """Return the graph as HTML for notebooks; errors of the project as text."""
         return html_of(self.overview)
 
     def opened(self) -> closing[Services]:
-        """Load the project and wire it; let go of databases and of a Spark that was started."""
+        """Load and wire the project; close databases and a Spark that was started."""
         from penstock.app.services.wire import SystemClock, Where, open_project, wired
         from penstock.project.first_pass import GivenParts
 
@@ -203,7 +203,7 @@ class App(Decorators):
 
 
 class _AppTables:
-    """The models of an app, as a decorated function asks for its own."""
+    """The models of an app, as seen by one of its decorated functions."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -264,12 +264,12 @@ atexit.register(_lasting.close)
 
 
 def keep(lasting: ExitStack) -> None:
-    """Let what a frame needs last as long as the process."""
+    """Keep open what a frame needs until the process ends."""
     _lasting.enter_context(lasting.pop_all())
 
 
 def runner_of(file: Path) -> _AppTables:
-    """Return what runs the functions of a file: an app of the project in which it lies."""
+    """Return the app for the functions of a file: an app of the project that contains it."""
     root = next((each for each in file.parents if (each / PROJECT_FILE).is_file()), None)
     if root is None:
         sentence = f"{file.name} is not in a project"
@@ -283,7 +283,7 @@ def _texts(select: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _with_ancestors(models: Models | Sequence[Models]) -> tuple[str, ...]:
-    """Return a selector of models and of all that they read."""
+    """Return a selector of models and everything that they read."""
     return (" ".join(f"+{name}" for name in _model_names(models)),)
 
 
@@ -293,9 +293,9 @@ def _model_names(models: Models | Sequence[Models] | None) -> list[str]:
 
 
 def raise_first(report: RunReport) -> None:
-    """Raise what the first failed step raised, others in its notes: a script must stop.
+    """Raise the error of the first failed step, with the others as notes: a script must stop.
 
-    Of a run that was interrupted, that alone.
+    After an interrupted run, raise only the interrupt.
     """
     from penstock.app.run_report import raise_interrupted
 

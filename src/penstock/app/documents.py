@@ -1,4 +1,4 @@
-"""Reports as documents: what `--json` prints and `to_json` gives, without secrets."""
+"""Reports as documents, without secrets: the output of `--json` and `to_json`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ MODEL_STATUS = (
 
 
 def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str:
-    """Return the document as text without a line end; on one line without `indent`.
+    """Return the document as text without a final newline; on one line without `indent`.
 
-    Without `hide` texts stay as they are, as rows that a user asked for must.
+    Without `hide`, texts stay unmasked, as needed for rows that a user asked for.
 
     >>> print(printed({"url": "postgresql://me:hunter2@db/x"}))
     {
@@ -40,7 +40,7 @@ def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str
 
 
 def instant(at: dt.datetime | None) -> str | None:
-    """Return a time as documents have it.
+    """Return a time in the format of documents.
 
     >>> instant(dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC))
     '2024-03-01T12:00:00Z'
@@ -53,11 +53,11 @@ _FIELD = re.compile(r"(?:(\w+)=)?('\w+'|[\w.]+)(\?)?(?:\[((?:[^][]|\[[^][]*\])*)
 
 
 def document_of(record: object, names: str) -> dict[str, Json]:
-    """Return attributes of a record in this order, times, enumerations and names as texts.
+    """Return attributes of a record in this order; times, enumerations and names become text.
 
-    `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
-    null: `key=failure.code`. `name[...]` gives attributes of a record, or of each record of many;
-    `key='word'` is that word. An error stands there with its place and hint.
+    `name?` is null if it is empty, `key=name` renames it. An attribute of None is null:
+    `key=failure.code`. `name[...]` returns attributes of a record, or of each record of many;
+    `key='word'` is that word. An error is written with its place and hint.
 
     >>> from penstock.core.steps.step import RowCounts
     >>> document_of(RowCounts(inserted=3), "new=inserted updated? written")
@@ -101,9 +101,9 @@ _STOOD = "matched=status.matched min_position=status.min_position max_position=s
 
 
 def limits_document(package: str, limits: Sequence[PlannedPass], tracked: int) -> dict[str, Json]:
-    """Return the passes that a run executes and records, with where the tracked models stand.
+    """Return the passes that a run executes and records, with the positions of the tracked models.
 
-    With `nothing_to_do` they are those that the manifest asks for, and a run executes none.
+    With `nothing_to_do`, return those that the manifest asks for; a run then executes none.
     """
     running = [each for each in limits if not each.idle]
     passes: list[Json] = [
@@ -115,7 +115,7 @@ def limits_document(package: str, limits: Sequence[PlannedPass], tracked: int) -
 
 
 def error_document(error: PenstockError | None) -> Json:
-    """Return an error with its place and hint, of a lease with its holder; null for none."""
+    """Return an error with its place and hint; a lease error with its holder; null for None."""
     if error is None:
         return None
     found = document_of(error, ERROR)
@@ -125,14 +125,14 @@ def error_document(error: PenstockError | None) -> Json:
 
 
 def resume_document(left: Sequence[str] = (), command: str = "") -> Json:
-    """Return what is still to be done, as selectors and as a command."""
+    """Return what remains to be done, as selectors and as a command."""
     return {"select": [*left], "command": command or None}
 
 
 def changed_lines(old: str, new: str, context: int = 0) -> tuple[str, ...]:
-    r"""Return the lines that differ, old ones with `-` and new ones with `+`, as written.
+    r"""Return the lines that differ, old ones with `-` and new ones with `+`, unchanged otherwise.
 
-    `context` is how many equal lines stand around them, with two blanks in front.
+    `context` is the number of equal lines around them, which start with two blanks.
 
     >>> changed_lines("select a,\n    b", "select a,\n    c")
     ('-     b', '+     c')
@@ -153,7 +153,7 @@ def changed_lines(old: str, new: str, context: int = 0) -> tuple[str, ...]:
 
 
 def diff_document(diff: SqlDiff, context: int = 0) -> Json:
-    """Return one pair of texts with the partitions it is for."""
+    """Return one pair of texts with its partitions."""
     return {
         **document_of(diff, "version ranges=partitions count before after"),
         "diff": changed_lines(diff.before, diff.after, context),

@@ -1,10 +1,10 @@
-"""The Python entry point: one function per command; what it does, as a report.
+"""The Python entry point: one function per command, which returns a report.
 
-Nothing here prints, asks or exits: what a command would confirm is done. A failed step is in the
-report, not raised; what raises is a project that cannot be understood, flags that do not go
-together, an environment that lacks something, or an interrupt: `InterruptedRunError`, whose
-`report` says what was done. Keywords are the fields of the request that a
-function takes (`app.request`).
+These functions do not print, prompt or exit: where a command would ask for confirmation, they go
+ahead. A failed step is in the report and does not raise. They raise for a project with errors, for
+flags that exclude each other, for a missing part of the environment, and for an interrupt:
+`InterruptedRunError`, whose `report` contains what was done. Keywords are the fields of the
+function's request (`app.request`).
 """
 
 from __future__ import annotations
@@ -53,10 +53,11 @@ def load(request: CommandRequest) -> Project:
 
 @takes(RunRequest)
 def run(request: RunRequest) -> RunReport:
-    """Bring what is selected up to date, as `penstock run`; with `dry_run` as `penstock plan`.
+    """Bring the selected models up to date, as `penstock run`; with `dry_run` as `penstock plan`.
 
-    A list of selectors means what a repeated `--select` means: each narrows. `as_of` without an
-    offset is UTC. A Spark that is handed in, or runs in this process, is used and never stopped.
+    A list of selectors works like a repeated `--select`: each one narrows the selection. `as_of`
+    without an offset is UTC. A Spark that is passed in, or runs in this process, is used and never
+    stopped.
     """
     from penstock.app.commands.catch_up import catch_up
     from penstock.app.commands.plan import preview
@@ -70,10 +71,10 @@ def run(request: RunRequest) -> RunReport:
 
 @takes(SnapshotRequest)
 def snapshot_run(request: SnapshotRequest) -> RunReport:
-    """Bring history tables up to date, as `penstock snapshot run`; nobody is asked.
+    """Bring history tables up to date, as `penstock snapshot run`, without a prompt.
 
-    `report["users_snapshot"].metrics["opened_new"]` is one of the counts of docs/history.md. With
-    `dry_run` they are counted and nothing is written.
+    `report["users_snapshot"].metrics["opened_new"]` is one of the counts in docs/history.md. With
+    `dry_run`, the rows are counted and nothing is written.
     """
     from penstock.app.commands.plan import rehearse
     from penstock.app.commands.run import run as execute
@@ -84,7 +85,7 @@ def snapshot_run(request: SnapshotRequest) -> RunReport:
 
 @takes(VerifyRequest)
 def snapshot_verify(request: VerifyRequest) -> VerifyReport:
-    """Check the laws of one history table, as `penstock snapshot verify`; nothing is written."""
+    """Check the invariants of one history table, as `penstock snapshot verify`; write nothing."""
     from penstock.app.commands.verify import verify
 
     with open_request(request) as services:
@@ -93,13 +94,13 @@ def snapshot_verify(request: VerifyRequest) -> VerifyReport:
 
 @takes(SyncRequest)
 def sync(request: SyncRequest) -> RunReport:
-    """Run what drifted, as `penstock sync --yes`; `everything` is --all."""
+    """Run the partitions that drifted, as `penstock sync --yes`; `everything` is --all."""
     return _synced(request)
 
 
 @takes(BackfillRequest)
 def backfill(request: BackfillRequest) -> RunReport:
-    """Run a range of a model's partitions whatever their state, as `penstock backfill --yes`."""
+    """Run a range of a model's partitions in any state, as `penstock backfill --yes`."""
     return _synced(request)
 
 
@@ -117,9 +118,8 @@ def _synced(request: AnySync) -> RunReport:
 def check(request: CheckRequest) -> CheckReport:
     """Run checks against the current tables, as `penstock check`; `everything` is --all.
 
-    A failed check is in the report, not raised: `report.ok`. `report.reports["users"]` holds the
-    results of one model. A Spark that is handed in, or runs in this process, is used and never
-    stopped.
+    A failed check does not raise: see `report.ok`. `report.reports["users"]` holds the results of
+    one model. A Spark that is passed in, or runs in this process, is used and never stopped.
     """
     from penstock.app.commands.check import check as evaluate
 
@@ -128,10 +128,11 @@ def check(request: CheckRequest) -> CheckReport:
 
 @takes(QueryRequest)
 def query(request: QueryRequest) -> DataFrame:
-    """Return the DataFrame of a query over the project's tables, as `penstock query` asks it.
+    """Return the DataFrame of a query over the project's tables, as `penstock query` runs it.
 
-    Tables are those that lie there now, and stay so. `ref`, `source` and macros work as in models.
-    A Spark that it starts stays, because the frame needs it.
+    The query reads the current versions of the tables, and the frame keeps reading them. `ref`,
+    `source` and macros work as in models. A Spark that it starts keeps running, because the frame
+    needs it.
     """
     from penstock.app.application import keep
     from penstock.app.commands.query import frame
@@ -144,7 +145,7 @@ def query(request: QueryRequest) -> DataFrame:
 
 @takes(StatusRequest)
 def status(request: StatusRequest) -> StatusReport:
-    """Say of every partition of the selected models whether it is current; start no JVM."""
+    """Report whether each partition of the selected models is current; start no JVM."""
     from penstock.app.commands.status import status as look
 
     return ask(request, look)
@@ -168,7 +169,7 @@ def history(request: HistoryRequest) -> HistoryReport:
 
 @takes(AuditRequest)
 def audit(request: AuditRequest) -> AuditReport:
-    """Say of every version and revision what it built and whether its SQL still is the same."""
+    """Report which versions and revisions built partitions and whether their SQL changed since."""
     from penstock.app.commands.audit import audit as compare
 
     return ask(request, compare)
@@ -178,7 +179,7 @@ def audit(request: AuditRequest) -> AuditReport:
 def sessions_limits(request: LimitsRequest) -> tuple[Limits, ...]:
     """Return the limits of the passes that the next run of a package executes; start no JVM.
 
-    If it has nothing to do, they are those that the manifest asks for.
+    If the run has nothing to do, return those that the manifest asks for.
     """
     from penstock.app.commands.sessions import sessions_limits as look
     from penstock.core.sessions.manifest import executed
@@ -190,7 +191,7 @@ def sessions_limits(request: LimitsRequest) -> tuple[Limits, ...]:
 
 @takes(RollbackRequest)
 def rollback(request: RollbackRequest) -> RollbackReport:
-    """Bring a table and its records back to before a step, as `penstock rollback --yes`."""
+    """Restore a table and its records to the state before a step, as `penstock rollback --yes`."""
     from penstock.app.commands.rollback import rollback as go_back
 
     return ask(request, go_back)
@@ -200,7 +201,7 @@ def rollback(request: RollbackRequest) -> RollbackReport:
 def accept(request: AcceptRequest) -> AcceptedCommits:
     """Accept rows that others changed, as `penstock accept`; write records only, start no JVM.
 
-    Raises `UsageError` `nothing-to-accept` where nobody else changed rows of the model.
+    Raises `UsageError` `nothing-to-accept` if the model has no foreign changes.
     """
     from penstock.app.commands.accept import accept as let_stand
 
@@ -210,16 +211,16 @@ def accept(request: AcceptRequest) -> AcceptedCommits:
 
 @takes(UnitTestRequest)
 def run_unit_tests(request: UnitTestRequest) -> UnitTestReport:
-    """Run the unit tests under tests/ as `penstock test` does, and give what became of each.
+    """Run the unit tests under tests/ as `penstock test` does; return the result of each.
 
-    `tests` are names of tests, which may hold `*`; without a choice all are run. A test runs its
-    model on tables of its own in a temporary folder; no table or record of the project is touched.
-    A Spark that is handed in, or runs in this process, is used and never stopped; without a test
-    none starts.
+    `tests` are names of tests and may contain `*`; by default all tests run. A test runs its model
+    on separate tables in a temporary folder; tables and records of the project stay untouched. A
+    Spark that is passed in, or runs in this process, is used and never stopped; without tests, none
+    starts.
 
-    A test that fails is in the report, with its differences as `lines`. Raises `ProjectError` for a
-    project, or a test file, with findings, `SelectorError` for a name or selector that matches
-    nothing, and `EnvironmentMissingError` without Java or pyspark.
+    A failed test is in the report, with its differences as `lines`. Raises `ProjectError` if the
+    project or a test file has findings, `SelectorError` if a name or selector matches nothing, and
+    `EnvironmentMissingError` without Java or pyspark.
 
     >>> from tempfile import TemporaryDirectory
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a run tells while it works, and who listens."""
+"""Events of a running command, and their listeners."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.plan.values import Plan
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """The plan is made and its steps begin."""
+    """The plan is complete and its steps begin."""
 
     run: str
     plan: Plan
@@ -19,7 +19,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
-    """A step is being worked on."""
+    """A step has started."""
 
     model: str
     reason: str
@@ -27,16 +27,16 @@ class StepStarted:
 
 @dataclass(frozen=True, slots=True)
 class StepEnded:
-    """A step, or a part of one, is done, skipped or failed."""
+    """A step, or a part of one, succeeded, was skipped or failed."""
 
     result: ModelResult
     steps: int = 1
-    """How many steps of the plan ended with it: 0 for a part that others follow, or for a view."""
+    """How many steps of the plan ended with it: 0 for all parts but the last, and for a view."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A sentence worth reading that belongs to no step."""
+    """A message that belongs to no step."""
 
     text: str
 

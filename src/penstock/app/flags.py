@@ -1,9 +1,9 @@
-"""A flag is declared once, at the field of a request that it fills; this is how, and what follows.
+"""How a flag is declared: once, at the field of a request.
 
     threads: Annotated[int | None, a_count("Steps at a time.")] = None
 
-The field says name, type and default, the `FlagSpec` says the rest. `ui` makes options of the
-command line from it, and `takes` gives a function of Python the same names as keywords.
+The field has the name, type and default, the `FlagSpec` everything else. `ui` builds command-line
+options from it, and `takes` gives a Python function the same names as keywords.
 """
 
 from __future__ import annotations
@@ -30,17 +30,16 @@ Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 _NO_NAME = re.compile("[={:]")
 MOST = 2**31 - 1
-"""The greatest number of any flag: what Spark and databases count with."""
+"""The greatest number of any flag: the largest 32-bit integer of Spark and databases."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlagSpec:
-    """What the command line needs to know of a field beside its name, type and default.
+    """What the command line needs beside a field's name, type and default.
 
-    Without `names` the option is called as the field is; a name without dashes is an argument.
-    `least` is the smallest number that is taken, `MOST` the greatest, `read` makes of what was
-    given the value that the request keeps, and raises `UsageError`. A flag with a `value` is a
-    switch that gives that value.
+    Without `names`, the option has the name of the field; a name without dashes is an argument.
+    `least` is the smallest accepted number, `MOST` the greatest. `read` converts the given value
+    and raises `UsageError`. A flag with a `value` is a switch that sets that value.
     """
 
     help: str = ""
@@ -54,7 +53,7 @@ class FlagSpec:
 
 @dataclass(frozen=True, slots=True)
 class FlagField:
-    """A field of a request with the flags that fill it, mostly one."""
+    """A field of a request with the flags that set it, usually one."""
 
     name: str
     type: Any
@@ -62,36 +61,36 @@ class FlagField:
     flags: tuple[FlagSpec, ...]
 
     def names_of(self, flag: FlagSpec) -> tuple[str, ...]:
-        """Return the option names; one that is true by default begins with `--no-`."""
+        """Return the option names; if the default is true, the name begins with `--no-`."""
         dashed = self.name.strip("_").replace("_", "-")
         return flag.names or (f"--no-{dashed}" if self.default is True else f"--{dashed}",)
 
     @property
     def kinds(self) -> frozenset[Any]:
-        """The types of its values, without None and without what they hold."""
+        """The types of its values, without None and without type arguments."""
         members = get_args(self.type) if isinstance(self.type, UnionType) else (self.type,)
         return frozenset(get_origin(each) or each for each in members) - {NoneType}
 
     @property
     def is_required(self) -> bool:
-        """Whether there is no default."""
+        """Whether it has no default."""
         return self.default is MISSING
 
     @property
     def options(self) -> list[str]:
-        """Every name with dashes by which it can be given, the first one first."""
+        """Every option name with dashes, the main one first."""
         names = (name for flag in self.flags for name in self.names_of(flag))
         return [name for name in names if name.startswith("--")]
 
     def option_of(self, value: Any, words: Sequence[str]) -> str:  # noqa: ANN401  what the field holds
-        """Return the option of this value: the one that was typed, else the first one."""
+        """Return the option for this value: the one that was typed, otherwise the main one."""
         flags = tuple(each for each in self.flags if each.value is None or each.value in value)
         names = replace(self, flags=flags).options
         typed = (n for n in names for word in words if word == n or word.startswith(f"{n}="))
         return next(typed, names[0])
 
     def read(self, value: Any) -> object:  # noqa: ANN401  what the caller gave
-        """Return the value as the request keeps it; raise `UsageError` for what is none."""
+        """Return the value in the form of the request; raise `UsageError` if it is invalid."""
         flag = self.flags[0]
         if flag.least is not None and value is not None and not flag.least <= value <= MOST:
             bounds = f"between {flag.least} and {MOST:,}"
@@ -100,9 +99,9 @@ class FlagField:
 
 
 def flag_fields(request: type) -> tuple[FlagField, ...]:
-    """Return the flags of a request: its own first, then those of the classes that it goes back to.
+    """Return the flags of a request: its own first, then those of its base classes.
 
-    What a class declares anew, such as a default of its own, stays in its first place.
+    A field that a subclass declares again, for example with another default, keeps its place.
     """
     defaults = {each.name: each.default for each in fields(request)}
     homes: dict[str, type] = {}
@@ -135,9 +134,9 @@ def _declared(
 
 
 def given_flags(request: object, names: Iterable[str], words: Sequence[str] = ()) -> list[str]:
-    """Name the flags of these fields that were given, as they stand among the `words` if they do.
+    """Return the names of the fields that were given, as spelled in `words` if they are there.
 
-    What has its default counts as not given.
+    A field with its default counts as not given.
     """
     known = {each.name: each for each in flag_fields(type(request))}
     values = ((known[name], getattr(request, name)) for name in names)
@@ -145,7 +144,7 @@ def given_flags(request: object, names: Iterable[str], words: Sequence[str] = ()
 
 
 def command_words(request: object, names: Iterable[str]) -> list[str]:
-    """Return the words of a command line that set these fields as the request does."""
+    """Return the words of a command line that sets these fields like the request."""
     known = {each.name: each for each in flag_fields(type(request))}
     words: list[str] = []
     for option in (known[name] for name in names if name in known):
@@ -156,7 +155,7 @@ def command_words(request: object, names: Iterable[str]) -> list[str]:
 
 
 NARROWING = ("states", "date", "from_", "to", "days", "everything", "select", "exclude")
-"""The fields that say which models and partitions a command is about."""
+"""The fields that select models and partitions."""
 
 
 def _words(name: list[str], value: object) -> list[str]:
@@ -183,9 +182,10 @@ def _words(name: list[str], value: object) -> list[str]:
 def takes(
     request: Callable[Keywords, Asked],
 ) -> Callable[[Callable[[Asked], Answer]], Callable[Keywords, Answer]]:
-    """Let a function of a request be called with its fields as keywords.
+    """Make a function of a request callable with its fields as keywords.
 
-    Type checkers and editors see the fields' names, types and defaults, `help()` also their help.
+    Type checkers and editors see the fields' names, types and defaults; `help()` also shows their
+    help.
     """
 
     def decorate(answer: Callable[[Asked], Answer]) -> Callable[Keywords, Answer]:
@@ -215,7 +215,7 @@ def takes(
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Which partitions: dates, or keys of the grain, both included; or the last `days` days."""
+    """Partitions by dates or keys of the grain, both inclusive; or the last `days` days."""
 
     first: str | None = None
     last: str | None = None
@@ -223,12 +223,12 @@ class Range:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing is narrowed."""
+        """Whether nothing is selected."""
         return self == Range()
 
 
 def read_time(value: dt.datetime | str | None) -> dt.datetime | None:
-    """Read an ISO-8601 time; without an offset it is UTC."""
+    """Parse an ISO-8601 time; without an offset it is UTC."""
     if value is None:
         return None
     try:
@@ -242,7 +242,7 @@ def read_time(value: dt.datetime | str | None) -> dt.datetime | None:
 def read_variables(
     value: Mapping[str, Json] | Iterable[str] | None,
 ) -> Mapping[str, Json] | None:
-    """Read NAME=VALUE, whose value is a text, and mappings in YAML or JSON; later ones win.
+    """Parse NAME=VALUE with text values, and mappings in YAML or JSON; later ones win.
 
     >>> read_variables(["day=2024-03-01", "{days: 3}", '{"day": null}'])
     {'day': None, 'days': 3}
@@ -268,7 +268,7 @@ def read_variables(
 
 
 def one_word(help_: str, name: str, kind: type[StrEnum]) -> FlagSpec:
-    """Declare a flag that takes one of the words of an enumeration."""
+    """Declare a flag that accepts one of the words of an enumeration."""
 
     def read(value: str | None) -> StrEnum | None:
         if value is not None and value not in list(kind):
@@ -279,7 +279,7 @@ def one_word(help_: str, name: str, kind: type[StrEnum]) -> FlagSpec:
 
 
 def read_phases(values: Iterable[Phase | str]) -> frozenset[Phase]:
-    """Read the words for when a check is evaluated."""
+    """Parse the words for when a check is evaluated."""
     for value in values:
         if value not in list(Phase):
             raise UsageError("bad-value", f"{value!r} is not a phase", hint="before, after")
@@ -287,12 +287,12 @@ def read_phases(values: Iterable[Phase | str]) -> frozenset[Phase]:
 
 
 def read_states(values: Iterable[str]) -> tuple[str, ...]:
-    """Read `a,b` as two states."""
+    """Parse `a,b` as two states."""
     return tuple(part.strip() for text in values for part in text.split(",") if part.strip())
 
 
 def a_count(help_: str) -> FlagSpec:
-    """Declare a flag that takes a number from 1 on."""
+    """Declare a flag that accepts a number from 1 on."""
     return FlagSpec(help_, metavar="N", least=1)
 
 

@@ -33,12 +33,12 @@ class MetadataSettings(Protocol):
     """Where documents of entities are."""
 
     def documents(self, root: Path) -> Mapping[str, str]:
-        """Return their names, seen from the project, with the text of what is in no file."""
+        """Return document names relative to the project, with the text if not in a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonFolderMetadataSettings:
-    """All documents in a folder, however deep; a relative one is seen from the project."""
+    """All documents in a folder and its subfolders; relative paths start at the project."""
 
     folder: str | os.PathLike[str] = "entities"
 
@@ -55,7 +55,7 @@ class JsonFolderMetadataSettings:
 
 @dataclass(frozen=True, slots=True)
 class JsonMetadataSettings:
-    """One document; a relative path is seen from the project."""
+    """One document; a relative path starts at the project."""
 
     file: str | os.PathLike[str]
 
@@ -82,7 +82,7 @@ class StringMetadataSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """Keys of an environment that win over those of every document; None leaves a key alone."""
+    """Environment settings that override those of every document; None changes nothing."""
 
     name: str | None = None
     root_folder: str | None = None
@@ -102,39 +102,39 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class EntityGroup:
-    """Asks for the entities of a group, in whatever letters."""
+    """Selects the entities of a group; letter case does not matter."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class EntityConnectionGroup:
-    """Asks for the entities of a connection group, in whatever letters."""
+    """Selects the entities of a connection group; letter case does not matter."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Asks for the entities of a connection."""
+    """Selects the entities of a connection."""
 
     name: str
 
 
 def _path_in_findings(path: Path, root: Path) -> str:
-    """Name a file as findings do: seen from the project, unless it lies elsewhere."""
+    """Return a file's name as in findings: relative to the project, unless it is outside."""
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
 class WatermarkValue(NamedTuple):
-    """What is remembered of a column: its type and the greatest value, as text."""
+    """The recorded watermark of a column: its type and the greatest value, as text."""
 
     type: str
     value: str
 
 
 class EntityMetadata:
-    """The entities of a project, as its documents say them; no Spark starts."""
+    """The entities of a project, as defined in its documents; starts no Spark."""
 
     def __init__(
         self,
@@ -145,10 +145,10 @@ class EntityMetadata:
         target: str | None = None,
         spark: SparkSession | None = None,
     ) -> None:
-        """Read the documents in place of those under entities/ of a folder.
+        """Read the given documents instead of those under entities/ of a folder.
 
-        It may be a project or none. Raises `ProjectError` with the findings of all files. `spark`
-        is a session that runs of these entities use; it is never stopped.
+        The folder need not be a project. Raises `ProjectError` with the findings of all files. Runs
+        of these entities use the session `spark`, which is never stopped.
         """
         root = Path(project).resolve()
         said = asdict(environment or Environment()).items()
@@ -158,15 +158,15 @@ class EntityMetadata:
         self._spark = spark
 
     def get_entity(self, number: int) -> LoadedEntity:
-        """Return the entity of an id, a disabled one too; raise `EntityNotFoundError`."""
+        """Return the entity with an id, even if it is disabled; raise `EntityNotFoundError`."""
         return LoadedEntity(entity_by_id(self.project.entities, number), self)
 
     def get_entities(
         self, which: Iterable[int] | EntityGroup | EntityConnectionGroup | Connection
     ) -> tuple[LoadedEntity, ...]:
-        """Return the entities of some ids in their order, or the enabled ones of a group.
+        """Return the entities with these ids in their order, or the enabled ones of a group.
 
-        Unknown ids are left out; an unknown connection raises `ConnectionNotFoundError`.
+        Unknown ids are skipped; an unknown connection raises `ConnectionNotFoundError`.
         """
         entities = self.project.entities
         match which:
@@ -182,34 +182,34 @@ class EntityMetadata:
         return tuple(LoadedEntity(each, self) for each in found if each.enabled)
 
     def opened(self) -> closing[Services]:
-        """Wire the project; let go of databases and of a Spark that was started."""
+        """Wire the project; close databases and a Spark that was started."""
         return closing(wired(self.project, SystemClock(), self._spark))
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedEntity:
-    """One entity of a `Metadata`; `definition` is all that its document says."""
+    """One entity of a `Metadata`; `definition` is the complete definition from its document."""
 
     definition: Entity
     metadata: EntityMetadata = field(repr=False, compare=False)
 
     @property
     def id(self) -> int | None:
-        """What tells it from all others."""
+        """Its unique id."""
         return self.definition.id
 
     @property
     def name(self) -> str:
-        """What its document calls it."""
+        """Its name in the document."""
         return self.definition.name
 
     @property
     def model(self) -> str:
-        """What selectors and `ref` call it."""
+        """Its name in selectors and `ref`."""
         return self.definition.model
 
     def watermark(self, column: str) -> WatermarkValue | None:
-        """Return what is remembered of a column, by its final name; None where nothing is."""
+        """Return the watermark of a column, by the column's final name; None if there is none."""
         from penstock.app.commands.state import watermarks_of
 
         with self.metadata.opened() as services:
@@ -218,7 +218,7 @@ class LoadedEntity:
         return WatermarkValue(found.type, found.text) if found is not None else None
 
     def reset_watermark(self, column: str, value: str | None = None) -> None:
-        """Forget what is remembered of a column, or put another value in its place."""
+        """Remove the watermark of a column, or replace its value."""
         from penstock.app.commands.state import reset_watermarks, set_watermark, watermarks_to_reset
 
         with self.metadata.opened() as services:

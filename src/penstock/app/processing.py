@@ -1,4 +1,4 @@
-"""Running one slice of an entity from a script or a notebook: `penstock.Processing`."""
+"""Process one slice of an entity from a script or a notebook: `penstock.Processing`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _TIME = "processing.time"
 
 @dataclass(frozen=True, slots=True)
 class ProcessingSummary(ShownInNotebooks):
-    """What one step did; a slice that was done before has no counts.
+    """The result of one step; a slice that was already processed has no counts.
 
-    `processing_time` is None where nothing ran, `delta_version` where nothing was committed.
+    `processing_time` is None if nothing ran, `delta_version` if nothing was committed.
     """
 
     _columns = (
@@ -58,14 +58,14 @@ class ProcessingSummary(ShownInNotebooks):
     document: Mapping[str, Json] = field(default_factory=dict, repr=False, compare=False)
 
     def to_json(self) -> str:
-        """Return the document that the log holds of the step, without secrets."""
+        """Return the log document of the step, without secrets."""
         return printed(self.document, indent=None)
 
 
 class Processing:
-    """One slice of an entity that is to be run, by its name, `.parquet` left out or not.
+    """One slice of an entity to process, by name, with or without `.parquet`.
 
-    Without a name it is every slice that waits, or a source that is read whole.
+    Without a name, all waiting slices, or a source that is read whole.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Processing:
         slice_file: str = "",
         options: Mapping[str, object] | None = None,
     ) -> None:
-        """Keep what is asked; `options` are those of `penstock run` that entities have."""
+        """Store the arguments; `options` are those of `penstock run` that apply to entities."""
         self._entity, self._slice, self._options = entity, slice_file, dict(options or {})
         known = (_TIME, *_SWITCHES)
         for key in self._options:
@@ -83,9 +83,9 @@ class Processing:
                 raise UsageError("unknown-key", f"Processing has no option {key!r}", hint=hint)
 
     def process(self, strategy: ProcessType | str | None = None) -> ProcessingSummary:
-        """Run it as `penstock run` does, in the way that is configured or another one.
+        """Run it as `penstock run` does, with the configured or another process type.
 
-        Raises what the first step that failed raised.
+        Raises the error of the first failed step.
         """
         from penstock.app.application import raise_first
         from penstock.app.commands.run import run
@@ -120,7 +120,7 @@ class Processing:
         )
 
     def _summary(self, report: RunReport) -> ProcessingSummary:
-        """Tell the last step; those before it are on record, as all are."""
+        """Return the summary of the last step; earlier steps are on record too."""
         result = report.results[-1]
         entity, counts = self._entity, result.metrics
         model = entity.metadata.project.models[entity.model]

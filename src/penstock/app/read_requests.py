@@ -1,4 +1,4 @@
-"""What is asked of tables and records; annotations are not put off, as in `app.request`."""
+"""Arguments of commands that read tables and records; annotations are evaluated here too."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
@@ -9,7 +9,7 @@ from penstock.app.request import CommandRequest, Dated, WorkRequest
 
 @dataclass(frozen=True, slots=True)
 class LimitsRequest(CommandRequest, Dated):
-    """What is asked of `sessions limits`."""
+    """Arguments of `sessions limits`."""
 
     project: Project
     package: Package
@@ -19,7 +19,7 @@ class LimitsRequest(CommandRequest, Dated):
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest(WorkRequest):
-    """What is asked of `query`."""
+    """Arguments of `query`."""
 
     project: Project
     sql: Annotated[str, FlagSpec(names=("SQL",))]
@@ -27,7 +27,7 @@ class QueryRequest(WorkRequest):
 
 @dataclass(frozen=True, slots=True)
 class VerifyRequest(WorkRequest):
-    """What is asked of `snapshot verify` for one model."""
+    """Arguments of `snapshot verify` for one model."""
 
     project: Project
     model: Name
@@ -35,7 +35,7 @@ class VerifyRequest(WorkRequest):
 
 @dataclass(frozen=True, slots=True)
 class WatermarkRequest(CommandRequest):
-    """What is asked of `watermark set`."""
+    """Arguments of `watermark set`."""
 
     project: Project
     model: Name

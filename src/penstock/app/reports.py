@@ -1,4 +1,4 @@
-"""What use cases give back: frozen reports that `--json` prints and Python callers read."""
+"""Results of use cases: frozen reports that `--json` prints and Python callers read."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from penstock.core.strategy import shown_strategy
 from penstock.plan.values import Blocked, Estimate, Plan, Reason, State, Step
 
 Keys = tuple[tuple[str, str], ...]
-"""Ranges of partitions by their keys, both ends included; `(("*", "*"),)` for a whole table."""
+"""Ranges of partitions by their keys, both ends inclusive; `(("*", "*"),)` for a whole table."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateCount:
     """Partitions of one model in one state, for one reason.
 
-    `pending` means that only its upstreams' next run will tell. `drifted` is false for pending
-    ones and for new input of a windowed model, whose window takes it. `version` is None where no
-    version is for them, `revision` None without one. `because` are inputs by name, or a detail.
+    `pending` means that their state depends on the next run of their upstreams. `drifted` is false
+    for pending ones, and for new input of a windowed model, which its next window reads. `version`
+    is None if no version covers them, `revision` None without a revision. `because` are names of
+    inputs, or a detail.
     """
 
     state: State
@@ -43,23 +44,23 @@ class StateCount:
     because: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return how many are what."""
+        """Return the number of partitions and their state."""
         return f"{self.count:,} {self.state}{' (pending)' if self.pending else ''}"
 
     @property
     def is_new_input(self) -> bool:
-        """Whether the next run's window takes what is new, so that nothing drifted."""
+        """Whether the next run's window reads the new input, so that nothing drifted."""
         return not (self.drifted or self.pending or self.state is State.NOT_EFFECTIVE)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """The state of one model; `states` leaves out what is current.
+    """The state of one model; `states` omits current partitions.
 
-    `partitions` counts those that have a segment, `cosmetic` those whose SQL text alone differs.
-    `lines` are further things to say: foreign rows, files that changed, a gap in the log. `package`
-    is the session package whose passes make it, "" for other models. `mends` is the command, or the
-    one that tells of it, where neither a run nor a sync does anything.
+    `partitions` counts the partitions with a segment, `cosmetic` those whose SQL differs only in
+    its text. `lines` are further messages: foreign rows, changed files, a gap in the log. `package`
+    is the session package that builds the model, "" for other models. If neither a run nor a sync
+    helps, `mends` is the command that does, or the command that explains the problem.
     """
 
     model: str
@@ -76,7 +77,7 @@ class ModelStatus:
 
     @property
     def shown_strategy(self) -> str:
-        """What people call its strategy."""
+        """The name of its strategy in messages."""
         return shown_strategy(self.strategy)
 
     @property
@@ -86,23 +87,23 @@ class ModelStatus:
 
     @property
     def drifted(self) -> int:
-        """How many partitions drifted by themselves."""
+        """How many partitions drifted themselves."""
         return sum(each.count for each in self.states if each.drifted)
 
     @property
     def pending(self) -> int:
-        """How many wait for one that drifted."""
+        """How many wait for a partition that drifted."""
         return sum(each.count for each in self.states if each.pending)
 
     @property
     def new_input(self) -> int:
-        """How many did not drift, and take new input with the next run."""
+        """How many did not drift but have new input for the next run."""
         return sum(each.count for each in self.states if each.is_new_input)
 
 
 @dataclass(frozen=True, slots=True)
 class StatusReport(ShownInNotebooks):
-    """All models that were looked at, in topological order."""
+    """The selected models, in topological order."""
 
     _rows = "models"
     _columns = (
@@ -114,32 +115,32 @@ class StatusReport(ShownInNotebooks):
 
     @property
     def partitions(self) -> int:
-        """How many partitions were judged."""
+        """How many partitions were compared."""
         return sum(model.partitions for model in self.models)
 
     @property
     def drifted(self) -> int:
-        """How many of them drifted by themselves."""
+        """How many of them drifted themselves."""
         return sum(model.drifted for model in self.models)
 
     @property
     def pending(self) -> int:
-        """How many wait for one that drifted."""
+        """How many wait for a partition that drifted."""
         return sum(model.pending for model in self.models)
 
     @property
     def new_input(self) -> int:
-        """How many did not drift, and take new input with the next run."""
+        """How many did not drift but have new input for the next run."""
         return sum(model.new_input for model in self.models)
 
 
 @dataclass(frozen=True, slots=True)
 class SqlDiff:
-    """One distinct pair of SQL texts without secrets, and the partitions it is for.
+    """One distinct pair of SQL texts without secrets, and its partitions.
 
     `schema` are lines such as `+ events BIGINT` or `~ a INT -> BIGINT (widening)`. `cosmetic` is
-    whether the texts mean the same, `only_secrets` whether nothing differs that may be shown.
-    `kind` says what they are, as `kind:` selects by it.
+    whether the texts have the same meaning, `only_secrets` whether only masked parts differ. `kind`
+    is the kind of text, as in the selector `kind:`.
     """
 
     version: str
@@ -155,7 +156,7 @@ class SqlDiff:
 
 @dataclass(frozen=True, slots=True)
 class ModelDiff:
-    """What differs between what built a model's partitions and its files."""
+    """Differences between a model's files and the code that built its partitions."""
 
     model: str
     diffs: tuple[SqlDiff, ...] = ()
@@ -178,10 +179,10 @@ class DiffReport(ShownInNotebooks):
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """One execution of one partition; `reverted` is a success that a later one took back.
+    """One execution of one partition; `reverted` is a success that a later one undid.
 
-    `sql` is the full text where it was asked for. `skipped_checks` is a step that `--skip-checks`
-    left unchecked.
+    `sql` is the full text if it was requested. `skipped_checks` is whether `--skip-checks` left the
+    step unchecked.
     """
 
     execution: Execution
@@ -195,7 +196,7 @@ class HistoryRow:
 class HistoryReport(ShownInNotebooks):
     """A model's executions, newest first; `partition` is "" for all.
 
-    `truncated` is whether there are older ones than were asked for.
+    `truncated` is whether there are older ones beyond the limit.
     """
 
     _rows = "rows"
@@ -215,8 +216,8 @@ class HistoryReport(ShownInNotebooks):
 class AuditRow:
     """One version or revision in the files or on record.
 
-    `status` is current, modified, cosmetic, never_executed or deleted. `source` is the file, or
-    the SQL itself where it stands inline. `diffs` are filled where they were asked for.
+    `status` is current, modified, cosmetic, never_executed or deleted. `source` is the file, or the
+    inline SQL. `diffs` are filled if they were requested.
     """
 
     model: str
@@ -247,7 +248,7 @@ class AuditReport(ShownInNotebooks):
 
 @dataclass(frozen=True, slots=True)
 class Cascaded:
-    """A model whose partitions are run because those above them are; `after` are these models."""
+    """A model whose partitions run because partitions of the models `after` run."""
 
     model: str
     count: int
@@ -256,11 +257,11 @@ class Cascaded:
 
 @dataclass(frozen=True, slots=True)
 class SyncPreview:
-    """What `sync --dry-run` says beside the plan.
+    """What `sync --dry-run` prints beside the plan.
 
-    `drifted` holds what drifted by itself and is part of the plan, `left` what a cascade would add
-    and nobody asked for, which the command `mends`, `remaining` the partitions that
-    --max-partitions left out. `lines` are warnings and what only a full refresh would change.
+    `drifted` are the partitions of the plan that drifted themselves, `left` what a cascade would
+    add without being requested, `mends` the command that runs it, `remaining` the partitions beyond
+    --max-partitions. `lines` are warnings and changes that only a full refresh would make.
     """
 
     drifted: tuple[ModelStatus, ...] = ()
@@ -274,11 +275,11 @@ class SyncPreview:
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """What a person is asked before partitions of one model are overwritten.
+    """The confirmation before partitions of one model are overwritten.
 
-    `last_success` is of the newest of them, `foreign` the partitions that others changed since,
-    `breaking` the changes of the schema that rewrite the table. `full_refresh` is whether the
-    whole table is made anew.
+    `last_success` is that of the newest partition, `foreign` are the partitions that others changed
+    since, `breaking` the schema changes that rewrite the table. `full_refresh` is whether the whole
+    table is rebuilt.
     """
 
     model: str
@@ -298,12 +299,12 @@ RESULT_COLUMNS = (
     "model strategy=shown_strategy status reason partitions=count inserted=rows.inserted "
     "updated=rows.updated deleted=rows.deleted version seconds=duration error=error.sentence notes"
 )
-"""What notebooks show of each result."""
+"""The columns that notebooks show for each result."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelResult(ShownInNotebooks):
-    """What became of one model, or of one step of it."""
+    """The result of one model, or of one step of it."""
 
     _columns = RESULT_COLUMNS
 
@@ -314,7 +315,7 @@ class ModelResult(ShownInNotebooks):
     """success, unchanged, skipped, failed or planned."""
     reason: str
     version: int | None = None
-    """The Delta version of the target after the step, None without a table."""
+    """The Delta version of the target after the step, None if it is not a table."""
     rows: RowCounts = RowCounts()
     windows: tuple[InputWindow, ...] = ()
     watermarks: tuple[Watermark, ...] = ()
@@ -327,21 +328,21 @@ class ModelResult(ShownInNotebooks):
     duration: float = 0.0
     error: PenstockError | None = None
     partitions: tuple[tuple[str, str], ...] = (("*", "*"),)
-    """Ranges of keys; a slice stands for one."""
+    """Ranges of keys; a slice has one."""
     count: int = 1
-    """How many partitions these are."""
+    """The number of partitions."""
     trigger: str = "run"
     invariant_report: InvariantReport | None = None
-    """What checks said, None where the model has none."""
+    """The check results, None if the model has no checks."""
     consequence: str = ""
-    """What became of rows that failed a gate: `rows written and flagged`."""
+    """What happened to rows that failed a gate: `rows written and flagged`."""
     kind: str = ""
-    """Why it read what it read: initial, full, forward, lookback, rerun or external."""
+    """Why the step read these rows: initial, full, forward, lookback, rerun or external."""
     slice: str = ""
     moment: dt.datetime | None = None
     """The processing time of a slice."""
     frame: Callable[[], object] | None = field(default=None, compare=False, repr=False)
-    """Makes the DataFrame of it."""
+    """Returns the DataFrame."""
     is_view: bool = False
 
     @classmethod
@@ -363,12 +364,12 @@ class ModelResult(ShownInNotebooks):
 
     @property
     def shown_strategy(self) -> str:
-        """What people call its strategy."""
+        """The name of its strategy in messages."""
         return shown_strategy(self.strategy)
 
     @property
     def line(self) -> str:
-        """What became of it, in a line: `events  append  success  +2 rows  v1  0.8 s`."""
+        """The result in one line: `events append success +2 rows v1 0.8 s`."""
         signs = (("+", self.rows.inserted), ("~", self.rows.updated), ("-", self.rows.deleted))
         written = " ".join(f"{sign}{number:,}" for sign, number in signs if number)
         cells = [self.name, self.shown_strategy, self.status, f"{written} rows" if written else ""]
@@ -379,7 +380,7 @@ class ModelResult(ShownInNotebooks):
 
     @property
     def model(self) -> str:
-        """The model that it is of, as documents call it."""
+        """The name of the model, as documents use it."""
         return self.name
 
     @property
@@ -396,5 +397,5 @@ class ModelResult(ShownInNotebooks):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing went wrong with it."""
+        """Whether it did not fail."""
         return self.status not in ("failed", "skipped")

@@ -1,8 +1,8 @@
-"""What a command is asked: one class per command, and everything there is to say of a flag.
+"""The arguments of commands: one class per command, and the full declaration of each flag.
 
-A field is the flag: its name, type, default and help stand here and nowhere else. `ui` makes the
-options of the command line from these fields, `app.entry` the keywords of `penstock.run` and its
-kind (see `flags`), so annotations are not put off here.
+A field is a flag: its name, type, default and help are written only here. `ui` builds the
+command-line options from these fields, and `app.entry` the keywords of `penstock.run` and similar
+functions (see `flags`). So annotations are evaluated in this module.
 """
 
 import datetime as dt
@@ -65,7 +65,7 @@ BOTH = frozenset({Phase.BEFORE, Phase.AFTER})
 
 @dataclass(frozen=True, slots=True)
 class CommandRequest:
-    """What every command on a project is asked: which one, for which target."""
+    """Arguments of every command on a project: which project, for which target."""
 
     project: Project = "."
     _: KW_ONLY
@@ -73,7 +73,7 @@ class CommandRequest:
     variables: Variables = None
 
     def __post_init__(self) -> None:
-        """Read what was given as text; raise `UsageError` for what is wrong, alone or together."""
+        """Parse arguments that are text; raise `UsageError` if one is invalid or two conflict."""
         for each in flag_fields(type(self)):
             object.__setattr__(self, each.name, each.read(getattr(self, each.name)))
         for name in ("date", "days"):  # two ways to name partitions
@@ -82,10 +82,10 @@ class CommandRequest:
         self.refuse_conflicts()
 
     def refuse_conflicts(self) -> None:
-        """Raise `UsageError` `option-conflict` for flags that do not go together."""
+        """Raise `UsageError` `option-conflict` for flags that exclude each other."""
 
     def refuse(self, name: str, others: Iterable[str]) -> None:
-        """Refuse a flag beside any of these."""
+        """Raise if a flag is used together with any of these."""
         words = getattr(self, "arguments", "").split()
         beside = given_flags(self, others, words)
         for flag in given_flags(self, [name], words) if beside else ():
@@ -93,7 +93,7 @@ class CommandRequest:
             raise UsageError("option-conflict", sentence, hint=f"leave {flag} out")
 
     def require(self, name: str, other: str) -> None:
-        """Refuse a flag without another."""
+        """Raise if a flag is used without another."""
         for flag in () if getattr(self, other) else given_flags(self, [name]):
             needed = f"--{other.replace('_', '-')}"
             raise UsageError("option-conflict", f"{flag} needs {needed}", hint=f"add {needed}")
@@ -101,10 +101,10 @@ class CommandRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkRequest(CommandRequest):
-    """What commands are asked that start Spark or write.
+    """Arguments of commands that start Spark or write.
 
     `spark` is a session of the caller, used and never stopped; so is one that runs in this process.
-    `arguments` is what the record of a run says was typed.
+    `arguments` is the command line for the record of a run.
     """
 
     spark: "SparkSession | None" = field(default=None, compare=False)
@@ -112,18 +112,18 @@ class WorkRequest(CommandRequest):
 
 
 class Dated:
-    """What requests that are about a time and dates say of them, by the flags that they have."""
+    """Properties of requests with a time or dates, computed from the flags that they have."""
 
     __slots__ = ()
 
     @property
     def run_timestamp(self) -> dt.datetime | None:
-        """When it is looked at, or the run says it is; None is now."""
+        """The time that the command uses as now; None is the current time."""
         return read_time(getattr(self, "as_of", None))
 
     @property
     def range(self) -> Range:
-        """The partitions that are asked for."""
+        """The selected partitions."""
         names = ("date", "from_", "to", "days")
         date, first, last, days = (getattr(self, name, None) for name in names)
         return Range(date or first, date or last, days)
@@ -131,7 +131,7 @@ class Dated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepsRequest(WorkRequest, Dated):
-    """What every command that runs steps is asked."""
+    """Arguments of every command that runs steps."""
 
     threads: Annotated[int | None, a_count("Number of steps to run at once.")] = None
     fail_fast: FailFast = False
@@ -144,7 +144,7 @@ class StepsRequest(WorkRequest, Dated):
 
     @property
     def options(self) -> "Options":
-        """What of it decides the plan: what is called there as it is here."""
+        """The fields that affect the plan, under the same names."""
         # a module that help has no need of
         from penstock.plan.values import Options
 
@@ -154,7 +154,7 @@ class StepsRequest(WorkRequest, Dated):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsRequest(StepsRequest):
-    """What commands are asked that run steps of partitions."""
+    """Arguments of commands that run steps of partitions."""
 
     batch_size: Annotated[int | None, a_count("Maximum partitions per step.")] = None
     allow_breaking: AllowBreaking = False
@@ -163,7 +163,7 @@ class PartitionsRequest(StepsRequest):
 
 @dataclass(frozen=True, slots=True)
 class RunRequest(PartitionsRequest):
-    """What is asked of `run`, and of `plan`, which is `run` with `dry_run`."""
+    """Arguments of `run`, and of `plan`, which is `run` with `dry_run`."""
 
     project: Project = "."
     _: KW_ONLY
@@ -185,15 +185,16 @@ class RunRequest(PartitionsRequest):
     command = "run"
 
     def refuse_conflicts(self) -> None:
-        """Refuse a bound without what it bounds."""
+        """Raise for a flag that limits something that is not selected."""
         self.require("max_windows", "catch_up")
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRequest(StepsRequest):
-    """What is asked of `snapshot run`, which builds history tables and nothing else.
+    """Arguments of `snapshot run`, which builds only history tables.
 
-    `prune` with `keep_last` replaces the models' retention for this run; without, they need one.
+    `prune` with `keep_last` replaces the models' retention for this run; without it, the models
+    must set one.
     """
 
     project: Project = "."
@@ -210,19 +211,19 @@ class SnapshotRequest(StepsRequest):
     batch_size = None
 
     def refuse_conflicts(self) -> None:
-        """Refuse flags of retention that contradict each other."""
+        """Raise for retention flags that contradict each other."""
         self.require("keep_last", "prune")
         self.refuse("no_prune", ["prune"])
 
     @property
     def retention(self) -> Retention | None:
-        """What replaces the models' own; None leaves it."""
+        """The retention that replaces the models' own; None keeps theirs."""
         return Retention(keep_last=self.keep_last) if self.keep_last else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftRequest(PartitionsRequest):
-    """What `sync` and `backfill` are asked alike; `max_partitions` None is the project's."""
+    """Common arguments of `sync` and `backfill`; `max_partitions` None uses the project's limit."""
 
     cascade: Annotated[bool, FlagSpec("Also run partitions that read them.")] = False
     dry_run: DryRun = False
@@ -231,7 +232,7 @@ class DriftRequest(PartitionsRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncRequest(DriftRequest):
-    """What is asked of `sync`."""
+    """Arguments of `sync`."""
 
     from_: From = None
     to: To = None
@@ -247,14 +248,14 @@ class SyncRequest(DriftRequest):
     model = ""
 
     def refuse_conflicts(self) -> None:
-        """Refuse what leaves something out beside --all."""
+        """Raise for flags that narrow the selection together with --all."""
         narrow = ("select", "exclude", "states", "from_", "to", "days", "max_partitions")
         self.refuse("everything", narrow)
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillRequest(DriftRequest):
-    """What is asked of `backfill`: one model, and a range whatever the partitions' states."""
+    """Arguments of `backfill`: one model, and a range of partitions in any state."""
 
     project: Project
     model: Name
@@ -269,7 +270,7 @@ class BackfillRequest(DriftRequest):
 
 @dataclass(frozen=True, slots=True)
 class RollbackRequest(WorkRequest):
-    """What is asked of `rollback`; `to` may be any unique beginning of a step's id."""
+    """Arguments of `rollback`; `to` may be any unique prefix of a step's id."""
 
     project: Project
     model: Name
@@ -282,10 +283,10 @@ class RollbackRequest(WorkRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRequest(WorkRequest, Dated):
-    """What is asked of `check`: models, groups and checks; nothing is written but results.
+    """Arguments of `check`: models, groups and checks. The command writes only results.
 
-    `everything` is every model with checks and every partition that was built. `partition` is a
-    key. `checks` are names, none means all. Without `record` nothing goes to the state.
+    `everything` selects every model with checks and every built partition. `partition` is a key.
+    `checks` are names; empty means all. With `record=False` the state is not written.
     """
 
     everything: Annotated[
@@ -308,9 +309,9 @@ class CheckRequest(WorkRequest, Dated):
     exclude: Exclude = ()
 
     def refuse_conflicts(self) -> None:
-        """Refuse what leaves something out beside --all, and two ways to name groups.
+        """Raise if --all is used with flags that narrow it, or if groups are named in two ways.
 
-        Beside --sources, which evaluates no check of a model, everything about models is refused.
+        --sources evaluates no check of a model, so it excludes every flag about models.
         """
         dated = ("date", "from_", "to")
         self.refuse("everything", ("select", "exclude", *dated, "partition"))
@@ -321,9 +322,9 @@ class CheckRequest(WorkRequest, Dated):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitTestRequest(WorkRequest):
-    """What is asked of `test`: tests of models, or with tags, that `select` finds, of these names.
+    """Arguments of `test`: which tests to run, by name, by tag or by the models they test.
 
-    `threads` None leaves it to the project.
+    `threads` None uses the project's setting.
     """
 
     tests: Annotated[
@@ -337,7 +338,7 @@ class UnitTestRequest(WorkRequest):
 
 @dataclass(frozen=True, slots=True)
 class AcceptRequest(WorkRequest):
-    """What is asked of `accept`."""
+    """Arguments of `accept`."""
 
     project: Project
     model: Name
@@ -347,7 +348,7 @@ class AcceptRequest(WorkRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelsRequest(CommandRequest):
-    """What commands are asked that look at models."""
+    """Arguments of commands that read models."""
 
     select: Select = ()
     exclude: Exclude = ()
@@ -355,7 +356,7 @@ class ModelsRequest(CommandRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest(ModelsRequest):
-    """What is asked of `audit`."""
+    """Arguments of `audit`."""
 
     modified_only: Annotated[bool, FlagSpec("Only modified ones; exit 1 if there are any.")] = False
     diffs: Annotated[bool, FlagSpec("Also show what changed.", ("--diff",))] = False
@@ -363,7 +364,7 @@ class AuditRequest(ModelsRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusRequest(ModelsRequest, Dated):
-    """What is asked of `status`; with `states` only partitions in one of them are given."""
+    """Arguments of `status`; with `states`, return only partitions in one of them."""
 
     from_: From = None
     to: To = None
@@ -374,7 +375,7 @@ class StatusRequest(ModelsRequest, Dated):
 
 @dataclass(frozen=True, slots=True)
 class DiffRequest(CommandRequest, Dated):
-    """What is asked of `diff`; without a model all of them."""
+    """Arguments of `diff`; without a model, all models."""
 
     project: Project = "."
     model: Annotated[str | None, FlagSpec(names=("MODEL",))] = None
@@ -385,7 +386,7 @@ class DiffRequest(CommandRequest, Dated):
 
 @dataclass(frozen=True, slots=True)
 class HistoryRequest(CommandRequest):
-    """What is asked of `history`: at most `limit` executions, the newest."""
+    """Arguments of `history`; `limit` is the greatest number of executions, newest first."""
 
     project: Project
     model: Name

@@ -1,4 +1,4 @@
-"""What a run did: a report that is a mapping of its models, and the document of it."""
+"""The result of a run: a mapping from model names to results, and its document."""
 
 from __future__ import annotations
 
@@ -38,12 +38,11 @@ _RESULT = (
 
 @dataclass(frozen=True, slots=True)
 class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
-    """What a run did, by model name; in plan order.
+    """The result of a run: a mapping from model names to results, in plan order.
 
-    `said` are the limits of session `packages`, which come before everything else.
-    `left` are selectors of what is still to be done, `resume` is the command that does it.
-    `not_run` are selected models that another command builds. `aborted` is whether a person did
-    not confirm it; nothing was done then.
+    `said` are the limits of session `packages`, printed first. `left` are selectors of what remains
+    to be done, `resume` is the command that does it. `not_run` are selected models that another
+    command builds. `aborted` is true if the user did not confirm; then nothing was done.
     """
 
     _rows = "results"
@@ -70,12 +69,12 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
 
     @property
     def steps(self) -> tuple[ModelResult, ...]:
-        """What became of each step, and of each model without one, in plan order."""
+        """The result of each step, and of each model without steps, in plan order."""
         return self.results
 
     @property
     def succeeded(self) -> bool:
-        """Whether every model is done or had nothing to do."""
+        """Whether every model succeeded or had nothing to do."""
         stopped = self.interrupted or self.aborted
         return all(result.ok for result in self.results) and not stopped
 
@@ -91,7 +90,7 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
         return "\n".join([*lines, total or "nothing to do", *self.notes])
 
     def __getitem__(self, name: str) -> ModelResult:
-        """Return the result of a model; `KeyError` if the run did not look at it."""
+        """Return the result of a model; raise `KeyError` if the run did not include it."""
         for result in self.results:
             if result.name == name:
                 return result
@@ -102,14 +101,14 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
         return (result.name for result in self.results)
 
     def __len__(self) -> int:
-        """Count the models."""
+        """Return the number of models."""
         return len(self.results)
 
 
 def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}) -> Json:
-    """Return what a run did, model by model in topological order; with partitions step by step.
+    """Return the results, model by model in topological order; with partitions step by step.
 
-    `planned` is what a run that was only planned has to say of each beside that.
+    `planned` adds fields to each model of a dry run.
     """
     steps = {(step.model, step.keys): step for step in report.plan.steps}
     models = []
@@ -135,7 +134,7 @@ def _of_package(now: PassesNow) -> Json:
 
 
 def result_document(result: ModelResult) -> dict[str, Json]:
-    """Return what became of one model."""
+    """Return the result of one model."""
     checked = result.invariant_report
     return {
         **document_of(result, _RESULT),
@@ -156,7 +155,7 @@ def sync_document(preview: SyncPreview) -> Json:
 
 
 def raise_interrupted(report: RunReport) -> RunReport:
-    """Raise `InterruptedRunError`, with the report, where it says so; else return the report."""
+    """Return the report; raise `InterruptedRunError` with it if the run was interrupted."""
     if report.interrupted:
         error = interruption(hint=report.resume)
         error.report = report

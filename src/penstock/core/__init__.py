@@ -1,1 +1,1 @@
-"""The words of penstock: frozen values, ports and errors that every room shares."""
+"""The vocabulary of penstock: frozen values, ports and errors that every room shares."""

@@ -1,4 +1,4 @@
-"""What checks said, as reports, stores and artifacts keep it; what a store does with it."""
+"""Check results for reports, stores and artifacts, and what a store does with them."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Sample:
 
 
 RESULT_COLUMNS = "phase check=name status severity message partitions failures"
-"""What notebooks show of each result."""
+"""The columns that notebooks show for each result."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult(ShownInNotebooks):
-    """What one check of one phase said of all groups of a step.
+    """The result of one check in one phase, for all groups of a step.
 
-    `partitions` are the groups that failed as gravely as `severity`, in their order. `failures`
-    counts failing rows where the type counts rows. `error` is the code of a check that could not be
+    `partitions` are the groups that failed with this `severity`, in order. `failures` counts
+    failing rows if the type counts rows. `error` is the code of a check that could not be
     evaluated. `duration` is in seconds; checks that share a query share it. `definition` is that of
     the check.
     """
@@ -62,16 +62,16 @@ class CheckResult(ShownInNotebooks):
 
     @property
     def failed(self) -> bool:
-        """Whether it was looked at and does not hold."""
+        """Whether it was evaluated and failed."""
         return self.status is CheckStatus.FAILED
 
     @property
     def failed_gate(self) -> bool:
-        """Whether it stops something."""
+        """Whether it failed and is a gate."""
         return self.failed and self.severity is Severity.ERROR
 
     def failed_ords(self, grid: Grid, ords: Ranges) -> Ranges:
-        """Return those of some partitions that fail it; one that names none, or `*`, covers all."""
+        """Return which of some partitions fail it; no partitions, or `*`, means all of them."""
         if not self.failed:
             return ()
         if grid.grain is Grain.WHOLE or not self.partitions or WHOLE_GROUP in self.partitions:
@@ -81,7 +81,7 @@ class CheckResult(ShownInNotebooks):
 
 @dataclass(frozen=True, slots=True)
 class InvariantReport(ShownInNotebooks):
-    """What the checks of one step said, by phase."""
+    """The check results of one step, by phase."""
 
     _rows = "all"
     _columns = RESULT_COLUMNS
@@ -91,27 +91,27 @@ class InvariantReport(ShownInNotebooks):
 
     @property
     def all(self) -> tuple[CheckResult, ...]:
-        """Those of both phases."""
+        """The results of both phases."""
         return (*self.before, *self.after)
 
     def has_errors(self) -> bool:
-        """Whether a gate failed in either phase."""
+        """Return whether a gate failed in either phase."""
         return self.has_before_errors() or self.has_after_errors()
 
     def has_before_errors(self) -> bool:
-        """Whether a gate failed before the step."""
+        """Return whether a gate failed before the step."""
         return any(result.failed_gate for result in self.before)
 
     def has_after_errors(self) -> bool:
-        """Whether a gate failed after the step."""
+        """Return whether a gate failed after the step."""
         return any(result.failed_gate for result in self.after)
 
     def has_warnings(self) -> bool:
-        """Whether a check failed that stops nothing."""
+        """Return whether a check failed that is not a gate."""
         return any(result.failed and not result.failed_gate for result in self.all)
 
     def all_passed(self) -> bool:
-        """Whether nothing failed; what was skipped did not."""
+        """Return whether no check failed; a skipped check did not fail."""
         return not any(result.failed for result in self.all)
 
 
@@ -133,11 +133,11 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the checks of a step said and what follows from it, recorded before the step ends.
+    """The check results of a step and their consequences, recorded before the step ends.
 
-    `version` is the Delta version that `after` looked at, None where it looked at staged rows.
-    With a `failure` the step counts as FAILED, and `failed` are the partitions that failed a gate,
-    as numbers of the step's grid, `((0, 0),)` for a whole table.
+    `version` is the Delta version that `after` checks read, None if they read staged rows. With a
+    `failure` the step counts as FAILED, and `failed` are the partitions that failed a gate, as
+    numbers of the step's grid, `((0, 0),)` for a whole table.
     """
 
     mode: OnFailure
@@ -150,7 +150,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """An open note: rows of one group that a step committed failed these gates."""
+    """An open flag: committed rows of one group failed these gates."""
 
     step: str
     step_seq: int
@@ -166,7 +166,7 @@ class Flag:
 class CheckRecord:
     """One row of the history of checks; `step` is "" for `penstock check`.
 
-    `partitions` are ranges of keys, the groups that the row is about.
+    `partitions` are ranges of keys: the groups of this row.
     """
 
     model: str
@@ -180,10 +180,10 @@ class CheckRecord:
 
 @dataclass(frozen=True, slots=True)
 class RowsBefore:
-    """Rows that earlier successes of a model wrote, for `row_count_change`.
+    """Row counts of earlier successes of a model, for `row_count_change`.
 
-    `by_partition` is what the last success of each partition wrote, by its number; `recent` what
-    the last successes of a whole table wrote, newest first. Flagged executions are left out.
+    `by_partition` is the count of each partition's last success, by its number; `recent` are the
+    counts of the last successes of a whole table, newest first. Flagged executions are left out.
     """
 
     by_partition: Mapping[int, int] = field(default_factory=dict)
@@ -191,24 +191,24 @@ class RowsBefore:
 
 
 class CheckJournal(Protocol):
-    """Writing down what checks said. Every method is one transaction."""
+    """Records check results. Every method is one transaction."""
 
     def record_checks(self, step: str, checked: Checked) -> None:
-        """Write what the checks of a running step said; `finish` and `fail` go by it.
+        """Record the check results of a running step; `finish` and `fail` follow them.
 
         With a `failure` the step ends as FAILED. In the modes `flag` and `rollback` its data is
-        recorded all the same, the partitions in `failed` become FAILED and each opens a flag; in
-        `block` those keep the data on record, because nothing of them was written. A quarantine is
-        remembered. What was recorded first stays. `LeaseLostError` for a step that does not run, or
-        whose lease is not its own.
+        recorded too, the partitions in `failed` become FAILED, and each opens a flag. In `block`
+        those partitions keep their records, because none of their rows were written. A quarantine
+        is recorded. Results that are already recorded stay. Raises `LeaseLostError` if the step is
+        not running, or no longer owns its lease.
         """
 
     def settle_checks(self, step: str, checked: Checked) -> None:
-        """Write the checks of a step that ended while they were pending.
+        """Record the checks of a step that ended while they were pending.
 
-        A failure then makes the step and its partitions what `finish` would have made of them, as
-        far as their rows are still there. A step whose rollback is due, and which another mode is
-        given, counts as flagged: the rollback is due no more. Any other step is left as it is.
+        A failure gives the step and its partitions the state that `finish` would have given them,
+        as far as their rows still exist. If a step has a due rollback and gets another mode, it
+        counts as flagged and the rollback is no longer due. Any other step is unchanged.
         """
 
     def note_checks(
@@ -219,20 +219,20 @@ class CheckJournal(Protocol):
         partitions: tuple[str, ...],
         version: int | None,
     ) -> None:
-        """Write what `penstock check` found, of no step."""
+        """Record the results of `penstock check`, which belong to no step."""
 
     def close_flags(self, flags: Sequence[Flag], why: str, who: str) -> None:
-        """Close open flags; a partition that failed only by them is SUCCESS again."""
+        """Close open flags; a partition that failed only because of them is SUCCESS again."""
 
     def forget_quarantine(self, step: str) -> None:
-        """Write that the rows that a step had kept are gone."""
+        """Record that the quarantined rows of a step are gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """A step whose checks still decide something: they are pending, or it must be rolled back.
+    """A step whose checks are pending, or that must be rolled back.
 
-    `checked` is None while they are pending; its report is empty, `checks_of` tells it.
+    `checked` is None while they are pending; with an empty report, `checks_of` has the results.
     """
 
     step: StepRecord
@@ -240,38 +240,37 @@ class Unsettled:
 
     @property
     def rollback_due(self) -> bool:
-        """Whether its checks have failed, and its rows are to be taken back."""
+        """Whether its checks failed and its rows must be undone."""
         return self.checked is not None
 
     @property
     def sentence(self) -> str:
-        """Say what is left to be done."""
+        """Return what is left to do."""
         what = "a rollback is due" if self.rollback_due else "checks pending"
         return f"{what}: step {self.step.intent.step}"
 
 
 class CheckRecords(Protocol):
-    """Reading what checks said."""
+    """Reads recorded check results."""
 
     def unsettled(self) -> tuple[Unsettled, ...]:
-        """Return the steps that ended with pending checks or whose rollback is due, oldest first.
+        """Return the steps with pending checks or a due rollback, oldest first.
 
-        A step is pending that was recovered after its commit, promised checks, and recorded none,
-        as long as some of its rows are there. A rollback is due as long as a flag of its step is
-        open.
+        A step is pending if it was recovered after its commit, promised checks, and recorded none,
+        as long as some of its rows exist. A rollback is due as long as a flag of its step is open.
         """
 
     def flags(self) -> tuple[Flag, ...]:
         """Return the open flags, by model, step and partition."""
 
     def quarantines(self) -> tuple[Quarantine, ...]:
-        """Return the quarantines that are still there, oldest first."""
+        """Return the existing quarantines, oldest first."""
 
     def known_steps(self, steps: Collection[str]) -> frozenset[str]:
-        """Return those of the steps that ever began here; a warehouse may hold others' folders."""
+        """Return which of the steps began in this store; a warehouse may hold folders of others."""
 
     def evaluated(self) -> Mapping[str, frozenset[str]]:
-        """Return the definitions of checks that were ever evaluated, by model."""
+        """Return the definitions of all checks that have results, by model."""
 
     def checks_of(
         self, model: str, name: str | None = None, limit: int | None = None
@@ -290,9 +289,9 @@ class CheckRecords(Protocol):
         *,
         with_rows: bool = False,
     ) -> RowsBefore:
-        """Return what successes before a step wrote to the partitions and to `last` before them.
+        """Return row counts of successes before a step: of its partitions and `last` before them.
 
-        A partition without a success counts as none: `last` others are looked for further down.
-        Of a whole table the `last` newest, at least one. Flagged executions do not count, and
-        those that wrote no row do not either where only executions `with_rows` are asked for.
+        Partitions without a success are skipped in the search for `last`. For a whole table,
+        returns the `last` newest, at least one. Flagged executions do not count; with `with_rows`,
+        nor do those that wrote no row.
         """

@@ -1,7 +1,7 @@
-"""Values as JSON documents and back, by the types of their fields.
+"""Convert values to JSON documents and back, by the types of their fields.
 
-A record is an object of its fields, a tuple a list, an enum its word, a time its ISO text. Reading
-is strict: what was not written from such a value raises `MisreadError`, with the place in it.
+A record is an object with its fields, a tuple a list, an enum its word, a time its ISO text.
+Reading is strict: an invalid document raises `MisreadError` with the place of the error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LINE = 60
 
 
 class MisreadError(ValueError):
-    """A document that is not a value of its type; `place` leads into it: `.table[0]`."""
+    """A document that is not a value of its type; `place` is the path to the error: `.table[0]`."""
 
     def __init__(self, sentence: str, place: str = "") -> None:
         super().__init__(f"{place}: {sentence}" if place else sentence)
@@ -30,19 +30,19 @@ class MisreadError(ValueError):
 
     @classmethod
     def of(cls, document: object, expected: str) -> MisreadError:
-        """Say what was expected in the place of a document."""
+        """Return the error for an unexpected value."""
         return cls(f"is {short_json(document)}, expected {expected}")
 
 
 class DocumentForm(NamedTuple):
-    """How values of a type are written and read; `read` may raise what `read_part` words."""
+    """How values of a type are written and read; `read` may raise errors for `read_part`."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
 
 
 class DocumentCodec:
-    """The forms of types; `special` has those that are written in a way of their own.
+    """The forms of types; `special` has types with a custom form.
 
     >>> DocumentCodec({}).of(tuple[int, ...]).read([1, "2"])
     Traceback (most recent call last):
@@ -98,10 +98,10 @@ class DocumentCodec:
         keys: Mapping[str, str] | None = None,
         forms: Mapping[str, DocumentForm] | None = None,
     ) -> DocumentForm:
-        """Return the form of a dataclass as an object; a field that is missing has its default.
+        """Return the form of a dataclass as an object; a missing field has its default.
 
-        Defaults are left out but of fields that are in `always`, without which all are written.
-        `keys` names fields that are called otherwise, `forms` has forms of single ones.
+        Fields with their default are omitted, except those in `always`; without `always`, all are
+        written. `keys` maps fields to other keys, `forms` holds custom forms of single fields.
         """
         hints, of, called = get_type_hints(kind), forms or {}, keys or {}
         parts = [
@@ -139,7 +139,7 @@ class DocumentCodec:
 
 
 def short_json(document: object) -> str:
-    """Return a value as JSON has it, at most a line of it."""
+    """Return a value as JSON, at most one line of it."""
     try:
         text = json.dumps(document, ensure_ascii=True)
     except (TypeError, ValueError):
@@ -148,7 +148,7 @@ def short_json(document: object) -> str:
 
 
 def read_part(place: str, read: Callable[[Any], Any], document: object) -> Any:  # noqa: ANN401
-    """Read a part of a document; what is wrong with it is said with its place."""
+    """Read a part of a document; errors include the path to it."""
     try:
         return read(document)
     except MisreadError as misfit:
@@ -169,7 +169,7 @@ def _same(value: Any) -> Any:  # noqa: ANN401  of any type
 
 
 def _a(kind: type, document: object) -> Any:  # noqa: ANN401  of the type
-    """Return a document that is of a type of JSON."""
+    """Return a document if it has a given JSON type."""
     if type(document) is not kind:
         raise MisreadError.of(document, _CALLED[kind])
     return document

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 DISTRIBUTION = "penstock-delta"
-"""What package indexes call penstock; the import and the command are `penstock`."""
+"""The name of penstock in package indexes; the import and the command are `penstock`."""
 
 
 def install_hint(extra: str) -> str:
@@ -86,7 +86,7 @@ class PenstockError(Exception, ShownInNotebooks):
 
     exit_code: ClassVar[int] = 1
     report: object = None
-    """What the run did that ended with it, where a script ran it."""
+    """The report of the run that ended with it, if a script ran it."""
 
     def __init__(
         self, code: str, sentence: str, *, where: Location | None = None, hint: str = ""
@@ -98,36 +98,36 @@ class PenstockError(Exception, ShownInNotebooks):
         self.hint = mask(hint or HINTS.get(code, ""))
 
     def render(self) -> str:
-        """Return `file:line: code: sentence` and, on a line of its own, the hint."""
+        """Return `file:line: code: sentence` and, on a separate line, the hint."""
         head = f"{self.where}: " if self.where else "error: "
         hint = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{head}{self.code}: {self.sentence}{hint}"
 
 
 class UsageError(PenstockError):
-    """The command line, or an argument of the Python entry point, makes no sense."""
+    """The command line, or an argument of the Python entry point, is invalid."""
 
     exit_code = 2
 
 
 class SelectorError(UsageError):
-    """A selector matches nothing or cannot be read (law 10)."""
+    """A selector matches nothing or cannot be parsed."""
 
 
 class UnknownModelError(UsageError):
-    """No model is called so."""
+    """No model has that name."""
 
 
 class EntityNotFoundError(UsageError):
-    """No entity has such an id."""
+    """No entity has that id."""
 
 
 class ConnectionNotFoundError(UsageError):
-    """No entity has such a connection."""
+    """No entity has that connection."""
 
 
 class ProcessStrategyNotSupportedError(UsageError):
-    """The rows of an entity are not written in such a way."""
+    """The entity does not support that process type."""
 
 
 class ProjectError(PenstockError):
@@ -137,7 +137,7 @@ class ProjectError(PenstockError):
     _columns = FINDING_COLUMNS
 
     project: object = None
-    """What of it could be read in spite of them, for `validate`."""
+    """The part of the project that could be read, for `validate`."""
 
     def __init__(self, findings: tuple[Finding, ...]) -> None:
         errors = [finding for finding in findings if finding.is_error]
@@ -154,7 +154,7 @@ class ProjectError(PenstockError):
 
 
 class CircularDependencyError(ProjectError):
-    """Models read each other in a circle; the only finding."""
+    """Models depend on each other in a cycle; the only finding."""
 
 
 class DuplicateModelError(ProjectError):
@@ -162,13 +162,13 @@ class DuplicateModelError(ProjectError):
 
 
 class UnknownReferenceError(ProjectError, UnknownModelError):
-    """A reference names nothing that there is, or several things; the only finding."""
+    """A reference matches nothing, or several things; the only finding."""
 
     exit_code = 1
 
 
 class ProjectPlaceError(ProjectError, UsageError):
-    """An app names no folder, or no target of its project."""
+    """An app's folder does not exist, or its project has no such target."""
 
     _rows = ""
     _columns = _ERROR_COLUMNS
@@ -181,13 +181,13 @@ class ProjectPlaceError(ProjectError, UsageError):
 
 
 class EnvironmentMissingError(PenstockError):
-    """Something that must be installed outside of penstock is not there."""
+    """Software outside penstock is missing."""
 
     exit_code = 2
 
 
 class SparkDiedError(PenstockError):
-    """Spark's JVM is gone: nothing more can be done by this process, and nothing more is tried."""
+    """Spark's JVM has ended: this process cannot do anything more."""
 
 
 class StateError(PenstockError):
@@ -197,7 +197,7 @@ class StateError(PenstockError):
 
 
 class StateAwayError(StateError):
-    """The state store cannot be reached now: a server that restarts, a lock, a full disk."""
+    """The state store is temporarily unavailable: a restarting server, a lock, a full disk."""
 
 
 class LeaseHeldError(StateError):
@@ -227,20 +227,20 @@ class LeaseLostError(PenstockError):
 
 
 class SessionLimitsError(PenstockError):
-    """The options of a session package and what its models have processed do not fit."""
+    """The options of a session package contradict what its models have processed."""
 
 
 class TableError(PenstockError):
-    """A table, its log or its files are not in a state that a step may build on."""
+    """A table, its log or its files are in a state that steps cannot build on."""
 
 
 class SchemaError(TableError):
-    """The query's columns do not fit the table's."""
+    """The query's columns do not match those of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnChange:
-    """A column whose type was `old`, None for one that is new, and is `new`, None for one gone.
+    """A column that changed from `old` to `new`; None if it did not exist, or was removed.
 
     >>> print(ColumnChange("a", "BIGINT", "STRING"), ColumnChange("c", None, "INT"), sep=", ")
     a: BIGINT -> STRING, c INT
@@ -251,16 +251,16 @@ class ColumnChange:
     new: str | None
 
     def __str__(self) -> str:
-        """Return it as messages do."""
+        """Return it in the form of messages."""
         if self.old and self.new:
             return f"{self.name}: {self.old} -> {self.new}"
         return f"{self.name} {self.new}" if self.new else self.name
 
 
 class SchemaChangeError(SchemaError):
-    """A function gives other columns than its table has: `added`, `removed`, `type_changes`.
+    """A function returns other columns than its table has: `added`, `removed`, `type_changes`.
 
-    `passes` is whether a run that lets columns change would take them.
+    `passes` is whether a run that allows schema changes would accept them.
     """
 
     def __init__(
@@ -284,11 +284,11 @@ class SchemaChangeError(SchemaError):
 
 
 class PartitionSchemaError(SchemaError):
-    """The table of a function is partitioned by other columns than its code says, or in order."""
+    """The partition columns of a function's table differ from its code, at least in order."""
 
 
 class ConcurrentWriterError(TableError):
-    """Delta refused the commit because somebody else committed meanwhile."""
+    """Delta refused the commit because another writer committed in the meantime."""
 
 
 class DataError(PenstockError):
@@ -296,7 +296,7 @@ class DataError(PenstockError):
 
 
 def error_of_warnings(notes: Iterable[str], where: Location | None) -> DataError | None:
-    """Return what is warned of, each as `code: sentence`, as one error; None for nothing."""
+    """Return warnings as one error, each as `code: sentence`; None without any."""
     first, *others = [*notes] or [""]
     code, _, sentence = first.partition(": ")
     hint = "without --strict it is a warning; nothing was written"
@@ -305,14 +305,14 @@ def error_of_warnings(notes: Iterable[str], where: Location | None) -> DataError
 
 
 class DuplicateKeysError(DataError):
-    """Keys that occur more than once: how many, and few of them as texts."""
+    """Duplicate keys: their number, and a few of them as text."""
 
     count = 0
     samples: tuple[str, ...] = ()
 
 
 class IncrementalConfigError(DataError, TableError):
-    """Columns, types or rows are not what a model that windows keep up to date asks for."""
+    """Columns, types or rows do not meet the requirements of a windowed model."""
 
 
 class CheckFailedError(DataError):
@@ -322,19 +322,19 @@ class CheckFailedError(DataError):
 
 
 class QueryError(PenstockError):
-    """Spark refused to analyse or run the SQL of a model."""
+    """Spark failed to analyse or run the SQL of a model."""
 
 
 class RerunError(UsageError):
-    """A range that cannot be run again: of no such model, type or order."""
+    """A range that cannot be run again: wrong model, type or order."""
 
 
 class PythonModelError(PenstockError):
-    """A function of the project does not do what its decorator asks for."""
+    """A function of the project does not do what its decorator requires."""
 
 
 class FunctionFindingError(ProjectError, PythonModelError):
-    """A function is declared as none can be; the only finding."""
+    """An invalid declaration of a function; the only finding."""
 
 
 _OF_ONE: dict[str, type[ProjectError]] = {
@@ -347,7 +347,7 @@ _OF_ONE: dict[str, type[ProjectError]] = {
 
 
 def project_error(findings: tuple[Finding, ...]) -> ProjectError:
-    """Return the error of a project: with one error the class that says which, else them all."""
+    """Return the error of a project: for a single error its own class, otherwise all findings."""
     errors = [finding for finding in findings if finding.is_error]
     kind = ProjectError
     if len(errors) == 1:
@@ -357,7 +357,7 @@ def project_error(findings: tuple[Finding, ...]) -> ProjectError:
 
 
 class ModelFailedError(PythonModelError):
-    """A function of the project raised; what it raised is the cause."""
+    """A function of the project raised an exception, which is the cause."""
 
 
 class InterruptedRunError(PenstockError):
@@ -367,5 +367,5 @@ class InterruptedRunError(PenstockError):
 
 
 def interruption(where: Location | None = None, *, hint: str = "") -> InterruptedRunError:
-    """Return the error of a run that was interrupted."""
+    """Return the error of an interrupted run."""
     return InterruptedRunError("interrupted", "the run was interrupted", where=where, hint=hint)

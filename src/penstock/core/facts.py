@@ -1,4 +1,4 @@
-"""What is true of a table or of files now, read without Spark."""
+"""The current state of a table or of files, read without Spark."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from penstock.core.steps.inputs import DeltaPin, FilesPin
 class LogCommit:
     """One entry of a Delta log. `step` is the penstock step that made it, "" if none did.
 
-    `store` is the id of the state store whose step it was. `changes_data` is whether any file
-    was added or removed as a change of rows: OPTIMIZE, VACUUM and property changes are not.
-    `metrics` are Delta's own, and those of the token. `table_id` is set by commits that create or
-    replace the table. `row_change` is how many rows
-    more the table holds after it, by the statistics of its files; None where they do not tell.
-    `read_version` is the version that its writer had read, `overwrites` whether it took the place
-    of all rows there, and `restored` the version that a RESTORE brought back; None if not known.
+    `store` is the id of that step's state store. `changes_data` is whether any file was added or
+    removed as a change of rows; OPTIMIZE, VACUUM and property changes are not changes of rows.
+    `metrics` are those of Delta and of the token. `table_id` is set by commits that create or
+    replace the table. `row_change` is the difference in the number of rows, from the statistics of
+    its files; None if they are missing. `read_version` is the version that the writer had read,
+    `overwrites` whether it replaced all rows, and `restored` the version that a RESTORE restored;
+    None if unknown.
     """
 
     version: int
@@ -42,7 +42,7 @@ class LogCommit:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The newest entry of a log, cheap to read: enough to see that nothing happened."""
+    """The newest entry of a log, cheap to read: enough to see that nothing changed."""
 
     version: int
     step: str
@@ -64,13 +64,13 @@ class TableFacts:
 
     @property
     def pin(self) -> DeltaPin:
-        """The pin of this version."""
+        """The pin for this version."""
         return DeltaPin(self.table_id, self.version)
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files under a path, relative names sorted, as one version of a file source."""
+    """The files under a path, sorted by relative name, as one version of a file source."""
 
     pin: FilesPin
     files: tuple[str, ...]
@@ -78,10 +78,10 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class AddedFile:
-    """A file that an append added, with its rows, its columns' bounds and NULLs as the log says.
+    """A file that an append added, with its rows, and the bounds and NULLs of columns from the log.
 
-    Bounds of timestamps and long texts are cut in the log: only below `minimum` and above
-    `maximum` of whole numbers and dates is certainly nothing.
+    The log truncates bounds of timestamps and long texts: only for whole numbers and dates is it
+    certain that no value is below `minimum` or above `maximum`.
     """
 
     path: str
@@ -91,12 +91,12 @@ class AddedFile:
     rows: int = 0
 
     def ends_before(self, column: str, time: dt.datetime) -> bool:
-        """Whether no time of a column is later; the log cuts them to milliseconds."""
+        """Return whether no time of a column is later; the log truncates to milliseconds."""
         end = _time(self.maximum.get(column))
         return end is not None and end + dt.timedelta(milliseconds=1) <= time
 
     def begins_after(self, column: str, time: dt.datetime) -> bool:
-        """Whether all times of a column are later."""
+        """Return whether all times of a column are later."""
         start = _time(self.minimum.get(column))
         return start is not None and start > time
 
@@ -108,11 +108,11 @@ def _time(text: str | None) -> dt.datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A commit that changed rows, and where: `spans` are positions by column, rising and apart.
+    """A commit that changed rows, and where: `spans` are positions by column, ascending, disjoint.
 
-    A column that is missing, or None, means that any row may have changed. More may be told than
-    was changed, never less. `step` is the penstock step that made it, "" if none did, `store` the
-    state store whose step it was.
+    If a column is missing or None, any row may have changed. The spans may cover more than changed,
+    never less. `step` is the penstock step that made the commit, "" if none did, `store` its state
+    store.
     """
 
     version: int
@@ -126,10 +126,10 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was noted of a table: its id, and up to which version its log was read.
+    """What is recorded of a table's log: the table id, and the last version that was read.
 
-    `foreign` is the greatest version noted that no step of this store made and that changed rows,
-    None if there is none.
+    `foreign` is the greatest recorded version that changed rows without a step of this store, None
+    without any.
     """
 
     name: str

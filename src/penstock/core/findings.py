@@ -1,4 +1,4 @@
-"""Places in the user's files, and what `validate` has to say about them."""
+"""Places in the user's files, and the findings of `validate`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Location:
     column: int = 0
 
     def __str__(self) -> str:
-        """Leave the column out where it is not known."""
+        """Return the place, without the column if it is unknown."""
         column = f":{self.column}" if self.column else ""
         return f"{self.path}:{self.line}{column}"
 
@@ -31,7 +31,7 @@ class Location:
 class Severity(StrEnum):
     """An error stops every command that needs the project; a warning stops `--strict`.
 
-    What is said for information stops nothing.
+    Information stops nothing.
     """
 
     ERROR = "error"
@@ -47,7 +47,7 @@ FINDING_COLUMNS = "severity where code sentence hint"
 class Finding(ShownInNotebooks):
     """One thing `validate` has to say; sorts by file, line, column, code.
 
-    `about` names the models that it is about, none where it is about the whole project.
+    `about` names the affected models, empty if it affects the whole project.
 
     >>> print(Finding(Location("a.sql", 3, 7), "bad-value", "threads is 0", "give 1 or more"))
     a.sql:3:7: error: bad-value: threads is 0
@@ -64,7 +64,7 @@ class Finding(ShownInNotebooks):
     about: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        """Take the hint of the code where the place has none."""
+        """Add the default hint of the code if there is no other."""
         if not self.hint and self.code in HINTS:
             object.__setattr__(self, "hint", HINTS[self.code])
 
@@ -79,17 +79,17 @@ class Finding(ShownInNotebooks):
         return self.severity is Severity.WARNING
 
     def render(self) -> str:
-        """Return the one form in which findings are printed, without secrets."""
+        """Return the text in which findings are printed, without secrets."""
         hint = f"\n  hint: {mask(self.hint)}" if self.hint else ""
         return f"{self.where}: {self.severity}: {self.code}: {mask(self.sentence)}{hint}"
 
     def __str__(self) -> str:
-        """Print as `render` does."""
+        """Return the same as `render`."""
         return self.render()
 
 
 def some(items: Sequence[str], most: int, separator: str = ", ") -> str:
-    """Name the first items and say how many more there are; after clauses, `; `, as one more.
+    """Return the first items and the number of others; with `; ` between clauses.
 
     >>> some(["a", "b", "c"], 2), some(["a", "b"], 2), some([], 2)
     ('a, b and 1 more', 'a, b', '')
@@ -103,7 +103,7 @@ def some(items: Sequence[str], most: int, separator: str = ", ") -> str:
 
 
 IGNORED_CODE = "not-taken-over"
-"""The code of what is known from elsewhere, dbt above all, and does nothing here."""
+"""The code for settings from other tools, mainly dbt, that have no effect here."""
 HINTS: Mapping[str, str] = {
     "after-check-failed": "correct the input, the query or the check; penstock check looks again",
     "alias-conflict": "delete one of the two",
@@ -204,8 +204,8 @@ HINTS: Mapping[str, str] = {
     "stray-file": "move it out of this folder, or correct its ending",
     "table-gone": "run again; the next plan rebuilds the table",
     "table-of-another-store": "give the model another schema or alias, or add --adopt",
-    "table-unreadable": "restore the file, or build that table again with --full-refresh",
-    "target-unreadable": "make the table's folder and log readable; other models go on meanwhile",
+    "table-unreadable": "restore the file, or rebuild that table with --full-refresh",
+    "target-unreadable": "make the table's folder and log readable; other models still run",
     "template-budget": "let the loop or macro end earlier, or make rows with sequence(1, n)",
     "template-error": "correct the expression between {{ }} or {% %} at the line named",
     "template-syntax": "close what is opened: {{ with }}, {% if %} with {% endif %}, and quotes",
@@ -240,7 +240,7 @@ HINTS: Mapping[str, str] = {
     "wrong-column-type": "name a column of the type that the message asks for",
     "yaml-syntax": "correct the line; texts with : # { or [ need quotes, and tabs never indent",
 }
-"""What to do about an error of a code, where its place does not say so itself.
+"""Hints by error code, for errors that do not have their own.
 
-`docs/errors.md` explains every code; these are those of which some place has no hint of its own.
+`docs/errors.md` explains every code; this lists the codes that need a default hint.
 """

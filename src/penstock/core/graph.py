@@ -11,7 +11,7 @@ Edges = Mapping[str, Iterable[str]]
 def ordered(parents: Edges) -> list[str]:
     """Return every node after its parents; ties by name, so the order never depends on files.
 
-    Parents that are no nodes are left out. Raises `graphlib.CycleError` on a cycle.
+    Parents that are not nodes are left out. Raises `graphlib.CycleError` on a cycle.
 
     >>> ordered({"b": ["a"], "c": ["a"], "a": ["raw"], "d": ["c", "b"]})
     ['a', 'b', 'c', 'd']
@@ -44,7 +44,7 @@ def find_cycle(parents: Edges) -> tuple[str, ...]:
 
 
 def children(parents: Edges) -> dict[str, list[str]]:
-    """Turn the arrows round: for every node the nodes that read it, sorted."""
+    """Reverse the edges: return for every node the nodes that read it, sorted."""
     result: dict[str, list[str]] = {node: [] for node in parents}
     for node in sorted(parents):
         for parent in parents[node]:
@@ -53,7 +53,7 @@ def children(parents: Edges) -> dict[str, list[str]]:
 
 
 def reach(start: Iterable[str], edges: Edges, depth: int | None = None) -> set[str]:
-    """Return the start nodes and all that can be reached from them in at most `depth` arrows."""
+    """Return the start nodes and everything reachable from them over at most `depth` edges."""
     seen = set(start)
     front = set(seen)
     while front and depth != 0:

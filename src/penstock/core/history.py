@@ -1,7 +1,7 @@
 """History tables: the settings of a model that keeps every version of its rows.
 
-The words are those of docs/history.md: a version is one row with a validity interval
-`[valid_from, valid_to)`; the current one of a key has no `valid_to`.
+The terms are those of docs/history.md: a version is one row with a validity interval `[valid_from,
+valid_to)`; the current version of a key has no `valid_to`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class HardDeletes(StrEnum):
-    """What a key does that is gone from the source."""
+    """What happens to a key that is missing in the source."""
 
     IGNORE = "ignore"
     INVALIDATE = "invalidate"
@@ -20,7 +20,7 @@ class HardDeletes(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NewerThan:
-    """A greater `column` opens a version; with `compare_rows` only if a value differs too."""
+    """A greater `column` opens a version; with `compare_rows` only if another value differs too."""
 
     column: str
     compare_rows: bool = False
@@ -30,7 +30,7 @@ class NewerThan:
 class ColumnsDiffer:
     """A different value in any of the columns opens a version.
 
-    None stands for every selected column but the key.
+    None stands for every selected column except the key.
     """
 
     columns: tuple[str, ...] | None
@@ -40,7 +40,7 @@ class ColumnsDiffer:
 class HashDiffers:
     """A different stored hash opens a version.
 
-    `hashed` are the columns it is made of; None where the rows bring it along.
+    `hashed` are the columns of the hash; None if the rows contain it.
     """
 
     column: str
@@ -52,9 +52,9 @@ ChangeTest = NewerThan | ColumnsDiffer | HashDiffers
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Which old versions go: more than `keep_last` per key, closed `keep_days` ago or earlier.
+    """Which old versions are removed: all but `keep_last` per key, those closed `keep_days` ago.
 
-    With both, only versions that both mark.
+    With both, a version must meet both conditions.
     """
 
     keep_last: int | None = None
@@ -85,7 +85,7 @@ class SystemColumns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All five, in the order in which they stand in a table."""
+        """All five, in the order of the table's columns."""
         return astuple(self)
 
 
@@ -94,9 +94,9 @@ ENGINE_PREFIX = "__penstock_"
 
 @dataclass(frozen=True, slots=True)
 class HistorySettings:
-    """How every version of the rows is kept, with the interval in which it was valid.
+    """How every version of the rows is kept, with its interval of validity.
 
-    `event_time` lets intervals start where `updated_at` says, else where penstock saw the change.
+    With `event_time`, intervals start at `updated_at`, otherwise when penstock saw the change.
     `by_current` splits the table into current and closed versions on disk (`layout: current`).
     """
 

@@ -1,6 +1,6 @@
 """Masking: no password reaches a terminal, a log, a record or a finding.
 
-Whatever is written passes `mask` or, where it is the rows of a user, `SECRETS.hide`.
+All written text goes through `mask`; rows of a user go through `SECRETS.hide`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 MASK = "***"
 SECRET_VARIABLES = ("DBT_ENV_SECRET_", "PENSTOCK_SECRET_")
-"""How names of environment variables begin whose values are shown nowhere."""
+"""Prefixes of environment variables whose values are always hidden."""
 
 _WORDS = (
     r"password|passwd|pwd|secret|token|credential|api[_.-]?key|account[_.-]?key|private[_.-]?key"
@@ -21,7 +21,7 @@ _WORDS = (
 )
 _KEY = re.compile(_WORDS, re.IGNORECASE)
 _SMALL = re.compile(_WORDS)
-"""For texts in small letters: as each word begins with one, most places are passed by at once."""
+"""For lower-case text: each word begins with one of these, so most positions are skipped fast."""
 _SCHEME = r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]*://"
 _URL = re.compile(
     # up to the last @: a password may hold one that nobody escaped, and a slash
@@ -38,23 +38,23 @@ _PAIR = re.compile(  # begins with the word itself: looking for what stands befo
     re.IGNORECASE,
 )
 REDACTED = rf"(?i){_WORDS}"
-"""The same words, for what other tools write; Java reads it as well."""
+"""The same words for other tools; the syntax also works in Java."""
 _SHORT, _LONG = 4, 8
 _CLASS = re.compile(r"[a-z]+(\.\w+)*\.[A-Z]\w*")
 
 
 class SecretValues:
-    """Values that are shown nowhere, whatever they stand in; none is forgotten while we run."""
+    """Values that are always hidden, in any text, until the process ends."""
 
     def __init__(self) -> None:
-        """Know none."""
+        """Start without values."""
         self._known: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
 
     def add(self, values: Iterable[str]) -> None:
-        """Hide these from now on, also as JSON, SQL and URLs write them, and each of their lines.
+        """Hide these values from now on, also as escaped in JSON, SQL and URLs, and line by line.
 
-        One of few characters is hidden where it is a whole word, one of no letter or digit nowhere.
+        A short value is hidden only as a whole word, a value without letters or digits never.
         """
         found = {form for value in values for form in _forms(value)} - self._known
         if found:
@@ -64,15 +64,15 @@ class SecretValues:
 
     @property
     def forms(self) -> frozenset[str]:
-        """All of them as they may be written, for another process of ours."""
+        """All of them in every written form, for another process of ours."""
         return frozenset(self._known)
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
-        """Hide the values of variables whose names say that they are secret."""
+        """Hide the values of variables with secret-looking names."""
         self.add(value for name, value in environ.items() if name.startswith(SECRET_VARIABLES))
 
     def add_settings(self, settings: Mapping[str, str]) -> None:
-        """Hide what stands under names of secrets, but for short words and names of classes."""
+        """Hide values of settings with secret-looking names, except short words and classes."""
         found = {value for name, value in settings.items() if is_secret_key(name)}
         self.add(each for each in found if len(each) >= _LONG and not _CLASS.fullmatch(each))
 
@@ -100,7 +100,7 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _percent(text: str, more: str = "") -> str:
-    """Write a text as URIs do."""
+    """Return a text as escaped in URIs."""
     kept = f"{more}_.-~"
     signs = ((chr(each), each) for each in text.encode())
     return "".join(
@@ -110,7 +110,7 @@ def _percent(text: str, more: str = "") -> str:
 
 
 def _plain(text: str) -> str:
-    """Read a text as URIs write it."""
+    """Return the unescaped text of a URI part."""
     found = re.sub(rb"%([0-9A-Fa-f]{2})", lambda it: bytes.fromhex(it[1].decode()), text.encode())
     return found.decode("utf-8", "replace")
 
@@ -124,14 +124,14 @@ SECRETS = SecretValues()
 
 
 def is_secret_key(key: str) -> bool:
-    """Whether the value under a key of this name is never shown."""
+    """Return whether values under this key are hidden."""
     # asked of every text of a document, and ten times as fast where no case has to be ignored
     found = _SMALL.search(key.lower()) if key.isascii() else _KEY.search(key)
     return found is not None
 
 
 def mask(text: str) -> str:
-    """Hide what is secret, looks like a URI's credentials, or stands after the name of a secret.
+    """Hide secret values, credentials in URIs, and text after the name of a secret.
 
     >>> mask("postgresql://penstock:hunter2@db/penstock")
     'postgresql://***@db/penstock'
@@ -140,7 +140,7 @@ def mask(text: str) -> str:
 
 
 def mask_uris(text: str) -> str:
-    """Hide secret values and credentials in URIs: of a text that names things, all there is."""
+    """Hide secret values and credentials in URIs, for texts without key-value pairs."""
     return _without_uris(SECRETS.hide(text))
 
 
@@ -150,7 +150,7 @@ def _without_uris(text: str) -> str:
 
 
 def without_credentials(text: str) -> str:
-    """Hide what looks secret, whatever the environment holds: checksums may be made of it."""
+    """Hide what looks secret, independent of the environment, so that checksums are stable."""
     text = _without_uris(text)
     if not is_secret_key(text):
         return text
@@ -164,7 +164,7 @@ def _hidden(match: re.Match[str]) -> str:
 
 
 def without_secrets(text: str, secrets: Collection[str]) -> str:
-    """Hide some values wherever they stand in a text, also as JSON writes them.
+    """Hide values anywhere in a text, also as escaped in JSON.
 
     >>> without_secrets("from /in/hunter2/x", {"hunter2", ""})
     'from /in/***/x'
@@ -176,12 +176,12 @@ def without_secrets(text: str, secrets: Collection[str]) -> str:
 
 
 def mask_value(key: str, value: str) -> str:
-    """Return a setting's value as it may be shown: hidden whole when its key names a secret."""
+    """Return a setting's value for display: completely hidden if its key names a secret."""
     return MASK if is_secret_key(key) else mask(value)
 
 
 def masked(document: Json, key: str = "") -> Json:
-    """Hide secrets in every text of a document, whole ones under the key of a secret."""
+    """Hide secrets in every text of a document; completely under a secret-looking key."""
     match document:
         case str():
             return mask_value(key, document)

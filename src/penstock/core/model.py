@@ -22,7 +22,7 @@ from penstock.core.strategy import Layout, OnSchemaChange, PartitionSettings, St
 
 @dataclass(frozen=True, slots=True)
 class ColumnDoc:
-    """What the project says of a column, which Delta keeps beside it."""
+    """The project's comment on a column, which is stored in the Delta table."""
 
     name: str
     description: str = ""
@@ -32,19 +32,19 @@ class ColumnDoc:
     meta: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Hide secrets: the table's log is read by everybody."""
+        """Hide secrets: every reader of the table can read its log."""
         object.__setattr__(self, "description", SECRETS.hide(self.description))
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What code made some rows: checksums of the SQL as written and as meant.
+    """Checksums of the code that made some rows: its SQL as written and in canonical form.
 
-    `settings` are those that change rows; `layout` is how the table lies and what is said of it,
-    in no drift, because the rows stay the same. `schema` is the checksum of the declared columns,
-    "" where none are; `yaml` that of the files, recorded only; `parser` the version of sqlglot
-    that made `canonical`. Models without versions have version 1, without a date. `revision` is 0
-    for the version's own SQL.
+    `settings` are those that change rows. `layout` is the layout and comments of the table, which
+    do not count as drift because rows stay the same. `schema` is the checksum of the declared
+    columns, "" without any; `yaml` that of the files, recorded only; `parser` the version of
+    sqlglot that made `canonical`. Models without versions have version 1, without a date.
+    `revision` is 0 for the version's own SQL.
     """
 
     sql: str
@@ -60,13 +60,13 @@ class Fingerprint:
 
     @property
     def label(self) -> str:
-        """Return the version as people write it: `v3`, `v3.r1`."""
+        """The version in messages: `v3`, `v3.r1`."""
         return f"v{self.version}.r{self.revision}" if self.revision else f"v{self.version}"
 
 
 @dataclass(frozen=True, slots=True)
 class InputMapping:
-    """Which range of an input one partition reads; `declared` if depends_on says so."""
+    """Which range of an input one partition reads; `declared` if depends_on sets it."""
 
     input: InputName
     mapping: RangeMapping
@@ -74,7 +74,7 @@ class InputMapping:
 
     @property
     def column(self) -> str:
-        """The column that the range is about, "" where none is known: then any change counts."""
+        """The column of the range, "" if unknown: then any change counts."""
         return self.mapping.column if isinstance(self.mapping, Computed) else ""
 
 
@@ -82,10 +82,10 @@ class InputMapping:
 class Body:
     """The SQL of a version or a revision, with everything it reads.
 
-    `text` is the SQL as written, `source` its file, or the text itself where it stands inline.
-    `is_range` is whether one run over a range equals one run per partition. `inputs` holds every
-    input, those of views that it reads included; a view itself is mapped whole.
-    `backfill_since` limits a revision to partitions whose date is not before it.
+    `text` is the SQL as written, `source` its file, or the text itself if it is inline. `is_range`
+    is whether one run over a range equals one run per partition. `inputs` holds every input,
+    including those of views; a view itself is read whole. `backfill_since` limits a revision to
+    partitions from that date on.
     """
 
     query: Query
@@ -101,7 +101,7 @@ class Body:
 
     @property
     def effective_from(self) -> dt.date | None:
-        """From when on it counts: a version by the partition's date, a revision by the run's."""
+        """The first date it applies to: a partition date for a version, else a run date."""
         return self.fingerprint.effective_from
 
 
@@ -109,9 +109,9 @@ class Body:
 class PythonFunction:
     """The body of a model that is a function of frames.
 
-    `parameters` maps each parameter to the input whose rows it is given; `reserved` are those that
-    are given the session or the window. `text` is the function as written. `persist` is whether
-    its frame is kept while a run reads it; None where that depends on how many read it.
+    `parameters` maps each parameter to the input whose rows it gets; `reserved` are those for the
+    session or the window. `text` is the function as written. `persist` is whether its frame is kept
+    while a run reads it; None decides by the number of readers.
     """
 
     call: Callable[..., object]
@@ -123,9 +123,9 @@ class PythonFunction:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A dated generation of a model; `schema` has no columns where none are declared.
+    """A dated generation of a model; `schema` is empty if no columns are declared.
 
-    `schema_text` is the schema as JSON, which `Fingerprint.schema` is the checksum of.
+    `schema_text` is the schema as JSON; `Fingerprint.schema` is its checksum.
     """
 
     number: int
@@ -137,7 +137,7 @@ class Version:
 
     @property
     def effective_from(self) -> dt.date | None:
-        """The first partition date it is for; None for a model without versions."""
+        """The first partition date it applies to; None for a model without versions."""
         return self.body.effective_from
 
     @property
@@ -159,64 +159,64 @@ class Model(ShownInNotebooks):
     _columns = MODEL_COLUMNS
 
     name: str
-    """Its name, by which others read it."""
+    """Its name in `ref`."""
     table: TableName
-    """Where its rows lie."""
+    """The table of its rows."""
     where: Location
-    """The place where it is declared."""
+    """The place of its declaration."""
     strategy: Strategy
-    """How its rows reach the table; what follows from it stands in the last eight fields."""
+    """How its rows are written; the last eight fields follow from it."""
     query: Query
-    """The SQL of its newest version; of a function or an entity only what it reads."""
+    """The SQL of its newest version; for a function or an entity only its inputs."""
     fingerprint: Fingerprint
     """The digests of the code of its newest version."""
     depends_on: tuple[str, ...] = ()
     """The models to build first."""
     layout: Layout = Layout()
-    """How its files lie."""
+    """The layout of its files."""
     on_schema_change: OnSchemaChange = OnSchemaChange.APPEND
-    """What new or missing columns of the query do."""
+    """The reaction to new or missing columns of the query."""
     columns: tuple[ColumnDoc, ...] = ()
-    """What is said of its columns."""
+    """Comments on its columns."""
     description: str = ""
-    """What it is, for people."""
+    """A description for readers."""
     tags: tuple[str, ...] = ()
     """Tags for `--select tag:…`."""
     config: Mapping[str, str] = field(default_factory=dict)
-    """Its settings as they were written, for catalogues."""
+    """Its settings as written, for data catalogs."""
     versions: tuple[Version, ...] = ()
-    """Its dated versions; never empty with partitions, and empty for what has none."""
+    """Its dated versions; required with partitions, empty for models without versions."""
     immutable: bool = False
-    """Whether SQL that built something may not change."""
+    """Whether SQL that has built partitions must not change."""
     checks: Checks = Checks()
-    """Those of its newest version."""
+    """The checks of its newest version."""
     order_after: tuple[str, ...] = ()
     """Models that only its checks read: they are built first in the same run."""
     function: PythonFunction | None = None
-    """The function that makes its rows."""
+    """The function that returns its rows."""
     entity: Entity | None = None
-    """The entity that makes its rows."""
+    """The entity that provides its rows."""
     outside: str = ""
-    """The text behind the checksum of its settings, where files or variables are among them."""
+    """The text behind the checksum of its settings, if files or variables are part of them."""
     partition: PartitionSettings | None = field(init=False, repr=False, compare=False)
-    """How it is cut into partitions, None for a model that is one."""
+    """How it is partitioned, None for a model without partitions."""
     history: HistorySettings | None = field(init=False, repr=False, compare=False)
-    """How it keeps versions of its rows, None where it keeps none."""
+    """How it keeps versions of its rows, None if it keeps none."""
     is_view: bool = field(init=False, repr=False, compare=False)
-    """Whether nothing is stored for it."""
+    """Whether it is not stored."""
     writing: Writing = field(init=False, repr=False, compare=False)
-    """How the rows of its steps come into its table."""
+    """How the rows of its steps are written to its table."""
     keeps_history: bool = field(init=False, repr=False, compare=False)
-    """Whether it keeps rows that no run could make again."""
+    """Whether it keeps rows that no run could rebuild."""
     strategy_name: str = field(init=False, repr=False, compare=False)
-    """The word that users write."""
+    """The strategy's word in files."""
     grid: Grid = field(init=False, repr=False, compare=False)
-    """The partitions that there are."""
+    """Its possible partitions."""
     hides_rows: bool = field(init=False, repr=False, compare=False)
     """Whether a new table of it has deletion vectors."""
 
     def __post_init__(self) -> None:
-        """Ask the strategy once; every step of the model is told by these."""
+        """Derive the last fields from the strategy, once."""
         strategy = self.strategy
         answers = {
             "description": SECRETS.hide(self.description),  # the table says it to everybody
@@ -234,13 +234,13 @@ class Model(ShownInNotebooks):
 
     @property
     def inputs(self) -> tuple[InputName, ...]:
-        """Everything that any of its versions reads or declares to depend on."""
+        """Everything that any of its versions reads or depends on."""
         bodies = (body for version in self.versions for body in version.bodies)
         queries = (self.query, *(body.query for body in bodies))
         return tuple(dict.fromkeys(name for query in queries for name in query.inputs))
 
     def with_bodies(self, change: Callable[[Body], Body]) -> Model:
-        """Return the model with every SQL of its versions changed."""
+        """Return the model with a function applied to each SQL of its versions."""
         versions = tuple(
             replace(each, body=change(each.body), revisions=tuple(map(change, each.revisions)))
             for each in self.versions
@@ -248,23 +248,23 @@ class Model(ShownInNotebooks):
         return replace(self, versions=versions)
 
     def checks_of(self, version: int) -> Checks:
-        """Return the checks of one version; without versions there is one set."""
+        """Return the checks of one version; a model without versions has one set."""
         return next((v.checks for v in self.versions if v.number == version), self.checks)
 
     @property
     def all_checks(self) -> tuple[Check, ...]:
-        """The checks of all versions, in their order."""
+        """The checks of all versions, in order."""
         sets = [each.checks for each in self.versions] or [self.checks]
         return tuple(check for each in sets for check in each.all)
 
     @property
     def is_unpinned(self) -> bool:
-        """Whether nobody can tell when what it gives changes: it reads what nothing names."""
+        """Whether changes of its result cannot be detected: it reads an unnamed input."""
         return self.function is not None and not self.query.inputs
 
     @property
     def shown_strategy(self) -> str:
-        """What people call its strategy."""
+        """The name of its strategy in messages."""
         return self.strategy.shown_name or self.strategy_name
 
     @property
@@ -274,7 +274,7 @@ class Model(ShownInNotebooks):
 
 
 def kind_of(model: Model) -> str:
-    """Say what makes the rows of a model: `sql`, `python`, `entity` or `sessions`."""
+    """Return what provides the rows of a model: `sql`, `python`, `entity` or `sessions`."""
     if model.strategy.by_passes:
         return "sessions"
     if model.entity is not None:
@@ -284,7 +284,7 @@ def kind_of(model: Model) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SourceFreshness:
-    """How old the newest row of a source may be."""
+    """The allowed age of the newest row of a source."""
 
     column: str
     warn_after: dt.timedelta | None = None
@@ -293,10 +293,10 @@ class SourceFreshness:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A table or files that penstock reads and does not build.
+    """A table or files that penstock reads but does not build.
 
     `path` is a URI or an absolute path; it is "" for a table of the Spark catalog. With
-    `may_be_delta` it is read as a Delta table if it is one, and in its format if not.
+    `may_be_delta` it is read as a Delta table if it is one, otherwise in its format.
     """
 
     table: TableName
@@ -312,7 +312,7 @@ class Source:
 
     @property
     def is_delta(self) -> bool:
-        """Whether its versions are those of a Delta log."""
+        """Whether it has the versions of a Delta log."""
         return self.format.lower() == "delta"
 
     @property

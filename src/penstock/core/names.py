@@ -27,7 +27,7 @@ _RESERVED = frozenset(
 
 
 def quoted(identifier: str) -> str:
-    """Quote one identifier for Spark SQL, whatever characters it holds.
+    """Quote one identifier for Spark SQL, with any characters.
 
     >>> quoted("odd`name")
     '`odd``name`'
@@ -45,7 +45,7 @@ def literal(text: str) -> str:
 
 
 def refused_by_delta(column: str) -> str:
-    """Say what in a column's name Delta refuses, "" where it takes the name.
+    """Return what Delta refuses in a column's name, "" if it accepts the name.
 
     >>> refused_by_delta("unit price"), refused_by_delta("a;b"), refused_by_delta("a.b")
     ('a space', "';'", '')
@@ -55,12 +55,12 @@ def refused_by_delta(column: str) -> str:
 
 
 def maps_columns(properties: Mapping[str, str]) -> bool:
-    """Whether a table with these properties takes every name of a column."""
+    """Return whether a table with these properties accepts every column name."""
     return properties.get(COLUMN_MAPPING, "none").lower() in {"name", "id"}
 
 
 def is_plain(identifier: str) -> bool:
-    """Whether a name needs no quotes: letters, digits and underscores, no digit first."""
+    """Return whether a name needs no quotes: letters, digits, underscores; no leading digit."""
     return _PLAIN.fullmatch(identifier) is not None
 
 
@@ -74,7 +74,7 @@ def column_sql(name: str) -> str:
 
 
 def shown_name(dotted: str) -> str:
-    """Quote the parts of a dotted name that need it, for text that people read.
+    """Quote the parts of a dotted name that need it, for display.
 
     >>> shown_name("raw.odd name")
     'raw.`odd name`'
@@ -84,7 +84,7 @@ def shown_name(dotted: str) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TableName:
-    """A table as users write it: `schema.table`. Spark compares the parts without case.
+    """A table as users write it: `schema.table`. Spark ignores letter case in both parts.
 
     >>> str(TableName("staging", "users"))
     'staging.users'
@@ -94,12 +94,12 @@ class TableName:
     table: str
 
     def __str__(self) -> str:
-        """Return the dotted form; a table without a schema is its name alone."""
+        """Return the dotted form; for a table without a schema only its name."""
         return f"{self.schema}.{self.table}" if self.schema else self.table
 
     @property
     def folded(self) -> str:
-        """The dotted form in lower case, for comparing."""
+        """The dotted form in lower case, for comparisons."""
         return str(self).lower()
 
     @property
@@ -113,7 +113,7 @@ class TableName:
 
 
 class InputKind(StrEnum):
-    """What stands behind a name that a query reads."""
+    """What a name in a query refers to."""
 
     MODEL = "model"
     SOURCE = "source"
@@ -123,7 +123,7 @@ class InputKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class InputName:
-    """What a query reads: a model by its name, a source or an external table by `schema.table`.
+    """An input of a query: a model by its name, a source or an external table by `schema.table`.
 
     >>> str(InputName(InputKind.SOURCE, "raw.events"))
     'raw.events'
@@ -133,5 +133,5 @@ class InputName:
     name: str
 
     def __str__(self) -> str:
-        """Return the name alone, as records and reports show it."""
+        """Return the name alone, as in records and reports."""
         return self.name

@@ -1,4 +1,4 @@
-"""A loaded project: everything that files say, nothing that tables or records say."""
+"""A loaded project: the content of its files, without tables or records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.core.shown.notebooks import ShownInNotebooks
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """How the Spark session of a target is started, and how long its JVM waits for another."""
+    """How to start the Spark session of a target, and how long its JVM waits afterwards."""
 
     master: str = "local[*]"
     driver_memory: str = "2g"
@@ -30,23 +30,23 @@ class SparkSettings:
 
 @dataclass(frozen=True, slots=True)
 class LeaseSettings:
-    """How long a silent run keeps its targets, and how often a living one says so."""
+    """How long a silent run keeps its targets, and how often a running one renews them."""
 
     length: dt.timedelta = dt.timedelta(seconds=60)
     heartbeat: dt.timedelta = dt.timedelta(seconds=10)
 
 
 STATE_PATIENCE = dt.timedelta(minutes=5)
-"""A server that restarts, or fails over to another one, is back by then."""
+"""Long enough for a server to restart or fail over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An environment: where tables live, where state lives, which Spark runs.
+    """An environment: its warehouse, its state, its Spark.
 
     `warehouse` is an absolute path or a URI; `state` is an SQLAlchemy URL. With a `catalog` the
     tables are registered in that Spark catalog under their names; their folders stay the same.
-    `places` are the folders of tables that lie elsewhere, by their names in small letters.
+    `places` are the folders of tables outside the warehouse, by their names in lower case.
     """
 
     name: str
@@ -58,14 +58,14 @@ class Target:
     places: Mapping[str, str] = field(default_factory=dict)
 
     def uri_of(self, table: TableName) -> str:
-        """Return the folder of a table; a catalog's tables lie there too, so the log is found."""
+        """Return the folder of a table, also with a catalog, so that its log is found."""
         usual = f"{self.warehouse.rstrip('/')}/{table.schema}/{table.table}"
         return self.places.get(table.folded, usual)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectSettings:
-    """What penstock.yml says of a project, for one target."""
+    """The settings of penstock.yml for one target."""
 
     name: str
     target: Target
@@ -76,7 +76,7 @@ class ProjectSettings:
     lease: LeaseSettings = LeaseSettings()
     state_patience: dt.timedelta = STATE_PATIENCE
     max_partitions: int | None = None
-    """How many partitions one sync makes at most, None for all."""
+    """The greatest number of partitions of one sync, None for no limit."""
     checks: CheckSettings = CheckSettings()
 
 
@@ -95,9 +95,9 @@ class Project(ProjectSettings, ShownInNotebooks):
     findings: tuple[Finding, ...] = ()
     """Warnings; errors are raised."""
     entities: Mapping[str, Entity] = field(default_factory=dict)
-    """All of them by their models, disabled ones too."""
+    """All entities by their models, including disabled ones."""
     environment: EntityEnvironment = EntityEnvironment()
-    """What the documents of entities share."""
+    """The common settings of entity documents."""
     packages: Mapping[str, SessionPackage] = field(default_factory=dict)
 
     @cached_property
@@ -107,7 +107,7 @@ class Project(ProjectSettings, ShownInNotebooks):
 
     @cached_property
     def views_of_tables(self) -> frozenset[str]:
-        """The views that a table reads, through other views too."""
+        """The views that a table reads, including nested ones."""
         models = self.models
         read = {
             name: {each.name for each in m.inputs if each.kind is InputKind.MODEL}.union(
@@ -119,7 +119,7 @@ class Project(ProjectSettings, ShownInNotebooks):
         return frozenset(name for name in reached if name in models and models[name].is_view)
 
     def package_of(self, name: str) -> SessionPackage | None:
-        """Return the session package that makes a table, or whose tag a model carries."""
+        """Return the session package that builds a table, or whose tag a model has."""
         model = self.models.get(name)
         if not self.packages or model is None:
             return None
@@ -129,12 +129,12 @@ class Project(ProjectSettings, ShownInNotebooks):
         return None
 
     def models_of(self, package: str) -> tuple[str, ...]:
-        """Return the tables of a session package, and the models that carry its tag."""
+        """Return the tables of a session package, and the models with its tag."""
         own = ((name, self.package_of(name)) for name in self.models if package in self.packages)
         return tuple(name for name, each in own if each is not None and each.name == package)
 
     def table_of(self, name: InputName, this: Model | None = None) -> TableName:
-        """Return the table behind an input name; seeds answer as models do."""
+        """Return the table of an input; seeds count like models."""
         match name.kind:
             case InputKind.MODEL:
                 found = self.models.get(name.name) or self.seeds[name.name]
@@ -160,14 +160,14 @@ class Project(ProjectSettings, ShownInNotebooks):
         return f"delta.{quoted(self.uri_of(table))}"
 
     def outside(self, fingerprint: Fingerprint) -> str:
-        """Return the text behind a checksum of settings, where a model depends on files."""
+        """Return the text behind a checksum of settings, if a model depends on files."""
         known = {each.fingerprint.settings: each.outside for each in self.models.values()}
         return known.get(fingerprint.settings, "")
 
     def shown_sql(self, model: Model) -> str:
-        """Return a model's code as users know it: what `sql_checksum` sees.
+        """Return a model's code for users: the text that `sql_checksum` hashes.
 
-        Tables of SQL stand under their names; a function is its text.
+        Tables in SQL have their names; a function is its text.
         """
         if model.function is not None:
             return model.function.text
@@ -175,6 +175,6 @@ class Project(ProjectSettings, ShownInNotebooks):
         return model.query.shown_sql(names)
 
     def view_sql(self, model: Model, present: Mapping[InputName, str]) -> str:
-        """Return the SQL of a catalog's view; `present` leaves out tombstones, if there are any."""
+        """Return the SQL of a catalog's view; `present` excludes tombstones, if there are any."""
         names = {n: shown_name(str(self.table_of(n, model))) for n in model.query.inputs}
         return model.query.written(names, present)

@@ -1,7 +1,7 @@
-"""A query whose tables are still open: text with one token per table it mentions.
+"""A query with unbound tables: text with one token per table it mentions.
 
 `project` writes the tokens, `strategies` binds them to the relations of a step. The text keeps the
-lines of the user's file, so a position that Spark reports is a position in that file.
+lines of the user's file, so positions from Spark are positions in that file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PRESENT = re.compile(r"`penstock:present:(model|source|external|this):([^`:]+)`
 
 RUN_TIMESTAMP = "penstock__run_timestamp"
 PARAMETERS = ("partition_date", "start_date", "end_date", "run_date")
-"""The names that SQL may write after `@`."""
+"""The parameter names that SQL may write after `@`."""
 PARAMETER = re.compile(r"`penstock:param:(\w+)`")
 _STAMPED = re.compile(
     r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/)|""" + RUN_TIMESTAMP,
@@ -28,10 +28,10 @@ _STAMPED = re.compile(
 
 
 def mention(name: InputName, alias: str = "") -> str:
-    """Write the token of one table.
+    """Return the token of one table.
 
-    `alias` is the name under which the rest of the query knows a table that it does not alias
-    itself; a bound relation is given that alias, a shown name is not.
+    `alias` is the table's name in the rest of the query if the query does not alias it; a bound
+    relation gets that alias, a displayed name does not.
 
     >>> mention(InputName(InputKind.MODEL, "users"), alias="users")
     '`penstock:model:users:bare:users`'
@@ -41,20 +41,20 @@ def mention(name: InputName, alias: str = "") -> str:
 
 
 def present(name: InputName) -> str:
-    """Write the token of the condition that leaves the tombstones of a history table out.
+    """Return the token of the condition that excludes the tombstones of a history table.
 
-    What it stands for is decided when the step is bound: the table may lack the column.
+    It is replaced when the step is bound, because the table may lack the column.
     """
     return f"`penstock:present:{name.kind}:{name.name}`"
 
 
 def live(is_deleted: str) -> str:
-    """Return the condition of rows that are no tombstones, where the table has the column."""
+    """Return the condition of rows that are not tombstones, if the table has the column."""
     return f"coalesce({quoted(is_deleted)}, false) = false"
 
 
 def parameter(name: str) -> str:
-    """Write the token of a parameter."""
+    """Return the token of a parameter."""
     return f"`penstock:param:{name}`"
 
 
@@ -62,10 +62,10 @@ def parameter(name: str) -> str:
 class Query:
     """The SQL of a model after its template was rendered.
 
-    `text` is what a run of the whole history executes, `incremental` what a run on top of an
-    existing table executes; they differ only where the template asks `is_incremental()`.
-    `deleted_flags` names the `is_deleted` column of every history table that is read as of a time
-    without its tombstones. Of the `deltas` among its inputs a step reads what is new alone.
+    `text` is for a full run, `incremental` for a run on an existing table; they differ only if the
+    template calls `is_incremental()`. `deleted_flags` names the `is_deleted` column of every
+    history table that is read as of a time without its tombstones. Of the inputs in `deltas`, a
+    step reads only new rows.
     """
 
     text: str
@@ -77,10 +77,10 @@ class Query:
     deltas: tuple[InputName, ...] = ()
 
     def shown_sql(self, names: Mapping[InputName, str]) -> str:
-        """Return the text with every table under the name that users know it by.
+        """Return the text with every table under its name in the project.
 
-        It leaves the tombstones of histories out by name, whether their tables have any, and
-        calls parameters as their writer does: `@partition_date`.
+        It excludes tombstones of histories by column name, even if their tables have none, and
+        writes parameters as users do: `@partition_date`.
         """
         conditions = {name: live(column) for name, column in self.deleted_flags}
         return PARAMETER.sub(r"@\1", self.written(names, conditions))
@@ -91,7 +91,7 @@ class Query:
 
 
 def substitute(text: str, relation: Callable[[InputName, str], str]) -> str:
-    """Replace every token by what `relation(input, alias)` gives; alias is "" where there is one.
+    """Replace every token with the result of `relation(input, alias)`; alias may be "".
 
     >>> token = mention(InputName(InputKind.SOURCE, "raw.events"), alias="events")
     >>> substitute(f"select * from {token}", lambda name, alias: f"v1 as {alias}")
@@ -106,7 +106,7 @@ def substitute(text: str, relation: Callable[[InputName, str], str]) -> str:
 
 
 def mentioned(text: str) -> tuple[InputName, ...]:
-    """Return the tables that a text has tokens for, each once, in the order of the text."""
+    """Return the tables with tokens in a text, each once, in the order of the text."""
     found = (InputName(InputKind(each[1]), each[2]) for each in _TOKEN.finditer(text))
     return tuple(dict.fromkeys(found))
 
@@ -116,10 +116,10 @@ def bound(
     views: Mapping[InputName, str],
     present: Mapping[InputName, str] = MappingProxyType({}),
 ) -> str:
-    """Bind every token to a view of the step's session, aliased to what the query calls it.
+    """Replace every token by a view of the step's session, aliased as the query expects.
 
-    `present` gives the condition that leaves the tombstones of a history table out, as `live`
-    writes it; of a table that it does not name no row is a tombstone.
+    `present` maps history tables to the condition that excludes their tombstones, as `live` writes
+    it; other tables have none.
 
     >>> events = InputName(InputKind.SOURCE, "raw.events")
     >>> bound(f"select * from {mention(events, alias='events')}", {events: "in_1"})
@@ -143,21 +143,21 @@ def _decided(text: str, conditions: Mapping[InputName, str]) -> str:
 
 
 def parameters(text: str) -> frozenset[str]:
-    """Return the names of the parameters that a text has tokens for."""
+    """Return the names of the parameters with tokens in a text."""
     return frozenset(PARAMETER.findall(text))
 
 
 def with_parameters(text: str, values: Mapping[str, str]) -> str:
-    """Put typed literals in the place of parameters; those without a value keep their token."""
+    """Replace parameters by typed literals; those without a value keep their token."""
     return PARAMETER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 def at(text: str, run_timestamp: dt.datetime) -> str:
-    """Put the run timestamp where a template asked for `run_timestamp`, its date for `@run_date`.
+    """Replace `run_timestamp` of templates by the run timestamp, and `@run_date` by its date.
 
     The template renders to the word `penstock__run_timestamp`, which fingerprints see: the time of
-    a run is no change of code. Inside quotes and comments it becomes bare text, elsewhere a typed
-    literal.
+    a run is not a change of code. Inside quotes and comments it becomes bare text, elsewhere a
+    typed literal.
     """
     utc = run_timestamp.astimezone(dt.UTC)
     text = with_parameters(text, {"run_date": f"DATE '{utc.date().isoformat()}'"})

@@ -1,4 +1,4 @@
-"""What the state store knows of runs, steps, tables and watermarks."""
+"""Records of the state store: runs, steps, tables and watermarks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.core.steps.window import Watermark
 
 
 class Status(StrEnum):
-    """How far a run or a step got."""
+    """The state of a run or a step."""
 
     RUNNING = "RUNNING"
     SUCCESS = "SUCCESS"
@@ -28,8 +28,8 @@ class Status(StrEnum):
 class Holder:
     """A process that runs penstock.
 
-    `process` tells it from every other of any machine: boot, pid namespace and start time; "" where
-    the system does not say.
+    `process` identifies it across machines: boot, pid namespace and start time; "" if the system
+    does not provide them.
     """
 
     run: str
@@ -56,7 +56,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right of one run to write one target until `expires`; `token` rises with every taking."""
+    """The right of one run to write one target until `expires`; `token` increases each time."""
 
     target: str
     run: str
@@ -71,7 +71,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What `begin` gives back: the step's number, the fencing token of its lease, the epoch."""
+    """The result of `begin`: the step's number, the fencing token of its lease, the epoch."""
 
     step_seq: int
     lease_token: int
@@ -80,7 +80,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One step as it was begun and as it ended."""
+    """A step with its beginning and its end."""
 
     intent: Intent
     status: Status
@@ -93,14 +93,14 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """What built the rows that a target holds now, for models of one partition.
+    """What built the current rows of a target, for models without partitions.
 
-    Where nothing else is said a field is of the last success, and empty if there never was one.
+    Unless noted otherwise, a field describes the last success, and is empty if there is none.
     """
 
     model: str
     status: Status
-    """Of the last execution."""
+    """The status of the last execution."""
     last_step_seq: int
     """The number of the last execution."""
     step: str = ""
@@ -110,36 +110,36 @@ class ModelRecord:
     fingerprint: Fingerprint | None = None
     """The digests of the code that made the rows."""
     table_id: str = ""
-    """The id of the table, which a table in its place has not."""
+    """The id of the table, which changes if the table is replaced."""
     commit_version: int | None = None
-    """The Delta version that it made, None if nothing had to change."""
+    """The Delta version of its commit, None if there was no change."""
     settled_version: int | None = None
-    """The target's Delta version after it."""
+    """The Delta version of the target after it."""
     pins: Mapping[str, Pin] = field(default_factory=dict)
-    """Its inputs by name, at the versions that were read."""
+    """Its inputs by name, at the versions that it read."""
     watermarks: tuple[Watermark, ...] = ()
-    """How far the windows of its inputs reach."""
+    """The end of the windows of its inputs."""
     rewound: tuple[str, ...] = ()
-    """Inputs whose watermark a person set back, and no step has read since."""
+    """Inputs whose watermark was set back by hand and that no step has read since."""
     executed_at: dt.datetime | None = None
     """When it ran, in UTC."""
     duration_ms: int = 0
     rows_written: int = 0
     bytes_written: int = 0
     failure: StepFailure | None = None
-    """Of the last execution, if it failed."""
+    """The error of the last execution, if it failed."""
     high_time: dt.datetime | None = None
-    """The greatest run timestamp of any step that wrote the table."""
+    """The latest run timestamp of any step that wrote the table."""
     cut_at: dt.datetime | None = None
-    """The time above which rows of its inputs were left unread."""
+    """The limit above which rows of its inputs were not read."""
     passed_by: tuple[str, ...] = ()
-    """Inputs whose changes its windows have passed, unread."""
+    """Inputs with unread changes below their watermarks."""
     foreign: tuple[ForeignCommit, ...] = ()
-    """Others' changes of rows that no step has replaced and nobody has accepted."""
+    """Foreign changes of rows that were neither replaced nor accepted."""
 
     @property
     def succeeded_once(self) -> bool:
-        """Whether rows of a success are on record."""
+        """Whether there is a recorded success with rows."""
         return self.step_seq > 0
 
 
@@ -147,9 +147,9 @@ class ModelRecord:
 class PartitionGroup:
     """Partitions of one model with one fingerprint and status, counted.
 
-    `fingerprint` is the number that `Records.fingerprints` explains, 0 for partitions that never
-    succeeded. `commit_high` is the greatest `commit_version`, `settled_low` the least
-    `settled_version`; `unsettled` counts successes whose rows are known to be gone.
+    `fingerprint` is a number for `Records.fingerprints`, 0 for partitions that never succeeded.
+    `commit_high` is the greatest `commit_version`, `settled_low` the least `settled_version`;
+    `unsettled` counts successes whose rows are known to be gone.
     """
 
     fingerprint: int
@@ -177,9 +177,9 @@ class LeastPin:
 
 @dataclass(frozen=True, slots=True)
 class PartitionsRecord:
-    """What is known of all partitions of one model, without naming any of them.
+    """A summary of all partitions of one model, without single partitions.
 
-    `steps` counts the steps that built the partitions as they are now.
+    `steps` counts the steps that built the current partitions.
     """
 
     model: str
@@ -194,11 +194,11 @@ class PartitionsRecord:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRun:
-    """Neighbouring partitions of which the same is known, from `low` to `high`.
+    """Neighbouring partitions with the same record, from `low` to `high`.
 
-    `fingerprint` and `step_seq` are 0 if they never succeeded. `settled_version` None after a
-    success means that the rows are known to be gone. `holds_rows` is True where the last success is
-    known to have left some.
+    `fingerprint` and `step_seq` are 0 if they never succeeded. If `settled_version` is None after a
+    success, the rows are known to be gone. `holds_rows` is True if the last success is known to
+    have left rows.
     """
 
     low: int
@@ -215,9 +215,9 @@ class PartitionRun:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkChange:
-    """One entry of a watermark's history; `step` is "" when a person set it, `why` says so.
+    """One entry of a watermark's history; `step` is "" for a manual change, explained by `why`.
 
-    `value` is None when the watermark was reset.
+    `value` is None if the watermark was reset.
     """
 
     model: str
@@ -248,15 +248,16 @@ class Execution:
     executed_by: str
     failure: StepFailure | None = None
     reason: str = ""
-    """Why its step was run."""
+    """Why its step ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class SliceRecord:
-    """What became of a slice: SUCCESS, FAILED or RUNNING in a step, SKIPPED by somebody.
+    """The state of a slice: SUCCESS, FAILED or RUNNING from a step, SKIPPED by hand.
 
     `moment` is the processing time of that step, `metrics` are its counts, and `version` is that of
-    its commit, None without one. `why` it failed or is skipped, `who` asked for that.
+    its commit, None without one. `why` is the reason for the failure or skip, `who` the user who
+    asked for the skip.
     """
 
     id: SliceId
@@ -271,13 +272,13 @@ class SliceRecord:
 
     @property
     def is_done(self) -> bool:
-        """Whether a run passes it by."""
+        """Whether runs leave it out."""
         return self.status in (Status.SUCCESS, Status.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
 class SliceSkip:
-    """Somebody says that a slice is to be left out, or, with `skips` False, no longer."""
+    """A manual decision to skip a slice, or, with `skips` False, to process it again."""
 
     model: str
     name: str

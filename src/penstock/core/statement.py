@@ -1,4 +1,4 @@
-"""Statements: what a strategy decides to run, as values that the engine executes."""
+"""Statements: the decisions of a strategy as values that the engine executes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ QUERY_VIEW = "penstock_query"
 TARGET_VIEW = "penstock_target"
 ROW_CHANGE = "rows after - rows before"
 REPLACED_ROWS = "replaced_rows"
-"""The rows of a table before it was replaced, which Delta does not count: in the token."""
+"""The key, in the token, for the rows of a replaced table, which Delta does not count."""
 OBSERVED_ROWS = "_ps_n"
-"""The name of the `count(*)` that is among all counts that are observed."""
+"""The name of the `count(*)` that is part of every observation."""
 FEW_ROWS = 100_000
-"""So many rows are sent to every executor: those of a table need not move to meet them."""
+"""Up to this number, rows are broadcast, so that the table's rows need not be shuffled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Rows that must not be there: `count` names the column of a look that counts them.
+    """A rule that rows must satisfy: `count` names the column with the number of violations.
 
     `sentence` may use `{count}` and `{samples}`; `samples` is a query of at most five texts.
-    `tally` is a query of one whole number where the look counts rows and people want keys.
+    `tally` is a query for one whole number, used in the message if the count is of rows and the
+    message is about keys.
     """
 
     count: str
@@ -37,10 +38,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """Rows that pass by once: all of them are counted, few of them are kept.
+    """Rows that are read once: all of them are counted, few of them are kept.
 
-    `counts` are aggregates over them by name; DISTINCT is not possible. `sides` are views that the
-    SQL reads, each once: their rows are counted as they are read, under the name of the view.
+    `counts` are aggregates over them by name, without DISTINCT. `sides` are views that the SQL
+    reads, each once: their rows are counted while they are read, under the name of the view.
     """
 
     view: str
@@ -51,15 +52,15 @@ class Passing:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Rows that are computed once and kept under a view until the step ends.
+    """Rows that are computed once and kept in a view until the step ends.
 
-    `look_sql` gives one row about them and is the action that computes them; then the rules are
-    held. With `passing` the rows are a selection of those that pass by, whose counts are the look;
-    the query is then evaluated by one action and never again: rows that get lost fail the step.
-    `when` names a count of an earlier stage: without it there is nothing to do here. `chosen` gives
-    what is run in its place, by what earlier stages have seen. `confs` are session settings under
-    which the rows are computed. Without `is_kept` the rows are only looked at. `retry` gives what
-    is run once more in its place where its own look says that it took for granted what is not so.
+    `look_sql` returns one row of values and is the action that computes the rows; then the rules
+    are checked. With `passing`, the rows are a selection of those that pass, whose counts are the
+    values; one action evaluates the query, which never runs again: lost rows fail the step. `when`
+    names a count of an earlier stage: if it is 0, this stage is skipped. `chosen` returns a
+    replacement for the stage, depending on earlier values. `confs` are session settings for the
+    computation. Without `is_kept` the rows are only measured. `retry` returns a replacement that
+    runs if this stage's own values contradict its assumptions.
     """
 
     view: str
@@ -76,10 +77,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """The rows that a commit writes, as they are stored, under a view that its SQL reads.
+    """The rows that a commit writes, in the form in which they are stored, as a view for its SQL.
 
-    They are computed by the commit itself, unless they are written to files first and `view`
-    reads those (a gate that blocks). `counts` are aggregates to be observed as they pass.
+    The commit itself computes them, unless they are written to files first and `view` reads those
+    (a gate that blocks). `counts` are aggregates to observe during the write.
     """
 
     view: str
@@ -90,10 +91,10 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class StagedRows:
-    """Rows that were written to files: how many, and what was observed of them.
+    """Rows that were written to files: their number, and the observed values.
 
-    `counts` is None where nothing was observed or it does not agree with the files: it must then
-    be asked of the rows.
+    `counts` is None if nothing was observed, or if it does not match the files: then the rows must
+    be queried.
     """
 
     rows: int
@@ -102,7 +103,7 @@ class StagedRows:
 
 @dataclass(frozen=True, slots=True)
 class TableOverwrite:
-    """A whole Delta table, rows, columns and partitioning, replaced by what a query gives.
+    """A whole Delta table, rows, columns and partitioning, replaced by the result of a query.
 
     Delta has no SQL that turns a clustered table into a partitioned one. The table's id, its
     properties and its comment stay.
@@ -116,15 +117,16 @@ class TableOverwrite:
 class Commit:
     """The one statement of a step that commits, with the session settings it needs.
 
-    It carries Delta's application transaction, so Delta takes it at most once and not after a
-    fence; `once` is False for what Delta lets through without looking at the pair.
-    What was never begun has no number and carries none.
-    `metrics` are counts that the commit carries in its token. `expected` are those of Delta's own
-    operation metrics, and `ROW_CHANGE`, that are known before, each with the name of the identity
-    that it must satisfy. With `exclusive` nobody may have written since the table was looked at.
-    With `overwrite` the SQL is a query whose rows become the table. With a `feed` the SQL reads its
-    view, which is defined, and observed, as the commit runs. `breaches` says what cannot be of
-    Delta's metrics and of what was observed.
+    - It carries Delta's application transaction, so Delta accepts it at most once and not after a
+      fence; `once` is False for statements that ignore the transaction. A step that never began has
+      no number and no transaction.
+    - `metrics` are counts for the commit's token.
+    - `expected` are Delta's operation metrics, and `ROW_CHANGE`, that are known in advance, each
+      with the name of the identity that it must satisfy.
+    - With `exclusive`, no other writer may have committed since the table was read.
+    - With `overwrite`, the SQL is a query whose rows become the table.
+    - With a `feed`, the SQL reads its view, which is created and observed when the commit runs.
+    - `breaches` returns contradictions between Delta's metrics and the observed values.
     """
 
     sql: str
@@ -140,13 +142,13 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """All that one step runs: stages in order, then the commit that `decide` picks.
+    """Everything that one step runs: stages in order, then the commit that `decide` picks.
 
-    `decide` sees the looks of all stages as one row; None means nothing to write. `counts` gives
-    what the step's record keeps beside Delta's metrics. `again` is the work that finds out
-    what was wrong when the commit is refused with the code `refused`. `after` gives the rows of the
-    table as the commit will leave them, over the view `penstock_target` and the stages; without it
-    the commit has to be tried on a clone to see them.
+    `decide` gets the values of all stages as one row; None means that there is nothing to write.
+    `counts` returns what the step's record keeps beside Delta's metrics. `again` is the work that
+    finds the reason when the commit is refused with the code `refused`. `after` returns the rows of
+    the table after the commit, over the view `penstock_target` and the stages; without it, checks
+    need to run the commit on a clone.
     """
 
     stages: tuple[Stage, ...]
@@ -160,5 +162,5 @@ class Work:
 
     @classmethod
     def just(cls, commit: Commit | None) -> Work:
-        """One commit, or none, whatever the rows are."""
+        """Return work with a fixed commit, or none."""
         return cls((), lambda _: commit)

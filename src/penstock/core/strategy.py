@@ -1,7 +1,8 @@
-"""The port of strategies: what anybody may ask of one, and the values that it answers with.
+"""The port of strategies: the questions that other rooms ask, and the values of the answers.
 
-A strategy says how a model's rows reach its table. Each is one class under `strategies/`: a frozen
-dataclass of its settings that answers the questions below. Nobody else asks which one it is.
+A strategy defines how a model's rows reach its table. Each is one class under `strategies/`: a
+frozen dataclass of its settings that answers the questions below. Other code never asks which
+strategy it is.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ class NullWatermark(StrEnum):
 class WindowSettings:
     """How an incremental model finds its new rows.
 
-    `on` maps an input to the column its window is put on; None takes the input out of it. Inputs
-    that it does not name are windowed when they carry `time_column`. `grain` is the unit on which
-    windows begin: hour, day, week, month or year. With `overlaps` all inputs have one window, which
-    begins at the watermark and takes its ties in. `counts_late` asks for the rows that came below
-    a window. Rows behind `guarded` windows are held against them as they are written; functions
-    have such ones, may open some by themselves, and begin them on the units of their table.
+    `on` maps an input to the column of its window; None excludes the input. Inputs that it does not
+    name have a window if they have `time_column`. `grain` is the unit at which windows begin: hour,
+    day, week, month or year. With `overlaps` all inputs share one window, which begins at the
+    watermark and includes equal values. `counts_late` counts the rows that came below a window.
+    Rows of `guarded` windows are checked when they are written; functions have such windows, may
+    open their own, and begin them at the units of their table.
     """
 
     time_column: str
@@ -53,12 +54,12 @@ class WindowSettings:
 
     @property
     def reads_again(self) -> bool:
-        """Whether a window takes in rows that the one before it has read."""
+        """Whether a window includes rows that the previous one has read."""
         return self.overlaps or bool(self.grain) or self.lookback is not None
 
     @property
     def fingerprint(self) -> Mapping[str, object]:
-        """All of them: each decides which rows a step reads."""
+        """All settings: each affects which rows a step reads."""
         return {
             "time_column": self.time_column,
             "lookback": None if self.lookback is None else str(self.lookback),
@@ -71,11 +72,11 @@ class WindowSettings:
 
 @dataclass(frozen=True, slots=True)
 class PartitionSettings:
-    """How a model is cut into partitions, each remembered by itself.
+    """How a model is partitioned, with a record for each partition.
 
-    `field` is the column that says to which partition a row belongs, `type` its Spark type. With
-    `ready_after` a partition is due when it ended that long ago, without when it has begun.
-    `batch_size` is how many partitions one step may make; None leaves it to the statement.
+    `field` is the column that determines the partition of a row, `type` its Spark type. With
+    `ready_after` a partition is due that long after its end, otherwise at its beginning.
+    `batch_size` is the greatest number of partitions in one step; None leaves it to the statement.
     """
 
     field: str
@@ -87,26 +88,26 @@ class PartitionSettings:
 
 
 class Writing(StrEnum):
-    """How the rows of a step come into its table, and so what becomes of those before.
+    """How the rows of a step are written, and so what happens to earlier rows.
 
-    It is also what the checks after a step look at: its own rows, or all that it leaves.
+    It also determines what the checks after a step read: its own rows, or the whole table.
     """
 
     WHOLE = "whole"
-    """All rows are made anew."""
+    """All rows are rebuilt."""
     ADDED = "added"
-    """The files that the commit adds hold exactly the rows of the step."""
+    """The files that the commit adds contain exactly the rows of the step."""
     RANGES = "ranges"
     """The rows of the step's partitions are replaced."""
     MERGED = "merged"
-    """Rows are matched with those that are there."""
+    """Rows are matched with existing rows."""
 
 
 class OnSchemaChange(StrEnum):
-    """What happens when a query's columns differ from its table's.
+    """The reaction if a query's columns differ from its table's.
 
-    EXACT is that of functions, which no file may ask for: any difference of
-    names and types is an error.
+    EXACT is for functions and cannot be set in files: any difference of names and types is an
+    error.
     """
 
     EXACT = "exact"
@@ -118,7 +119,7 @@ class OnSchemaChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a table lies on disk; a change applies only with `--full-refresh`."""
+    """The layout of a table on disk; a change applies only with `--full-refresh`."""
 
     partition_by: tuple[str, ...] = ()
     cluster_by: tuple[str, ...] = ()
@@ -126,19 +127,19 @@ class Layout:
 
 
 DELETION_VECTORS = "delta.enableDeletionVectors"
-"""The property of a table whose rows may be hidden, instead of their files being rewritten."""
+"""The property of tables that may hide rows instead of rewriting their files."""
 STORED = frozenset(
     {"on_schema_change", "partition_by", "cluster_by", "table_properties", "deletion_vectors"}
 )
-"""The settings of whatever has a table."""
+"""The settings of every model with a table."""
 WINDOWED = frozenset({"time_column", "lookback", "window_on", "null_watermark", "string_watermark"})
 """The settings that `GivenSettings.window` reads."""
 
 
 class GivenSettings(Protocol):
-    """The settings of one model as its files give them, layers merged; the project reads them.
+    """The settings of one model from its files, layers merged; the project reads them.
 
-    What does not go together is reported, never raised: loading collects all findings.
+    Contradictions are reported, never raised: loading collects all findings.
     """
 
     def text(self, key: str) -> str:
@@ -148,10 +149,10 @@ class GivenSettings(Protocol):
         """Return a setting as a tuple of texts."""
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
-        """Note an error where the key was set."""
+        """Report an error at the place of the key."""
 
     def warn(self, key: str, code: str, sentence: str) -> None:
-        """Note a warning where the key was set."""
+        """Report a warning at the place of the key."""
 
     def window(self) -> WindowSettings | None:
         """Read the settings `WINDOWED`; None without a `time_column`."""
@@ -163,7 +164,7 @@ class GivenSettings(Protocol):
         """Read the settings of a history table."""
 
     def session(self) -> tuple[SessionPackage, SessionModel]:
-        """Return the session package, and the table of it that is meant."""
+        """Return the session package and its table."""
         ...
 
 
@@ -172,19 +173,19 @@ class Buildable(Protocol):
 
     @property
     def name(self) -> str:
-        """What users call it."""
+        """Its name in messages."""
 
     @property
     def strategy(self) -> Strategy:
-        """How its rows reach its table."""
+        """How its rows are written."""
 
     @property
     def layout(self) -> Layout:
-        """How its table lies."""
+        """The layout of its table."""
 
     @property
     def description(self) -> str:
-        """What is said of its table."""
+        """The comment on its table."""
 
     @property
     def hides_rows(self) -> bool:
@@ -192,14 +193,14 @@ class Buildable(Protocol):
 
     @property
     def on_schema_change(self) -> OnSchemaChange:
-        """What happens when its columns change."""
+        """The reaction when its columns change."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRun:
-    """What one run asks of a history table; `retention` is the one of this run.
+    """The parameters of one run of a history table; `retention` is the one for this run.
 
-    `properties` are what the table says of itself, written with its first version.
+    `properties` are the table's own properties, written with its first version.
     """
 
     run_timestamp: dt.datetime
@@ -210,17 +211,20 @@ class HistoryRun:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One build of one model: the query is `penstock_query`, the table so far `penstock_target`.
+    """One build of one model: the query is `penstock_query`, the current table `penstock_target`.
 
-    `target` is SQL for the table, `location` its folder where a catalog must be told. `table` is
-    its schema, None when the build creates or replaces it whole. `evolves` is whether the query
-    adds columns or widens types. Rows are taken from the view `source`; `staged` asks for rows
-    that are known before the commit. `partition_by` are the columns that partition the table that
-    is there, None where the model's layout decides. `view_sql` is what a catalog keeps of a view.
-    `replaced` is the condition on rows of the table that those of the query take the place of,
-    and `reruns` whether somebody asked for these to be made again. `rows_before` are the rows of a
-    table that is replaced as a whole, None where its log does not tell. A query that `replays`
-    gives the same rows each time.
+    - `target` is SQL for the table, `location` its folder if a catalog needs it.
+    - `table` is its schema, None if the build creates or replaces the whole table.
+    - `evolves` is whether the query adds columns or widens types.
+    - Rows are read from the view `source`; `staged` requires rows that are known before the commit.
+    - `partition_by` are the partition columns of the existing table, None if the model's layout
+      decides.
+    - `view_sql` is the SQL of a view for the catalog.
+    - `replaced` is the condition of the rows that the query replaces, and `reruns` whether a user
+      asked to rebuild them.
+    - `rows_before` are the rows of a table that is replaced as a whole, None if its log does not
+      contain them.
+    - A query that `replays` returns the same rows each time.
     """
 
     model: Buildable
@@ -241,20 +245,21 @@ class Build:
 
 
 class Strategy(ABC):
-    """How a model's rows reach its table; without more a table that each step makes anew.
+    """How a model's rows reach its table; by default each step replaces the table.
 
-    `name` is the word users write, `shown_name` the one that people read where it is another one;
-    `settings` are the keys that it takes beside those of every
-    model. `is_view` is whether nothing is stored, `is_written` whether files say
-    `materialized: name`. With `takes_feed` it stores the rows that the
-    query gives, each as it is, and takes them from `Build.source`. With `is_incremental` an
-    ordinary step runs other SQL, or reads less, than one that makes the table. `adds_again` is
-    whether input that is read twice is in the table twice. `rerun_is_safe` is whether a step of
-    which nobody can tell if it was committed may be done once more. With `moves_forward` no step
-    may be earlier than those before it; with `by_passes` a pass of its package makes it, and no
-    step of its own. `command` is what builds it, `dbt` how dbt would call it: `materialized` and
-    `incremental_strategy`. `window` is how it finds
-    new rows; None reads its inputs whole.
+    - `name` is its word in files, `shown_name` the name in messages if it differs.
+    - `settings` are the keys that it accepts beside those of every model.
+    - `is_view` is whether nothing is stored, `is_written` whether files say `materialized: name`.
+    - With `takes_feed` it stores the rows of the query unchanged, and reads them from
+      `Build.source`.
+    - With `is_incremental` an ordinary step runs other SQL, or reads less, than the first one.
+    - `adds_again` is whether input that is read twice appears twice in the table.
+    - `rerun_is_safe` is whether a step may be repeated if it is unknown whether it was committed.
+    - With `moves_forward` no step may be earlier than a previous one.
+    - With `by_passes` a pass of its package builds it, and no step of its own.
+    - `command` is the command that builds it, `dbt` dbt's names for it: `materialized` and
+      `incremental_strategy`.
+    - `window` is how it finds new rows; None reads its inputs whole.
     """
 
     __slots__ = ()
@@ -278,67 +283,67 @@ class Strategy(ABC):
     @classmethod
     @abstractmethod
     def read(cls, settings: GivenSettings) -> Self:
-        """Read its settings; what does not go together becomes findings."""
+        """Read its settings; contradictions become findings."""
 
     @abstractmethod
     def work(self, build: Build) -> Work:
-        """Return what one step runs: stages, then one commit. Nothing is run."""
+        """Return what one step runs: stages, then one commit. Runs nothing."""
 
     @property
     def writing(self) -> Writing:
-        """How the rows of a step come into the table."""
+        """How the rows of a step are written to the table."""
         return Writing.WHOLE
 
     @property
     def partitioning(self) -> PartitionSettings | None:
-        """How it is cut into partitions; None for what is one."""
+        """How it is partitioned; None without partitions."""
         return None
 
     @property
     def history(self) -> HistorySettings | None:
-        """How it keeps versions of its rows; None for what keeps none."""
+        """How it keeps versions of its rows; None if it keeps none."""
         return None
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns that tell its rows apart, of a history those of one instant."""
+        """The columns that identify its rows, in a history those of one point in time."""
         return ()
 
     @property
     def reads_slices(self) -> bool:
-        """Whether a step reads files of its own in place of inputs."""
+        """Whether a step reads its own files instead of inputs."""
         return False
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether an ordinary step leaves rows in place that earlier ones made, whatever made them.
+        """Whether an ordinary step keeps rows of earlier steps, built by any code.
 
-        Only a build from all inputs then gives what code and inputs would make now. Histories are
-        left out: what they keep can never be made again.
+        Then only a build from all inputs produces what code and inputs would give now. Histories do
+        not count: their rows can never be rebuilt.
         """
         return False
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
-        """Return the settings that change rows, as JSON has them; column names in small letters.
+        """Return the settings that change rows, as JSON values; column names in lower case.
 
-        `layout` counts where it decides which rows are replaced.
+        `layout` counts if it determines which rows are replaced.
         """
         del layout
         return {}
 
     def staying(self, layout: Layout, rows: str, target: str) -> str:
-        """Return SQL for a row of the view `target` that stays as those of `rows` come; "" for all.
+        """Return SQL for rows of the view `target` that stay when those of `rows` come; "" for all.
 
-        It is asked of what writes `ADDED`, to check the table before it is written.
+        It is used for strategies that write `ADDED`, to check the table before it is written.
         """
         del layout, rows, target
         return ""
 
     @classmethod
     def counts(cls, metrics: Mapping[str, int]) -> Mapping[str, int]:
-        """Return the counts of a step that Delta's metrics, or the commit's token, do not hold yet.
+        """Return the counts of a step that are in neither Delta's metrics nor the commit's token.
 
-        Of no metrics it gives every count that a step of it has beside the rows of all steps.
+        Without metrics it returns every count of its steps beside the common row counts.
         """
         del metrics
         return {}
@@ -350,7 +355,7 @@ _registered: dict[str, type[Strategy]] = {}
 
 
 def register(strategy: type[Strategy]) -> type[Strategy]:
-    """Let a strategy be found by its word; a word has one strategy."""
+    """Register a strategy under its word; each word has one strategy."""
     known = _registered.setdefault(strategy.name, strategy)
     if known is not strategy:
         raise ValueError(f"{strategy.name!r} is {known.__qualname__} already")
@@ -358,12 +363,12 @@ def register(strategy: type[Strategy]) -> type[Strategy]:
 
 
 def strategies() -> Mapping[str, type[Strategy]]:
-    """Return all strategies by their words, in the order in which they were registered."""
+    """Return all strategies by their words, in order of registration."""
     return _registered
 
 
 def strategy_named(word: str) -> type[Strategy]:
-    """Return the strategy of a word that is on record; of one that is gone nothing is known.
+    """Return the strategy with a recorded word; cautious defaults if it no longer exists.
 
     >>> strategy_named("gone").rerun_is_safe
     False
@@ -372,5 +377,5 @@ def strategy_named(word: str) -> type[Strategy]:
 
 
 def shown_strategy(word: str) -> str:
-    """Return what people call the strategy of a word."""
+    """Return the display name of a strategy."""
     return strategy_named(word).shown_name or word

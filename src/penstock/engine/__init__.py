@@ -1,1 +1,1 @@
-"""The only hands on Spark and Delta."""
+"""The only access to Spark and Delta."""

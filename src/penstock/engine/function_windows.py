@@ -1,4 +1,4 @@
-"""What a function is told of the window of its step: `window`, `incremental_filter`."""
+"""The window of a step for its functions: `window`, `incremental_filter`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Value = dt.datetime | dt.date | int | Decimal | str
 
 @dataclass(frozen=True, slots=True)
 class FunctionWindow:
-    """What a step has to read, as a function that takes `window` sees it; open ends are None.
+    """The rows that a step reads, for a function that takes `window`; open ends are None.
 
     `low` and `high` are values of the column's `type`: datetime (UTC for TIMESTAMP), date, int,
     Decimal or str. `kind` is initial, full, forward, lookback, rerun or external, "" for a table
-    that is made whole.
+    that is rebuilt completely.
     """
 
     column: str = ""
@@ -44,7 +44,7 @@ class FunctionWindow:
 
     @classmethod
     def of_step(cls, windows: FunctionWindows | None) -> FunctionWindow:
-        """Return the window that spans all of a step."""
+        """Return the window that covers all windows of a step."""
         if windows is None:
             return cls()
         inputs = {each.input: cls._of(each.window, windows.kind) for each in windows.input_windows}
@@ -67,11 +67,11 @@ class FunctionWindow:
         )
 
     def of(self, name: str) -> FunctionWindow:
-        """Return the window of one input; `KeyError` for one that is read whole."""
+        """Return the window of one input; raise `KeyError` if the input has none."""
         return self.inputs[name]
 
     def sql(self, column: str = "") -> str:
-        """Return the condition of a row being inside; `true` where both ends are open."""
+        """Return the condition of rows inside the window; `true` if both ends are open."""
         named, (low, high) = column or self.column, self.texts
         terms = [f"{named} {'>=' if self.low_closed else '>'} {low}"] if low else []
         terms += [f"{named} {'<=' if self.high_closed else '<'} {high}"] if high else []
@@ -91,19 +91,19 @@ def _value(bound: Bound | None) -> Value | None:
 
 @dataclass(slots=True)
 class FunctionCall:
-    """A function that is being called; `uses_window` is whether it wants its reader's window."""
+    """A running call of a function; `uses_window` is whether it asked for its reader's window."""
 
     read: FunctionRead
     uses_window: bool = False
 
 
 ACTIVE: ContextVar[SparkSession | None] = ContextVar("penstock_active", default=None)
-"""The session of the step whose function is called."""
+"""The session of the step whose function is running."""
 CALL: ContextVar[FunctionCall | None] = ContextVar("penstock_call", default=None)
 _TEST: ContextVar[Window | None] = ContextVar("penstock_test_window", default=None)
 _METHOD = "incremental_filter"
 RUNS: set[object] = set()
-"""The runs under way in this process: without them a filter leaves everything."""
+"""The active runs of this process: outside a run, a filter keeps all rows."""
 
 
 @contextmanager
@@ -115,9 +115,9 @@ def window(
     low_closed: bool = False,
     high_closed: bool = True,
 ) -> Iterator[None]:
-    """Let `incremental_filter(column)` cut frames in a unit test, as it does in a step.
+    """Make `incremental_filter(column)` limit frames in a unit test, as in a step.
 
-    A text is compared as SQL compares it with the column.
+    A text is compared with the column as in SQL.
     """
     lower = Bound(_typed(low), low_closed) if low is not None else None
     upper = Bound(_typed(high), high_closed) if high is not None else None
@@ -144,10 +144,10 @@ def _typed(value: Value) -> TypedValue:
 
 
 def incremental_filter(column: str, *, name: str = "") -> Callable[[DataFrame], DataFrame]:
-    """Return the filter that leaves of a frame what the step under way has to read.
+    """Return the filter that keeps only the rows of a frame that the current step must read.
 
-    Outside of a run, and in a table that is made whole, it leaves everything. `name` tells two
-    filters of one function apart.
+    Outside a run, and for a table that is rebuilt completely, it keeps all rows. `name`
+    distinguishes two filters of one function.
     """
 
     def cut(frame: DataFrame) -> DataFrame:
@@ -181,7 +181,7 @@ def incremental_filter(column: str, *, name: str = "") -> Callable[[DataFrame], 
 
 
 def add_methods() -> None:
-    """Let frames be filtered by `frame.incremental_filter("ts")`; raises `method-taken`.
+    """Add the method `frame.incremental_filter("ts")` to frames; raise `method-taken`.
 
     `SparkSession.getActiveSession()` of a function is the session of its step.
     """

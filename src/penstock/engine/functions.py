@@ -1,4 +1,4 @@
-"""Calling functions of a project: frames in, one frame out, and errors about that frame."""
+"""Call functions of a project: frames in, one frame out, and errors about that frame."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _NAMES_ONLY = ("SubqueryAlias", "View")
 class SharedFrames:
     """The frames of one run: the first reader builds a frame, the others reuse it.
 
-    A frame belongs to the session that built it, and a commit of its rows would run there. So
-    other sessions get it as a global temporary view.
+    A frame belongs to the session that built it, and a commit of its rows would run there. So other
+    sessions read it through a global temporary view.
     """
 
     def __init__(self, readers: Mapping[str, FrameReaders]) -> None:
-        """Note which models read which frame."""
+        """Store which models read which frame."""
         self._readers = {name: set(each.models) for name, each in readers.items()}
         self._keeps = {name for name, each in readers.items() if each.keeps}
         self._cuts = {name: each.cut for name, each in readers.items() if each.keeps}
@@ -82,7 +82,7 @@ class SharedFrames:
 
 
 def _is_inside(read: FunctionRead, cut: Window) -> bool:
-    """Whether a reader's window lies in the rows that were kept."""
+    """Return whether a reader's window is inside the kept rows."""
     own = read.windows.lowest(read.model) if read.windows else None
     return bool(own and own.lower and cut.lower and own.lower.value >= cut.lower.value)
 
@@ -124,7 +124,7 @@ def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
 
 
 def handed_over(frame: DataFrame, spark: SparkSession) -> DataFrame:
-    """Return a frame of another session as one of this session."""
+    """Return a frame of another session as a frame of this session."""
     view = f"penstock_{uuid4().hex}"
     frame.createOrReplaceGlobalTempView(view)
     try:
@@ -206,7 +206,7 @@ def _sound(read: FunctionRead, frame: object) -> DataFrame:
 
 
 def _instead_of_frame(value: object) -> tuple[str, str]:
-    """Return what a function returned instead of a frame, and the way out."""
+    """Return what a function returned instead of a frame, and a hint."""
     kind = type(value)
     match kind.__module__.partition(".")[0], kind.__name__:
         case "pandas", "DataFrame":

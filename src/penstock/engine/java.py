@@ -1,4 +1,4 @@
-"""Java for Spark: finding one, its jars, and the archive of its classes."""
+"""Java for Spark: the installation, the jars, and the archive of classes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INSTALL = (
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that was found; `output` is all that it says of its version, 17, and of its build."""
+    """An installed Java; `output` is its version message: version, such as 17, and build."""
 
     executable: str
     version: int
@@ -49,7 +49,7 @@ def find_java(environ: Mapping[str, str]) -> Java | None:
 
 
 def is_whole(java: Java) -> bool:
-    """Whether it has the module that Spark needs and that reduced builds leave out."""
+    """Return whether it has the module that Spark needs and that reduced builds lack."""
     command = [java.executable, "--list-modules"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     return "jdk.incubator.vector" in result.stdout
@@ -105,7 +105,7 @@ def spark_versions() -> tuple[str, str]:
 
 
 def cached_jars(ivy: Path | None = None) -> tuple[str, ...]:
-    """Return the jars of this delta-spark that lie in Ivy's cache, () unless all of them do."""
+    """Return the jars of this delta-spark in Ivy's cache, () unless all of them are there."""
     _, delta = spark_versions()
     folder = (ivy or ivy_home()) / "jars"
     # One jar of each name: other versions of Delta may have left theirs in the cache.
@@ -124,7 +124,7 @@ def ivy_home() -> Path:
 
 
 def ensure_jars() -> tuple[str, ...]:
-    """Return the Delta jars, fetched from Maven Central at first, or raise `jars-unreachable`."""
+    """Return the Delta jars, from Maven Central if needed, or raise `jars-unreachable`."""
     if jars := cached_jars():
         return jars
     asked = (coordinate(), ",".join(_EXCLUDED), str(ivy_home()))
@@ -142,7 +142,7 @@ def ensure_jars() -> tuple[str, ...]:
 
 
 def coordinate() -> str:
-    """Return the Maven coordinate that belongs to the installed delta-spark."""
+    """Return the Maven coordinate of the installed delta-spark."""
     return f"io.delta:delta-spark_4.2_2.13:{spark_versions()[1]}"
 
 
@@ -160,7 +160,7 @@ launch_gateway(conf)
 
 
 def archive_path(java: Java, jars: tuple[str, ...], environ: Mapping[str, str]) -> Path:
-    """Return where the archive of this Java, this Spark and these jars lies, or would lie."""
+    """Return the path of the archive for this Java, Spark and jars, even if it does not exist."""
     spark = util.find_spec("pyspark")
     identity = "\n".join((java.output, str(spark and spark.origin), *jars))
     key = hashlib.sha256(identity.encode()).hexdigest()[:16]
@@ -169,9 +169,10 @@ def archive_path(java: Java, jars: tuple[str, ...], environ: Mapping[str, str]) 
 
 
 def make_archive(path: Path) -> bool:
-    """Run a small session of every kind of statement and keep the classes that it loaded.
+    """Run a small session with every kind of statement and keep the classes that it loaded.
 
-    Takes half a minute and some 200 MB. The file appears whole or, which costs only time, not.
+    Takes half a minute and some 200 MB. The file is written completely or not at all; without it,
+    sessions only start slower.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="training-") as folder:

@@ -1,4 +1,4 @@
-"""The JVM of this process: what it says, and whether it lives."""
+"""The JVM of this process: its output, and whether it is alive."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SIGNS = {
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Something in a log that a healthy JVM does not say, how often, and what helps."""
+    """Something in a log that a healthy JVM does not print, how often, and a remedy."""
 
     says: str
     times: int
@@ -48,7 +48,7 @@ class Sign:
 
 
 def signs_in(log: Path) -> tuple[Sign, ...]:
-    """Find the signs in a log; of a large one only its first and its last megabytes are read."""
+    """Return the signs in a log; of a large one only the first and last megabytes are read."""
     try:
         with log.open("rb") as file:
             content = file.read(_HEAD_BYTES)
@@ -66,7 +66,7 @@ def signs_in(log: Path) -> tuple[Sign, ...]:
 
 
 def warnings_of(log: Path) -> tuple[str, ...]:
-    """Word the signs in a run's log, each with what helps."""
+    """Return a warning for each sign in a run's log, with its remedy."""
     return tuple(
         f"spark-in-trouble: Spark's log says '{sign.says}'"
         + (f" ({sign.times} times)" if sign.times > 1 else "")
@@ -76,22 +76,22 @@ def warnings_of(log: Path) -> tuple[str, ...]:
 
 
 def newest_with_signs(folder: Path) -> tuple[Path, tuple[Sign, ...]] | None:
-    """Return the newest of the last five logs that has a sign; logs are named in their order."""
+    """Return the newest of the last five logs that has a sign; logs are sorted by name."""
     logs = sorted(folder.glob("*.log"), reverse=True)[:5]
     found = ((log, signs_in(log)) for log in logs)
     return next((each for each in found if each[1]), None)
 
 
 def _private(path: str, flags: int) -> int:
-    """Open a file that nobody else may read where it is new."""
+    """Open a file; a new one is readable only by its owner."""
     return os.open(path, flags, 0o600)
 
 
 class LogCopy(threading.Thread):
-    """Writes what comes through a pipe to a log without secrets, line by line, until its end."""
+    """Copies a pipe to a log without secrets, line by line, until its end."""
 
     def __init__(self, source: int, log: Path) -> None:
-        """Read from a file descriptor, which is closed at its end."""
+        """Store the file descriptor to read from; it is closed at its end."""
         super().__init__(name="penstock-log", daemon=True)
         self.source, self._log, self.is_over = source, log, False
         self._woken, self._wake = os.pipe()
@@ -116,7 +116,7 @@ class LogCopy(threading.Thread):
             os.close(each)
 
     def leave(self) -> bool:
-        """Copy what is there, and stop with the source open; False if it is at its end."""
+        """Copy the available text, keep the source open; return False if it is at its end."""
         os.close(self._wake)
         self.join()
         return not self.is_over
@@ -137,12 +137,12 @@ UNTOLD = 256
 
 
 class JvmProcess(Protocol):
-    """What a `Popen` can do, and what knows a JVM that another command started."""
+    """The common interface of a `Popen` and of a JVM that another command started."""
 
     pid: int
 
     def poll(self) -> int | None:
-        """Return its exit code; None as long as it lives."""
+        """Return its exit code; None while it is alive."""
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end."""
@@ -152,9 +152,9 @@ class JvmProcess(Protocol):
 
 
 class StartedJvm:
-    """The one JVM of this process; knows nothing of one that somebody else started.
+    """The one JVM of this process; not one that other code started.
 
-    `is_trusted` until work in it was broken off, which may then go on behind our back.
+    `is_trusted` is true until work in it was interrupted, because that work may still continue.
     """
 
     def __init__(self) -> None:
@@ -177,10 +177,10 @@ class StartedJvm:
         return self._process is not None and self._process.poll() is not None
 
     def is_lost(self, error: BaseException) -> bool:
-        """Whether an error comes from a JVM that is gone.
+        """Return whether an error comes from a JVM that has ended.
 
-        One that closes its connections is ending: it is waited for, and killed if it stays, so
-        that nothing can be committed behind the answer.
+        A JVM that closes its connections is ending: wait for it, and kill it if it stays, so that
+        it cannot commit after the answer.
         """
         if isinstance(error, PenstockError):
             return isinstance(error, SparkDiedError)
@@ -218,7 +218,7 @@ class StartedJvm:
             self._process.wait(_PATIENCE_SECONDS)
 
     def let_go(self, release: Callable[[], object]) -> None:
-        """Let go of something in the JVM; where the JVM is gone it is gone as well."""
+        """Release an object in the JVM; if the JVM is gone, the object is too."""
         if self.has_ended():
             return
         try:
@@ -245,7 +245,7 @@ class StartedJvm:
 
 
 def _is_cut_off(error: BaseException) -> bool:
-    """Whether an error says that the connection to a JVM broke."""
+    """Return whether an error means that the connection to a JVM broke."""
     if isinstance(error, ConnectionError):
         return True
     if "py4j" not in sys.modules:
@@ -260,7 +260,7 @@ def _is_cut_off(error: BaseException) -> bool:
 
 
 def silence_py4j() -> None:
-    """Keep Py4J from printing the stack of every call that met a dead JVM: the error is told.
+    """Stop Py4J from printing the stack of every failed call: the error is reported anyway.
 
     It writes to the root logger and to its own, whose records no filter of the root sees.
     """
@@ -273,20 +273,20 @@ def _is_not_py4j(record: logging.LogRecord) -> bool:
 
 
 class _NumpyAlone:
-    """A converter of PySpark's for values of numpy, asked about those alone: it imports pandas."""
+    """A PySpark converter that is called only for numpy values: it imports pandas."""
 
     def __init__(self, theirs: Any) -> None:  # noqa: ANN401  Py4J has no types
-        """Stand for one of them."""
+        """Wrap one of the converters."""
         self.convert, self._can_convert = theirs.convert, theirs.can_convert
 
     def can_convert(self, value: object) -> bool:
-        """Whether it is one, and of a kind that it knows."""
+        """Return whether the value is a numpy value of a supported kind."""
         rooms = {each.__module__.partition(".")[0] for each in type(value).__mro__}
         return "numpy" in rooms and bool(self._can_convert(value))
 
 
 def numpy_alone() -> None:
-    """Let a call that hands a number to Java not import pandas, a third of a second."""
+    """Pass numbers to Java without importing pandas, which takes a third of a second."""
     from py4j.protocol import INPUT_CONVERTER
     from pyspark.sql import types  # it registers them
 
@@ -297,7 +297,7 @@ def numpy_alone() -> None:
 
 
 def end_behind(server: Any) -> None:  # noqa: ANN401  one of two kinds of PySpark's
-    """Let nobody wait for a server that looks every half second whether it is to end."""
+    """Stop waiting for a server that checks only every half second whether to end."""
     end = server.shutdown
     server.shutdown = lambda: threading.Thread(target=end, daemon=True).start()
 

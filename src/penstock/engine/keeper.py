@@ -1,9 +1,9 @@
-"""The process that holds a JVM between commands, and how commands speak with it.
+"""The process that holds a JVM between commands, and its protocol with commands.
 
-A JVM of Spark ends when nobody holds the writing end of its standard input. A command that is done
-gives that end to a keeper, the next command takes it from there: while a command runs, it alone
-holds the JVM, and its death is the JVM's, as it always was. The keeper imports nothing but the
-standard library: it runs as a file, in a Python of its own (docs/decisions/0029-a-warm-jvm.md).
+A JVM of Spark ends when no process holds the write end of its standard input. A command that is
+done passes that end to a keeper, and the next command takes it from there. So a running command
+alone holds its JVM, and the JVM ends with it. The keeper imports only the standard library: it runs
+as a file, in its own Python (docs/decisions/0029-a-warm-jvm.md).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LINE = b"\n"
 
 @dataclass(frozen=True, slots=True)
 class JvmCard:
-    """What everybody may know of a JVM that waits: whose it is, and until when it does."""
+    """Public facts about a waiting JVM: its owner, and until when it waits."""
 
     root: str
     target: str
@@ -44,9 +44,9 @@ class JvmCard:
 
 @dataclass(frozen=True, slots=True)
 class JvmAddress:
-    """How a JVM is spoken to, and the key of those who may.
+    """The connection to a JVM, and the key of commands that may use it.
 
-    `key` stands for all that a command must have in common with the one that started it.
+    `key` is a digest of everything that a command must share with the one that started it.
     """
 
     key: str
@@ -56,7 +56,7 @@ class JvmAddress:
 
 @dataclass(frozen=True, slots=True)
 class WarmJvm:
-    """A JVM that a command may use: where it is spoken to, and both of its ends, now ours."""
+    """A JVM for a command: its connection, and both of its ends, which are now ours."""
 
     pid: int
     port: int
@@ -66,7 +66,7 @@ class WarmJvm:
 
 
 def folder(environ: Mapping[str, str], *, make: bool = False) -> Path | None:
-    """Return the user's folder of sockets; None if there is none that is the user's alone."""
+    """Return the user's folder of sockets; None if there is none that only the user can access."""
     home = environ.get("XDG_RUNTIME_DIR")
     ours = f"penstock-{_user()}"
     found = Path(home, "penstock") if home else Path(tempfile.gettempdir(), ours)
@@ -96,13 +96,13 @@ def sockets(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def socket_path(home: Path, name: str) -> Path:
-    """Return where the keeper of that name listens."""
+    """Return the socket path of a keeper by name."""
     return home / f"{name}{_ENDING}"
 
 
 @contextlib.contextmanager
 def _connected(path: Path) -> Iterator[socket.socket]:
-    """Speak with a keeper; raise `OSError` where none of ours listens."""
+    """Connect to a keeper; raise `OSError` if none of ours listens."""
     if not _is_ours(path.lstat(), stat.S_ISSOCK):
         raise PermissionError(path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
@@ -112,7 +112,7 @@ def _connected(path: Path) -> Iterator[socket.socket]:
 
 
 def ask(path: Path, word: str) -> JvmCard | None:
-    """Ask a keeper `status`, or to `stop`; None if none answers."""
+    """Ask a keeper for its `status`, or to `stop`; return None without an answer."""
     try:
         with _connected(path) as made:
             made.sendall(json.dumps({"do": word}).encode() + _LINE)
@@ -123,9 +123,9 @@ def ask(path: Path, word: str) -> JvmCard | None:
 
 
 def take(path: Path, key: str) -> WarmJvm | None:
-    """Take the JVM that a keeper holds; None if it holds none that fits, or none listens.
+    """Take the JVM of a keeper; return None if none listens or its JVM does not match.
 
-    A keeper whose JVM does not fit lets it end.
+    A keeper whose JVM does not match ends it.
     """
     ends: list[int] = []
     try:
@@ -144,7 +144,7 @@ def take(path: Path, key: str) -> WarmJvm | None:
 
 
 def listening(path: Path) -> socket.socket | None:
-    """Open the socket of a new keeper; None if another one listens there."""
+    """Open the socket of a new keeper; return None if another one listens there."""
     import fcntl
 
     with path.with_suffix(".lock").open("a") as lock:
@@ -164,12 +164,12 @@ def listening(path: Path) -> socket.socket | None:
 
 
 def orders(card: JvmCard, address: JvmAddress, ends: tuple[int, int, int]) -> bytes:
-    """Return what a keeper reads when it starts: `ends` are its socket and those of the JVM."""
+    """Return the input of a new keeper: `ends` are its socket and those of the JVM."""
     return json.dumps([asdict(card), asdict(address), *ends]).encode() + _LINE
 
 
 def _line(client: socket.socket) -> bytes:
-    """Read up to the end of a line; what ends without one is no line."""
+    """Read up to the end of a line; return an empty line if it has no end."""
     text = b""
     while not text.endswith(_LINE):
         more = client.recv(_CHUNK)
@@ -185,13 +185,13 @@ class Keeper:
     def __init__(
         self, card: JvmCard, address: JvmAddress, listener: socket.socket, stdin: int, output: int
     ) -> None:
-        """Hold what the command held: the socket and both ends of the JVM."""
+        """Take over the socket and both ends of the JVM from the command."""
         self._card, self._address, self._listener = card, address, listener
         self._stdin, self._output = stdin, output
         self._path = Path(listener.getsockname())
 
     def keep(self) -> None:
-        """Wait; when this returns, the JVM is somebody else's or is gone."""
+        """Wait; on return the JVM belongs to another process, or has ended."""
         with selectors.DefaultSelector() as waiting:
             for each in (self._listener, self._output):
                 waiting.register(each, selectors.EVENT_READ)
@@ -204,7 +204,7 @@ class Keeper:
         self._end()
 
     def _answer(self) -> bool:
-        """Answer one command; True when nothing is left to hold."""
+        """Answer one command; return True if there is no JVM left to hold."""
         caller, _ = self._listener.accept()
         with caller:
             caller.settimeout(_ANSWER_SECONDS)
@@ -230,12 +230,12 @@ class Keeper:
         return is_over
 
     def _leave(self) -> None:
-        """Take the name away before the socket: what listens under a name is alive."""
+        """Remove the name before the socket: a name that exists must have a live listener."""
         self._path.unlink(missing_ok=True)
         self._listener.close()
 
     def _end(self) -> None:
-        """Let the JVM end by itself, as at the end of a command; kill one that does not."""
+        """Let the JVM end as at the end of a command; kill it if it does not."""
         self._leave()
         os.close(self._stdin)
         until = time.monotonic() + _END_SECONDS
@@ -248,7 +248,7 @@ class Keeper:
 
 
 def main() -> None:
-    """Hold the JVM that the command which started this describes."""
+    """Hold the JVM that the parent command describes."""
     card, address, listener, stdin, output = json.loads(sys.stdin.readline())
     heard = socket.socket(fileno=listener)
     Keeper(JvmCard(**card), JvmAddress(**address), heard, stdin, output).keep()

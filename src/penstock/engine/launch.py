@@ -1,4 +1,4 @@
-"""Starting Spark: one JVM, quiet, as cheap as the measurements in docs/decisions show it can be."""
+"""Start Spark: one quiet JVM, with the settings that docs/decisions measured as cheapest."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ appender.file.target = SYSTEM_ERR
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 """
-"""It goes where all goes that the JVM says: to us, who write the log without secrets."""
+"""The target of all JVM output: this process, which writes the log without secrets."""
 
 SUBSTITUTION = "spark.sql.variable.substitute"
-"""With it Spark replaces `${name}` in any SQL by a setting or a variable, in literals too."""
+"""With this setting, Spark replaces `${name}` in any SQL, even inside literals."""
 ALWAYS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -70,7 +70,7 @@ _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _ARCHIVE = re.compile(r"-XX:(SharedArchiveFile|ArchiveClassesAtExit)=")
 _OPTIONS_FROM_OUTSIDE = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
-"""A run of six steps fills what one compiler is given, 48 MB; a JVM then gets slow, or dies."""
+"""A run of six steps fills the 48 MB of a single compiler; the JVM then slows down, or crashes."""
 _FEW_CORES = 2
 QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
@@ -78,7 +78,7 @@ _SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
-    """Where the JVM of one run writes, and what it is given; whose it is, if it may stay."""
+    """The log of one run's JVM, its resources, and its owner if it may stay alive."""
 
     spark: SparkSettings
     warehouse: str
@@ -91,9 +91,10 @@ class LaunchSettings:
 def launch(
     settings: LaunchSettings, environ: Mapping[str, str], place: WarmPlace | None = None
 ) -> SparkSession:
-    """Return a Spark of its own, with the JVM's output in the run's log.
+    """Return a new Spark, with the JVM's output in the run's log.
 
-    Takes the JVM that waits at the place, else starts one, and raises what is missing before.
+    Takes the JVM that waits at the place, otherwise starts one; raises first if something is
+    missing.
     """
     spark_versions()
     from pyspark import SparkContext  # takes a second: only now
@@ -151,7 +152,7 @@ def _session(confs: Mapping[str, str], gateway: JavaGateway | None, log: Path) -
 
 
 def _interrupt_anyway() -> None:
-    """Let Ctrl-C interrupt also where PySpark, which cancels jobs first, meets a dead JVM."""
+    """Let Ctrl-C interrupt even if PySpark, which first cancels jobs, meets a dead JVM."""
     theirs = signal.getsignal(signal.SIGINT)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -170,7 +171,7 @@ def _interrupt_anyway() -> None:
 def _gateway(
     parts: JvmParts, options: Sequence[str], confs: Mapping[str, str], log: Path
 ) -> JavaGateway:
-    """Start the JVM; what is secret it reads of files, for everybody sees command lines."""
+    """Start the JVM; it reads secrets from files, because all users can see command lines."""
     from pyspark import SparkConf
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
@@ -205,7 +206,7 @@ def _gateway(
 
 
 def secret_confs(confs: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that nobody else may see."""
+    """Return the settings that must stay hidden from other users."""
     return {key: value for key, value in confs.items() if mask_value(key, value) != value}
 
 
@@ -215,13 +216,13 @@ def _write(path: Path, text: str) -> None:
 
 
 def _argument(option: str) -> str:
-    """Return an option as a file of a java command holds it."""
+    """Return an option in the format of java argument files."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def properties_text(confs: Mapping[str, str]) -> str:
-    r"""Return settings as Java reads them of a file.
+    r"""Return settings in the format of Java properties files.
 
     >>> properties_text({"a b": "c:\\d", "e": " f\n"})
     'a\\ b=c\\:\\\\d\ne=\\ f\\n\n'
@@ -245,7 +246,7 @@ def _did_not_start(log: Path) -> EnvironmentMissingError:
 
 @dataclass(frozen=True, slots=True)
 class JvmParts:
-    """What the JVM starts with; `outside` are options from the environment, for every JVM.
+    """The start parameters of the JVM; `outside` are options from the environment for every JVM.
 
     `folder` has files that it reads when it starts.
     """
@@ -257,22 +258,22 @@ class JvmParts:
 
     @property
     def log4j(self) -> Path:
-        """How it logs."""
+        """The file with its log settings."""
         return self.folder / "log4j2.properties"
 
     @property
     def properties(self) -> Path:
-        """Settings of Spark that look secret."""
+        """The file with Spark settings that look secret."""
         return self.folder / "spark.properties"
 
     @property
     def arguments(self) -> Path:
-        """Options of Java that look secret."""
+        """The file with Java options that look secret."""
         return self.folder / "java.options"
 
 
 def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
-    """Return every setting the JVM starts with; what the user configured wins over our defaults."""
+    """Return every setting of the JVM; the user's configuration overrides our defaults."""
     user = settings.spark.conf
     is_local = settings.spark.master.startswith("local")
     local = {
@@ -302,9 +303,10 @@ def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
 
 
 def java_options(settings: LaunchSettings, parts: JvmParts) -> str:
-    """Return the JVM's options; the user's come last, so that they win.
+    """Return the JVM's options; the user's come last, so that they take precedence.
 
-    Few cores gain from the serial collector. The archive fits only the class path it was made with.
+    Few cores gain from the serial collector. The archive matches only the class path of its
+    training.
     """
     spark = settings.spark
     theirs = _open_options(settings, _JAVA_OPTIONS)
@@ -323,7 +325,7 @@ def java_options(settings: LaunchSettings, parts: JvmParts) -> str:
 
 
 def secret_options(settings: LaunchSettings) -> list[str]:
-    """Return the user's options of Java that look secret."""
+    """Return the user's Java options that look secret."""
     texts = (settings.spark.conf.get(key, "") for key in (_MORE_JAVA_OPTIONS, _JAVA_OPTIONS))
     return [
         each for text in texts if mask(text) != text for each in _split(text) if mask(each) != each
@@ -346,7 +348,7 @@ def _split(text: str) -> list[str]:
 
 
 def cores(master: str) -> int:
-    """Return how many threads a local master runs.
+    """Return the number of threads of a local master.
 
     >>> cores("local[3]")
     3
@@ -363,7 +365,7 @@ _CLAUSES = "WHEN MATCHED THEN UPDATE SET t.s = 'x' WHEN NOT MATCHED THEN INSERT 
 
 
 def train(archive: Path) -> None:
-    """Do a little of all that runs do, then wait until the JVM has written the archive."""
+    """Run a little of everything that runs use, then wait for the JVM to write the archive."""
     folder = archive.parent
     options = f"-XX:ArchiveClassesAtExit={archive} -XX:TieredStopAtLevel=1"
     spark = SparkSettings("local[2]", conf={"spark.driver.extraJavaOptions": options})

@@ -1,4 +1,4 @@
-"""Relations as frames: the rows of each, at the version and with the window that it says."""
+"""Relations as frames: the rows of each, at its version and within its window."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = None) -> DataFrame:
-    """Return the frame of a relation, with its window on it; nothing is run."""
+    """Return the frame of a relation within its window, without running it."""
     match relation.read:
         case DeltaRead(uri, version):
             reader = spark.read.format("delta")
@@ -84,9 +84,9 @@ def _loaded(
 
 
 def _void_columns(spark: SparkSession, frame: DataFrame, files: FilesRead) -> set[str]:
-    """Name the columns that no Parquet file gives a type: Spark reads them as INT.
+    """Return the columns without a type in any Parquet file: Spark reads them as INT.
 
-    Files are looked at until each column has a type, so usually one.
+    Files are read until each column has a type, so usually one.
     """
     void = {name for name, kind in frame.dtypes if kind == "int"}
     java: Any = spark._jvm  # noqa: SLF001  PySpark reads no footers
@@ -118,9 +118,9 @@ _BAD_VALUE = re.compile(
 def bad_value(
     spark: SparkSession, relations: Iterable[Relation], message: str, *, where: Location | None
 ) -> TableError | None:
-    """Name source, file and column of a value that has not its declared type.
+    """Return the source, file and column of a value that does not have its declared type.
 
-    Spark's own words, `said`, name the value and none of these. None where that is not the cause.
+    Spark's message `said` contains only the value. None if that is not the cause.
     """
     for relation in relations if _BAD_VALUE.search(message) else ():
         found = _misfit(spark, relation.read)
@@ -137,7 +137,7 @@ def bad_value(
 
 
 def _misfit(spark: SparkSession, files: object) -> tuple[str, str, str] | None:
-    """Return file, column and type of the first misfit in CSV: all is read again, as text."""
+    """Return file, column and type of the first misfit in CSV: everything is read again as text."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
@@ -167,7 +167,7 @@ _GUESSING = {"mode", "inferschema"}
 
 
 def _typed(name: str, kind: str, options: Mapping[str, str]) -> str:
-    """Return SQL of a text as the declared type, NULL where it is none."""
+    """Return SQL that casts a text to the declared type, or gives NULL."""
     is_time = kind.lower().startswith("timestamp")
     pattern = options.get("timestampformat" if is_time else "dateformat", "")
     if pattern and (is_time or kind.lower() == "date"):
@@ -180,7 +180,7 @@ _UNSURE = ("PYTHON_UDF", "SCALA_UDF", "PLAN_EXPRESSION", "CURRENT_LIKE")
 
 
 def replays(frame: DataFrame, relations: Iterable[Relation]) -> bool:
-    """Whether a frame surely gives the same rows each time; `relations` are what it may read."""
+    """Return whether a frame always gives the same rows; `relations` are its possible inputs."""
     reads = [relation.read for relation in relations]
     if any(isinstance(each, DeltaRead) and each.version is None for each in reads):
         return False
@@ -200,7 +200,7 @@ def replays(frame: DataFrame, relations: Iterable[Relation]) -> bool:
 
 
 def schema_of(frame: DataFrame) -> Schema:
-    """Return a frame's columns in our words."""
+    """Return a frame's columns as a `Schema`."""
     columns = []
     for field in frame.schema.fields:
         comment = (field.metadata or {}).get("comment", "")

@@ -1,6 +1,6 @@
-"""One step's hands on Spark: a session of its own on the shared context.
+"""Spark for one step: its own session on the shared context.
 
-A session per step thread, because Delta reads the commit token from the session's settings and
+Each step thread has a session, because Delta reads the commit token from the session's settings and
 two threads in one session mix their tokens (docs/decisions/0003-one-session-per-step.md).
 """
 
@@ -38,10 +38,10 @@ _PATIENCE_SECONDS = 5.0
 
 
 class ObservedWrite:
-    """Aggregates over the rows of one frame, computed as one write takes them."""
+    """Aggregates over the rows of one frame, computed while they are written."""
 
     def __init__(self, frame: DataFrame, counts: Mapping[str, str]) -> None:
-        """Look at a frame; `frame` of it is the one to be written."""
+        """Observe a frame; write its attribute `frame`."""
         from pyspark.sql import Observation
         from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
@@ -50,9 +50,10 @@ class ObservedWrite:
         self.frame = frame.observe(self._observation, *columns)
 
     def counts(self) -> Row | None:
-        """Return what was seen; None if it is not told in time, or was told to be nothing.
+        """Return the observed values; None if they do not arrive in time or are empty.
 
-        Spark tells it shortly after the write, of one that failed what was seen until then.
+        Spark delivers them shortly after the write; after a failed one, the values up to the
+        failure.
         """
         future = self._observation._jo.future()  # type: ignore[union-attr]  # noqa: SLF001  # `get` waits for ever
         until = time.monotonic() + _PATIENCE_SECONDS
@@ -73,7 +74,7 @@ Explaining = Callable[[], AbstractContextManager[None]]
 
 
 class SparkSideTables:
-    """The `SideTables` of real Spark; `in_files` are the views that read files by now."""
+    """The `SideTables` of real Spark; `in_files` are the views that already read files."""
 
     def __init__(
         self,
@@ -82,7 +83,7 @@ class SparkSideTables:
         fault: Fault,
         run: Callable[[Commit, Mapping[str, str]], None],
     ) -> None:
-        """Share the session of a step, how it explains errors, and how it runs a statement."""
+        """Share a step's session, its error explanations, and its way to run statements."""
         self._run = run
         self._spark = spark
         self._explaining = explaining
@@ -101,7 +102,7 @@ class SparkSideTables:
         return StagedRows(rows, agreed(observed, rows))
 
     def write_table(self, sql: str, uri: str) -> int:
-        """See `SideTables.write_table`. A table that is there already is an error."""
+        """See `SideTables.write_table`. An existing table is an error."""
         with self._explaining():
             names = self._spark.sql(sql).columns
             mapped = any(map(_NEEDS_MAPPING.search, names))
@@ -131,7 +132,7 @@ class SparkSideTables:
 
 
 def watched(spark: SparkSession, feed: Feed) -> tuple[DataFrame, ObservedWrite | None]:
-    """Return the rows of a feed, and what observes them as they pass, where anything is asked."""
+    """Return the rows of a feed, and their observation if anything is observed."""
     frame = spark.sql(feed.sql)
     observed = ObservedWrite(frame, feed.counts) if feed.counts else None
     return (observed.frame if observed else frame), observed
@@ -139,9 +140,9 @@ def watched(spark: SparkSession, feed: Feed) -> tuple[DataFrame, ObservedWrite |
 
 @contextmanager
 def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Let settings hold for a while; what the session had before comes back.
+    """Set settings for a block, and restore the previous ones.
 
-    To unset what Spark was started with would leave Spark's own default.
+    Unsetting a setting would not restore the one that Spark was started with.
     """
     before = {key: spark.conf.get(key, None) for key in values}
     for key, value in values.items():
@@ -154,7 +155,7 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
 
 
 def agreed(observed: ObservedWrite | None, rows: int) -> Row | None:
-    """Return what was seen if it was seen of so many rows, each of them once."""
+    """Return the observed values if their row count equals the given one."""
     seen = observed.counts() if observed else None
     return seen if seen and seen.get(OBSERVED_ROWS) == rows else None
 
@@ -164,7 +165,7 @@ _TXN_APP = "spark.databricks.delta.write.txnAppId"
 _TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 
 Signature = Callable[[], tuple[str, str, str]]
-"""Returns penstock's version and the store's id, with which commits are signed."""
+"""Returns the signature of commits: penstock's version, the store's id and the project."""
 
 
 class SparkStepSession:
@@ -179,7 +180,7 @@ class SparkStepSession:
         frames: SharedFrames | None = None,
         root: str = "",
     ) -> None:
-        """Take over a fresh session; `signature` is asked for when something is committed.
+        """Take over a new session; `signature` is called for commits.
 
         `root` is the folder of the project, whose lines errors name.
         """
@@ -257,7 +258,7 @@ class SparkStepSession:
             return tuple(str(row[0]) for row in self._spark.sql(sql).collect())
 
     def stage(self, stage: Stage) -> Row:
-        """See `StepSession.stage`: the look is the action that computes the staged rows."""
+        """See `StepSession.stage`; measuring the rows is the action that computes them."""
         with self._explaining(), settings(self._spark, stage.confs):
             if stage.passing:
                 seen = self._sift(stage, stage.passing)
@@ -271,9 +272,9 @@ class SparkStepSession:
         return seen
 
     def _sift(self, stage: Stage, passing: Passing) -> Row:
-        """Count the rows that pass by and keep some, in one action, cut off from their query.
+        """Count the rows and keep some, in one action, detached from their query.
 
-        So rows which get lost fail the step instead of being evaluated anew.
+        So lost rows fail the step instead of being evaluated again.
         """
         from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
@@ -328,7 +329,7 @@ class SparkStepSession:
                 writer.mode("overwrite").partitionBy(*whole.partition_by).save(whole.uri)
 
     def close(self) -> None:
-        """Drop what was kept; the session's views go with it."""
+        """Drop what was kept; the session's views end with it."""
         from py4j.protocol import Py4JJavaError
 
         for name in self._shared:
@@ -353,11 +354,11 @@ def _viewed(frame: DataFrame, view: str) -> Schema:
 
 
 def unwatched(statement: Commit) -> Commit:
-    """Return the statement with nothing to be observed."""
+    """Return the statement without observations."""
     feed = statement.feed
     return replace(statement, feed=replace(feed, counts={})) if feed else statement
 
 
 def _java(frame: DataFrame) -> Any:  # noqa: ANN401  Py4J has no types
-    """Return the frame's side in the JVM, for what PySpark does not pass on."""
+    """Return the frame's JVM object, for methods that PySpark does not offer."""
     return frame._jdf  # noqa: SLF001  there is no public way

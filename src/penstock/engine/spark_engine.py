@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
 
 class ProcessSpark:
-    """A process has one Spark, shared by engines: a notebook's stays, ours ends with its users."""
+    """The one Spark of a process, shared by engines; ours ends with its last user."""
 
     def __init__(self) -> None:
-        """Nothing is started yet."""
+        """Start with no Spark."""
         self._lock = threading.Lock()
         self._launched: SparkSession | None = None
         self._place: WarmPlace | None = None
         self._users = 0
 
     def take(self, settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession:
-        """Return the Spark of this process, started if none runs; each take is given back once."""
+        """Return the Spark of this process, started if needed; call `give_back` for each."""
         with self._lock:
             if JVM.has_ended():
                 JVM.forget()
@@ -62,7 +62,7 @@ class ProcessSpark:
             return spark
 
     def give_back(self) -> None:
-        """End the Spark that `take` started when nobody uses it any more."""
+        """Stop the Spark that `take` started once it has no more users."""
         with self._lock:
             self._users -= 1
             if self._users == 0 and self._launched is not None:
@@ -75,14 +75,14 @@ class ProcessSpark:
 
 
 def _stop(spark: SparkSession) -> None:
-    """Stop a session, without PySpark's warning where its JVM is just ending."""
+    """Stop a session, without PySpark's warning if its JVM is ending."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Unable to cleanly shutdown", RuntimeWarning)
         spark.stop()
 
 
 def running() -> SparkSession | None:
-    """Return the session of the Spark that runs in this process; None if none does."""
+    """Return the session of the Spark in this process; None if there is none."""
     if sys.modules.get("pyspark") is None:
         return None
     from pyspark import SparkContext
@@ -93,9 +93,9 @@ def running() -> SparkSession | None:
 
 
 def require_delta(spark: SparkSession, environ: Mapping[str, str]) -> None:
-    """Raise `session-without-delta` for a session of somebody else's that knows no Delta tables.
+    """Raise `session-without-delta` if a foreign session does not support Delta tables.
 
-    Databricks builds Delta in. Another catalog than Delta's may know its tables too.
+    Databricks has Delta built in. Another catalog than Delta's may support its tables too.
     """
     asked = {key: value for key, value in ALWAYS.items() if "delta" in value.lower()}
     given = {key: spark.conf.get(key, "") or "" for key in asked}
@@ -163,7 +163,7 @@ def _write_parquet(frame: DataFrame, file: BinaryIO) -> int:
 
 
 def _nullable(schema: StructType) -> StructType:
-    """Let every value be NULL: Arrow refuses a struct that is NULL and holds one that may not."""
+    """Allow NULL for every value: Arrow refuses a NULL struct with a non-null field."""
     from pyspark.sql.types import StructType
 
     text = re.sub(
@@ -173,7 +173,7 @@ def _nullable(schema: StructType) -> StructType:
 
 
 def _rows(frame: DataFrame) -> Iterator[Row]:
-    """Return rows one by one; what the receiver of them raises is no error of Spark's."""
+    """Yield rows one by one; errors of the receiver are not treated as errors of Spark."""
     with explaining(None):
         yield from frame.toLocalIterator()
 
@@ -207,7 +207,7 @@ class SparkEngine:
         fault: Fault,
         spark: SparkSession | None = None,
     ) -> None:
-        """Remember how to start; a session that is handed in, or runs already, is never stopped."""
+        """Store how to start; a session that is passed in, or running already, is never stopped."""
         self._settings = settings
         self._environ = environ
         self._signature = signature
@@ -222,13 +222,13 @@ class SparkEngine:
         self._cancelled = threading.Event()
 
     def elsewhere(self, warehouse: str) -> SparkEngine:
-        """Return an engine for tables of few rows, in another warehouse if it starts Spark."""
+        """Return an engine for small tables; if it starts Spark, it uses another warehouse."""
         spark = replace(self._settings.spark, conf={**PER_CONTEXT, **self._settings.spark.conf})
         settings = replace(self._settings, warehouse=warehouse, spark=spark)
         return SparkEngine(settings, self._environ, self._signature, self._fault, self._root)
 
     def signing(self, signature: Signature) -> SparkEngine:
-        """Return an engine that signs otherwise, on the same Spark; cancelling one cancels both."""
+        """Return an engine with another signature on the same Spark; both cancel together."""
         started = self._started()
         twin = SparkEngine(self._settings, self._environ, signature, self._fault, started)
         twin._open, twin._tag, twin._cancelled = self._open, self._tag, self._cancelled
@@ -331,7 +331,7 @@ class SparkEngine:
             self._root, self._taken = None, False
 
     def _keep_cancelling(self) -> None:
-        """Cancel until no session is open: a job may start just after it was cancelled."""
+        """Cancel until no session is open: a job may start just after a cancellation."""
         from py4j.protocol import Py4JJavaError
 
         while self._open and self._root is not None and not JVM.has_ended():

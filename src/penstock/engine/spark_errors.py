@@ -1,4 +1,4 @@
-"""Turning what Spark and Delta raise into errors that name the model's file and line."""
+"""Convert exceptions of Spark and Delta to errors that name the model's file and line."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def explaining(
     root: str = "",
     interrupted: Callable[[], bool] = bool,
 ) -> Iterator[None]:
-    """Turn what Spark raises into the error that `explained` returns; the original is its cause.
+    """Convert Spark's exceptions with `explained`; the original is the cause.
 
-    `cause` is asked with all that Spark said, where it said something. What Spark raises once the
-    run was `interrupted` comes of that, whatever it says.
+    `cause` is called with the complete message, if there is one. If the run was `interrupted`, any
+    exception of Spark is a consequence of that.
     """
     try:
         yield
@@ -97,7 +97,7 @@ def explaining(
 def explained(error: BaseException, where: Location | None = None, root: str = "") -> PenstockError:
     """Return our error for one of Spark's; `where` is the model's file, `root` the project's.
 
-    What failed inside a write or a job is reported by its innermost cause.
+    Failures inside a write or a job are reported by their innermost cause.
     """
     if isinstance(error, PenstockError):
         return error
@@ -119,13 +119,13 @@ def explained(error: BaseException, where: Location | None = None, root: str = "
 
 
 def _reasons(text: str) -> Iterator[str]:
-    """Yield what a message is about, outermost first: a job's holds the stacks of its causes."""
+    """Yield the reasons in a message, outermost first: a job's message has the stacks of causes."""
     for part in _CAUSED.split(text):
         yield _RAISED.sub("", part.strip(), count=1).split("\n\tat ")[0].strip()
 
 
 def _innermost(reasons: Sequence[str]) -> str:
-    """Return the innermost message with a condition that says why, else the innermost message."""
+    """Return the innermost message with an informative condition, else the innermost message."""
     for reason in reversed(reasons):
         named = _CONDITION.match(reason)
         if named and named[1].split(".")[0] not in _ONLY_THAT_IT_FAILED:
@@ -134,7 +134,7 @@ def _innermost(reasons: Sequence[str]) -> str:
 
 
 def _error_of(text: str, reason: str, where: Location | None) -> PenstockError:
-    """Return the error for all that Spark said and, of it, the reason."""
+    """Return the error for a complete message and the reason within it."""
     if (ours := _of_guard(text, where)) is not None:
         return ours
     if reason.startswith(_USER_RAISED):
@@ -168,7 +168,7 @@ def _error_of(text: str, reason: str, where: Location | None) -> PenstockError:
 
 
 def _of_guard(text: str, where: Location | None) -> PenstockError | None:
-    """Return the error that SQL of ours raised by its code and sentence."""
+    """Return the error that our own SQL raised, from its code and sentence."""
     ours = _OURS.search(text)
     if ours is None:
         return None
@@ -181,7 +181,7 @@ def _of_guard(text: str, where: Location | None) -> PenstockError | None:
 
 
 def _of_function(message: str, where: Location | None, root: str) -> errors.ModelFailedError:
-    """Return the error for the traceback of a Python worker: last line, and line of the project."""
+    """Return the error for a Python worker's traceback: last line, and line of the project."""
     lines = _CHAINED.split(message)[-1].rstrip().splitlines()
     at = next((n for n, line in enumerate(lines) if line and not line.startswith("  ")), len(lines))
     frames = [frame for line in lines[:at] if (frame := _FRAME.fullmatch(line))]
@@ -195,7 +195,7 @@ def _of_function(message: str, where: Location | None, root: str) -> errors.Mode
 def innermost(
     frames: Sequence[tuple[str, int]], where: Location | None, root: str = ""
 ) -> tuple[int, Location] | None:
-    """Return number and place of the innermost frame that is the project's own code.
+    """Return number and place of the innermost frame in the project's own code.
 
     Its file is below the root or, for notebooks and scripts elsewhere, in no library.
     """
@@ -214,7 +214,7 @@ def innermost(
 
 
 def _of_tables(text: str) -> tuple[str, str, str] | None:
-    """Return code, sentence and hint of what Delta cannot do with a table as it is."""
+    """Return code, sentence and hint if Delta cannot process a table in its current state."""
     if gone := _FILES_GONE.search(text):
         sentence = f"files of version {gone[1]} are no longer there, so it cannot be restored"
         return "rollback-vacuumed", sentence, "run the model instead"
@@ -225,7 +225,7 @@ def _of_tables(text: str) -> tuple[str, str, str] | None:
 
 
 def condition(text: str) -> str:
-    """Return Spark's own name of an error as a code of ours.
+    """Return Spark's error condition as a penstock code.
 
     >>> condition("[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column …")
     'spark-unresolved-column'
@@ -235,14 +235,14 @@ def condition(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Return the first sentence of Spark's message without its condition, at most 400 letters."""
+    """Return the first sentence of Spark's message, at most 400 characters."""
     message = _CONDITION.sub("", _RAISED.sub("", text.strip(), count=1), count=1).strip()
     first = re.split(r"(?<=[.!?])\s|\n|; line \d|SQLSTATE", message, maxsplit=1)[0]
     return first.strip()[:_LONGEST] or "Spark gave no message"
 
 
 def _advice(reason: str) -> str:
-    """Return what Spark advises, in one line, else where to look."""
+    """Return Spark's advice in one line, otherwise where to look."""
     if similar := _SIMILAR.search(reason):
         return f"did you mean one of {similar[1]}?"
     if instead := _TRY.search(reason):
@@ -251,7 +251,7 @@ def _advice(reason: str) -> str:
 
 
 def _texts(error: BaseException) -> Iterator[str]:
-    """Yield the messages of an error and of what caused it inside the JVM, outermost first."""
+    """Yield the messages of an error and of its causes inside the JVM, outermost first."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     if java is None:
         yield str(error)

@@ -1,4 +1,4 @@
-"""The rows that one commit added, as a Delta table of their own: a log that names its files."""
+"""The rows that one commit added, as a separate Delta table whose log names their files."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _SAID_OF_FILES = ("partitionValues", "size", "modificationTime", "stats")
 
 
 def write_log(uri: str, version: int, folder: str, since: int | None = None) -> None:
-    """Write the log of a table in `folder` whose files are those that a commit added.
+    """Write the log of a table in `folder` that contains the files a commit added.
 
-    With `since` they are of all commits after that version. Of the properties it has those without
-    which its files cannot be read. `rows-not-apart` if the commit hid rows of a file that was there
-    before: it adds that file anew.
+    With `since`, all commits after that version. It has only those properties that are required to
+    read the files. Raises `rows-not-apart` if the commit hid rows of an existing file, because it
+    then adds that file again.
     """
     first = version if since is None else since + 1
     adds = [add for each in range(first, version + 1) for add in log.read_actions(uri, each).adds]
     if any(add.get("deletionVector") for add in adds):
         raise TableError(
             "rows-not-apart",
-            f"version {version} of {uri} hid rows of files, so its added rows are not known",
+            f"version {version} of {uri} hid rows of files, so its added rows are unknown",
             hint="check the whole table: scope: table",
         )
     protocol, metadata = _shape(uri, version)
@@ -41,7 +41,7 @@ def write_log(uri: str, version: int, folder: str, since: int | None = None) -> 
 
 
 def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the protocol and the metadata of a version: Spark's checksum file has them."""
+    """Return the protocol and the metadata of a version, from Spark's checksum file."""
     summary = log.checksum(uri, version)
     if {"protocol", "metadata"} <= summary.keys():
         return summary["protocol"], summary["metadata"]
@@ -70,7 +70,7 @@ def _plain(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _adds(uri: str, adds: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Return the files with whole URIs, in which Delta has encoded everything unusual."""
+    """Return the files with full URIs, in which Delta has encoded special characters."""
     scheme, _, folder = (uri if "://" in uri else f"file://{uri}").partition("://")
     root = f"{scheme}://{quote(folder.rstrip('/'))}"
     for add in adds:
@@ -92,9 +92,9 @@ _PLAIN = {
 
 
 def write_files(frame: DataFrame, folder: str) -> DataFrame:
-    """Write a frame's rows to the only Parquet files of a folder; give a frame that reads them.
+    """Write a frame's rows as the only Parquet files of a folder; return a frame that reads them.
 
-    It has the same columns, whatever their names: in the files they are called by their places.
+    It has the same columns with any names: in the files they are named by position.
     """
     placed = frame.toDF(*[f"c{place}" for place in range(len(frame.columns))])
     placed.write.mode("overwrite").options(**_PLAIN).parquet(folder)
@@ -103,7 +103,7 @@ def write_files(frame: DataFrame, folder: str) -> DataFrame:
 
 
 def count_rows(folder: str) -> int:
-    """Count the rows of a folder's Parquet files, by what stands at their ends."""
+    """Return the number of rows in a folder's Parquet files, from their footers."""
     from pyarrow import parquet as pq
 
     disk, count = disk_at(folder), 0

@@ -1,7 +1,7 @@
-"""A JVM that outlives its command: what makes two commands alike, taking it, leaving it.
+"""A JVM that outlives its command: when two commands match, how to take it, how to leave it.
 
-What stays is the process with its classes and its compiled code. Each command starts a Spark of its
-own in it and stops it again, so that of the tables and settings of one the next knows nothing.
+Only the process with its classes and its compiled code stays. Each command starts and stops its own
+Spark in it, so the next one sees no tables or settings of the previous one.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ PER_CONTEXT = {
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
-"""Settings that a Spark of few rows has otherwise; like the warehouse they are none of a JVM's."""
+"""Settings of a Spark for few rows; like the warehouse, they are not part of a JVM's key."""
 _VOLATILE = re.compile(
     "PWD|OLDPWD|SHLVL|_|COLUMNS|LINES|TERM(_.*)?|COLORTERM|WINDOWID|TMUX.*|PS1|SSH_(CLIENT|TTY"
     "|CONNECTION)|SPARK_AUTH_SOCKET_TIMEOUT|SPARK_BUFFER_SIZE|PENSTOCK_(TARGET|FAULT)"
 )
 """Variables that differ between terminals, those that PySpark sets itself, and ours."""
 _LOADS = re.compile(r"(?i)classpath|jars|files|archives|extrajavaoptions")
-"""Settings that name what Java or Python load."""
+"""Settings that name files which Java or Python load."""
 _FOLDERS = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _OF_SYSTEM = ("/proc/self/limits", "/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/pid")
 _LEFT: list[subprocess.Popen[bytes]] = []
-"""Children that outlive their work here, to be waited for one day."""
+"""Children that outlive their work here; they are waited for later."""
 _OF_PY4J = ("t", "j", "GATEWAY_SERVER")
 _CATALOGS, _OURS = "spark.sql.catalogImplementation", "in-memory"
 _GREETING_SECONDS = 2
@@ -52,29 +52,29 @@ _MUCH_MEMORY = 512 << 20
 
 
 class TakenJvm:
-    """A JVM that another command started, for those who know a `Popen`.
+    """A JVM that another command started, with the interface of a `Popen`.
 
-    Its output ends with it, which is how its end is seen; its exit code nobody tells us.
+    The end of its output marks its own end; its exit code is unknown.
     """
 
     def __init__(self, jvm: WarmJvm, copying: LogCopy) -> None:
-        """Hold its standard input: it lives as long as we do."""
+        """Hold its standard input: it lives as long as this process."""
         self.pid, self._copying = jvm.pid, copying
         self.stdin = os.fdopen(jvm.stdin, "wb", buffering=0)
 
     def poll(self) -> int | None:
-        """Return None as long as it lives."""
+        """Return None while it is alive."""
         return UNTOLD if self._copying.is_over else None
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end; raise `TimeoutExpired` as a `Popen` does."""
+        """Wait for its end; raise `TimeoutExpired` like a `Popen`."""
         self._copying.join(timeout)
         if self.poll() is None:
             raise subprocess.TimeoutExpired("java", timeout or 0.0)
         return UNTOLD
 
     def kill(self) -> None:
-        """Kill it; while its output has no end, its number is nobody else's."""
+        """Kill it; while its output is open, its process id cannot belong to another process."""
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
@@ -83,7 +83,7 @@ class TakenJvm:
 
 @dataclass(frozen=True, slots=True)
 class WarmPlace:
-    """Where the JVM of a project's target waits, and what one must have to be of use here."""
+    """Where the JVM of a project's target waits, and what it must match."""
 
     path: Path
     key: str
@@ -93,7 +93,7 @@ class WarmPlace:
 
 
 def warm_place(spark: SparkSettings, root: str, target: str) -> WarmPlace | None:
-    """Return the place of a JVM with these settings, started here and now; None if none stays."""
+    """Return the place of a JVM with these settings; None if no JVM stays alive."""
     is_local = re.fullmatch(r"local(\[.*\])?", spark.master)
     is_hive = spark.conf.get(_CATALOGS, _OURS) != _OURS  # a JVM keeps the lock of a metastore
     is_able = hasattr(os, "getuid") and "PYSPARK_GATEWAY_PORT" not in os.environ
@@ -110,7 +110,7 @@ def warm_place(spark: SparkSettings, root: str, target: str) -> WarmPlace | None
 
 
 def _alike(spark: SparkSettings) -> Iterator[str]:
-    """Return all that two commands must have in common: the rest each of them brings along."""
+    """Return everything that two commands must share: each command brings the rest."""
     confs = {key: value for key, value in spark.conf.items() if key not in PER_CONTEXT}
     environ = {key: text for key, text in os.environ.items() if not _VOLATILE.fullmatch(key)}
     yield repr((spark.master, spark.driver_memory, sorted(confs.items()), sorted(environ.items())))
@@ -130,7 +130,7 @@ def _alike(spark: SparkSettings) -> Iterator[str]:
 
 
 def _loaded(value: str) -> Iterator[Path]:
-    """Return the files that a setting loads: by wildcard, or in folders, however deep they lie."""
+    """Return the files that a setting loads, including wildcards and nested folders."""
     for place in map(Path, filter(None, re.split("[,:;]", value))):
         with suppress(OSError, ValueError):
             for each in sorted(place.parent.glob(place.name)):
@@ -138,7 +138,7 @@ def _loaded(value: str) -> Iterator[Path]:
 
 
 def _stamps(files: Iterable[Path]) -> Iterator[str]:
-    """Tell files that were changed or replaced from what they were."""
+    """Return values that change when files are changed or replaced."""
     for each in files:
         with suppress(OSError, ValueError):
             found = each.stat()
@@ -146,7 +146,7 @@ def _stamps(files: Iterable[Path]) -> Iterator[str]:
 
 
 def attach(place: WarmPlace, log: Path) -> JavaGateway | None:
-    """Take the JVM that waits there and speak with it; None if none does, fits or answers."""
+    """Take the waiting JVM and connect to it; return None if none matches or answers."""
     jvm = keeper.take(place.path, place.key)
     if jvm is None:
         return None
@@ -165,13 +165,13 @@ def attach(place: WarmPlace, log: Path) -> JavaGateway | None:
 
 
 def give_up() -> None:
-    """Let go of a JVM that is of no use."""
+    """Release a JVM that is not usable."""
     JVM.kill()
     JVM.forget()
 
 
 def _greet(jvm: WarmJvm) -> None:
-    """Raise where the JVM does not answer in time: what PySpark asks waits for ever."""
+    """Raise if the JVM does not answer in time: PySpark itself would wait forever."""
     from py4j.java_gateway import GatewayParameters, JavaGateway
 
     asked = GatewayParameters(
@@ -199,7 +199,7 @@ def _gateway(jvm: WarmJvm) -> JavaGateway:
 def keep(place: WarmPlace) -> None:
     """Leave the JVM of this process, whose Spark was stopped, to the next command.
 
-    A JVM that said of itself that it is in trouble ends with us, as does one that cannot be left.
+    A JVM whose log shows problems ends with this process, as does one that cannot be left.
     """
     from pyspark import SparkContext
 
@@ -218,7 +218,7 @@ def keep(place: WarmPlace) -> None:
 
 
 def _clean(gateway: JavaGateway) -> None:
-    """Let the JVM forget what it knows of files, and all that Python held in it."""
+    """Clear the JVM's caches of files, and the objects that Python held."""
     from py4j.java_gateway import JavaObject
 
     java = gateway.jvm
@@ -239,7 +239,7 @@ def leave(
     process: subprocess.Popen[bytes] | TakenJvm,
     copying: LogCopy,
 ) -> bool:
-    """Hand both ends of a JVM to a keeper; False if another waits there, or this one has ended."""
+    """Pass both ends of a JVM to a keeper; return False if another waits there or it has ended."""
     listener = keeper.listening(place.path)
     if listener is None:
         return False

@@ -1,1 +1,1 @@
-"""Deciding: drift, order, windows and schema changes, as functions of values."""
+"""Decide about drift, order, windows and schema changes, as pure functions."""

@@ -1,4 +1,4 @@
-"""The cascade: which partitions have to be run because others above them are (spec 8.3)."""
+"""The cascade: which partitions must run because partitions upstream of them do."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def cascade(
     candidates: Callable[[str], tuple[Segment, ...]],
     takes_part: Callable[[Model], bool],
 ) -> dict[str, Ranges]:
-    """Return everything that is run when `start` is, `start` itself included, by model.
+    """Return everything that runs when `start` runs, including `start`, by model.
 
-    `candidates` are the segments of a model's partitions that may be run; `takes_part` says
-    whether a model of one partition is run after those above it.
+    `candidates` are the segments of a model's partitions that may run; `takes_part` returns whether
+    a model without partitions runs after its upstreams.
     """
     todo = {name: ranges for name, ranges in start.items() if ranges}
     parents = {name: direct_parents(model) for name, model in project.models.items()}
@@ -47,31 +47,31 @@ def cascade(
 
 
 def upstream_models(model: Model) -> tuple[str, ...]:
-    """Return the models and seeds that a model reads or declares to depend on, sorted."""
+    """Return the models and seeds that a model reads or depends on, sorted."""
     read = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
     return tuple(sorted((read | set(model.depends_on)) - {model.name}))
 
 
 def parents_of(project: Project, model: Model) -> tuple[str, ...]:
-    """Return the models and seeds that a model reads, through views too, itself left out."""
+    """Return the models and seeds that a model reads, also through views, without itself."""
     names = with_view_inputs(project, _declared_inputs(model))
     found = {name.name for name in names if name.kind is InputKind.MODEL}
     return tuple(sorted(found - {model.name}))
 
 
 def direct_parents(model: Model) -> tuple[str, ...]:
-    """Return what `parents_of` does, without what is behind views: enough to order all models.
+    """Return the same as `parents_of` without tables behind views: enough to order all models.
 
-    The closure of a chain of views has as many names as the square of its length.
+    The closure of a chain of views grows with the square of its length.
     """
     found = {name.name for name in _declared_inputs(model) if name.kind is InputKind.MODEL}
     return tuple(sorted(found - {model.name}))
 
 
 def parents_among(project: Project, names: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the parents that order some models: views that are not among them are looked through.
+    """Return the parents that order some models, skipping views that are not among them.
 
-    The order is the one that `parents_of` would give.
+    The order equals that of `parents_of`.
     """
     found = {}
     for name in names:
@@ -88,9 +88,9 @@ def parents_among(project: Project, names: Collection[str]) -> dict[str, tuple[s
 
 
 def read_through_views(project: Project, wanted: Container[str]) -> dict[str, frozenset[str]]:
-    """Return which of the wanted names every model reads, through views too.
+    """Return which of the wanted names every model reads, also through views.
 
-    Models of a chain share one set, so that its length costs nothing.
+    Models of a chain share one set, so that long chains are cheap.
     """
     parents = {name: direct_parents(model) for name, model in project.models.items()}
     found: dict[str, frozenset[str]] = {}
@@ -109,7 +109,7 @@ def _declared_inputs(model: Model) -> tuple[InputName, ...]:
 
 
 def is_decided_alone(project: Project, model: Model) -> bool:
-    """Whether a view has checks and no table reads it, so that no other step looks at them."""
+    """Return whether a view has checks and no table reads it, so that no other step runs them."""
     return model.is_view and bool(model.all_checks) and model.name not in project.views_of_tables
 
 
@@ -141,7 +141,7 @@ def mapped_to(
 def followers(
     project: Project, model: Model, segments: tuple[Segment, ...], todo: Mapping[str, Ranges]
 ) -> Ranges:
-    """Return what must be run of a model after `todo`, what follows from its own included."""
+    """Return the partitions of a model that must run after `todo`, including consequences."""
     own, found = todo.get(model.name, ()), mapped_to(project, model, segments, todo)
     while reads_itself(model):
         more = mapped_to(project, model, segments, {**todo, model.name: union(own, found)})
@@ -152,7 +152,7 @@ def followers(
 
 
 def reads_itself(model: Model) -> bool:
-    """Whether a partition of the model is made from earlier ones."""
+    """Return whether a partition of the model reads earlier partitions."""
     return any(
         mapping.input.kind is InputKind.THIS or mapping.input.name == model.name
         for version in model.versions

@@ -28,7 +28,7 @@ Hull = Callable[[Ranges], Span | None]
 
 @dataclass(frozen=True, slots=True)
 class PartitionsNow:
-    """An upstream with partitions: which of them the last data change of each came when."""
+    """An upstream with partitions: the last data change of each partition."""
 
     table_id: str
     grid: Grid
@@ -37,9 +37,9 @@ class PartitionsNow:
 
 @dataclass(frozen=True, slots=True)
 class TableNow:
-    """A source, or an upstream of one partition: its newest data changes.
+    """A source, or an upstream without partitions: its newest data changes.
 
-    `pin` is how it stands now; `commits` are those above the oldest pin that somebody holds.
+    `pin` is its current version; `commits` are those above the oldest recorded pin.
     """
 
     pin: Pin
@@ -58,7 +58,7 @@ class _Newest:
         self._versions = [-1 if (v := run.commit_version) is None else v for run in upstream.runs]
 
     def newest_in(self, span: Span) -> int:
-        """Return the greatest version that changed rows there, -1 if none did."""
+        """Return the greatest version that changed rows there, -1 if there is none."""
         low, high = max(span[0], self._least), min(span[1], self._most)
         if low >= high:
             return -1
@@ -69,7 +69,7 @@ class _Newest:
 
 @dataclass(slots=True)
 class Changes:
-    """Answers for all inputs of all models; each question is worked out once."""
+    """Changes of all inputs of all models; each answer is computed once."""
 
     partitions: Callable[[str], PartitionsNow | None]
     tables: Callable[[str], TableNow | None]
@@ -77,7 +77,7 @@ class Changes:
     _newest: dict[str, _Newest] = field(default_factory=dict)
 
     def changed_spans(self, mapping: InputMapping, pin: Pin | None) -> tuple[Span, ...]:
-        """Return where an input changed after the version of a pin, rising and apart.
+        """Return where an input changed after the version of a pin, ascending and disjoint.
 
         Without a pin it changed everywhere: the step did not know the input.
         """
@@ -88,7 +88,7 @@ class Changes:
         return self._spans[key]
 
     def is_old(self, name: str, pin: Pin | None, span: Span) -> bool:
-        """Whether an upstream with partitions surely has nothing newer than a pin in a span."""
+        """Return whether a partitioned upstream certainly has no change after a pin in a span."""
         upstream = self.partitions(name)
         if upstream is None or not isinstance(pin, DeltaPin) or pin.table_id != upstream.table_id:
             return False
@@ -134,7 +134,7 @@ def _spans_of_partitions(upstream: PartitionsNow, pin: Pin | None) -> tuple[Span
 
 
 def touched_since(commits: Sequence[Touched], read: int, column: str) -> tuple[Span, ...]:
-    """Return where commits above a version changed rows, by a column; everywhere without one."""
+    """Return where commits above a version changed rows, by a column; else everywhere."""
     found: list[Span] = []
     for commit in commits:
         if commit.version <= read:
@@ -154,9 +154,10 @@ def spans_of(grid: Grid, ranges: Ranges) -> tuple[Span, ...]:
 def code_drift(
     recorded: Fingerprint, now: Fingerprint, meaning: Meaning, explain: Explain = settings_changed
 ) -> Iterator[tuple[State, str]]:
-    """Return what differs between the code that made rows and today's; CURRENT for the text alone.
+    """Return what differs between the code of some rows and the current code.
 
-    A difference of versions hides the others, because an upgrade changes both by its nature.
+    CURRENT means that only the text differs. A difference of versions hides the others, because an
+    upgrade naturally changes both.
     """
     if recorded.version != now.version:
         yield State.VERSION_UPGRADED, f"{recorded.label} -> {now.label}"
@@ -172,7 +173,7 @@ def code_drift(
 
 
 def outside_differences(before: str | None, after: str) -> str:
-    r"""Name what differs of files, variables and packages that a model depends on.
+    r"""Return what differs in the files, variables and packages that a model depends on.
 
     Each line of the texts is a name and a checksum; `before` is None where it depended on none.
 
@@ -192,7 +193,7 @@ def outside_differences(before: str | None, after: str) -> str:
 
 
 def is_same(recorded: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:
-    """Whether two statements are one in canonical form; another parser's form is made anew."""
+    """Return whether two statements are equal in canonical form, computed by the current parser."""
     if recorded.canonical == now.canonical:
         return True
     return recorded.parser != now.parser and meaning(recorded) == now.canonical
@@ -201,9 +202,9 @@ def is_same(recorded: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:
 def with_view_inputs(
     project: Project, names: Iterable[InputName], *, dated: bool = False
 ) -> list[InputName]:
-    """Return some inputs, and after them what those of them read that are views.
+    """Return some inputs, followed by the inputs of the views among them.
 
-    That is what any version of a view reads, or the `dated` one alone, which counts now.
+    Those are the inputs of any version of a view, or only of the current `dated` one.
     """
     found = [*dict.fromkeys(names)]
     seen = set(found)
@@ -218,7 +219,7 @@ def with_view_inputs(
 
 
 def sources_below(project: Project, *models: Model) -> list[str]:
-    """Return the sources that some models read, themselves or through views, sorted."""
+    """Return the sources below some models, also through views, sorted."""
     read = with_view_inputs(project, (name for model in models for name in model.inputs))
     return sorted({name.name for name in read if name.kind is InputKind.SOURCE})
 
@@ -230,7 +231,7 @@ def table_input_differences(
     records: Mapping[str, ModelRecord],
     now: Now,
 ) -> Iterator[Difference]:
-    """Compare the inputs of a table without partitions with what its last success read."""
+    """Compare the inputs of an unpartitioned table with those of its last success."""
     if model.is_unpinned and not model.is_view:
         yield Difference(State.SOURCE_CHANGED, f"input-unpinned: {model.name} itself")
     pins = current_pins(project, model, records, now)
@@ -258,7 +259,7 @@ def table_input_differences(
 
 
 def _set_back(record: ModelRecord, pins: Mapping[str, Pin]) -> Iterator[Difference]:
-    """Yield the inputs that are to be read again from a watermark that a person set."""
+    """Yield the inputs whose watermark was set back by hand."""
     for name in record.rewound:
         if name in pins:
             yield Difference(State.SOURCE_CHANGED, f"the watermark of {name} was set back")
@@ -267,9 +268,9 @@ def _set_back(record: ModelRecord, pins: Mapping[str, Pin]) -> Iterator[Differen
 def current_pins(
     project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now
 ) -> dict[str, Pin]:
-    """Return the version that each input of the model has now, views and what they read included.
+    """Return the current version of each input of the model, including views and their inputs.
 
-    A model counts with the version of its last data change; sources with their newest.
+    A model counts with the version of its last data change; sources with their newest version.
     """
     direct = (each for each in model.query.inputs if each.kind is not InputKind.THIS)
     names = [each.name for each in with_view_inputs(project, direct, dated=True)]
@@ -280,7 +281,7 @@ def current_pins(
 def current_pin(
     project: Project, records: Mapping[str, ModelRecord], now: Now, name: str
 ) -> Pin | None:
-    """Return the version that an input has now; None for what was never built or is not counted."""
+    """Return the current version of an input; None if it was never built or has no versions."""
     model, record = project.models.get(name), records.get(name)
     if model is not None and model.is_view:
         return ViewPin(record.step_seq if record else 0)
@@ -298,7 +299,7 @@ def input_differences(
     all_pins: Mapping[int, Mapping[str, Pin]],
     changes: Changes,
 ) -> Iterator[Difference]:
-    """Return the partitions that read what changed after their steps pinned it."""
+    """Return the partitions that read rows changed after their steps pinned them."""
     by_step = sorted(runs, key=lambda run: run.step_seq)
     steps = [
         (all_pins.get(step_seq, {}), merged((run.low, run.high) for run in runs))
@@ -328,10 +329,10 @@ def input_differences(
 
 
 def hull_of(mapping: RangeMapping, grid: Grid, grid_input: Grid) -> Hull:
-    """Tell what all candidates read together, from the first and the last alone; None if unsure.
+    """Return what all candidates read together, from the first and the last; None if uncertain.
 
-    Bounds rise with the partitions. Only months that are added to a time of day may put two hours
-    in another order; and of several ranges one may be empty where another begins.
+    Bounds ascend with the partitions. Only adding months to a time of day may change the order of
+    two hours; and of several ranges, one may be empty where another begins.
     """
     simple = not isinstance(mapping, Computed) or len(mapping.ranges) == 1
     if grid.grain is Grain.HOUR or not simple:

@@ -1,7 +1,7 @@
-"""What is new in an incremental table since a model last read it (spec: Python models, §8).
+"""New rows of an incremental table since a model last read it.
 
-Undisturbed that is what the table's last step has read; a crash between the two steps, or a run of
-the table alone, makes it more, and nothing is missed.
+Normally these are the rows of the table's last step; a crash between the two steps, or a separate
+run of the table, adds more, and no row is missed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.plan.windows import EXTERNAL, Opened, WindowedInput, family
 
 
 def growing_input(model: Model, table: Schema) -> WindowedInput:
-    """Return an incremental table as an input, with the column that it grows along."""
+    """Return an incremental table as an input, with its time column."""
     settings = model.strategy.window
     column = table.find(settings.time_column) if settings else None
     if column is None:
@@ -37,11 +37,11 @@ def delta_window(
     *,
     nulls: bool = False,
 ) -> Opened:
-    """Return the window on an incremental table that holds what a model has not read of it yet.
+    """Return the window on an incremental table with the rows that a model has not read yet.
 
-    It ends at the table's own watermark, `above`, the lowest where it has several: what lies
-    between them may still get rows. `known` is what the model has read; None reads all.
-    Raises `time-column-type` where they are of types that do not compare.
+    It ends at the table's own watermark, `above`, the lowest if it has several: later rows may
+    still arrive below the others. `known` is the upper end of what the model has read; None reads
+    all. Raises `time-column-type` if their types do not compare.
     """
     until = min((typed_bound(table, each.value) for each in above), default=None)
     # a window on the run's time leaves its last instant to the next one
@@ -55,7 +55,7 @@ def delta_window(
 
 
 def typed_bound(table: WindowedInput, value: TypedValue) -> TypedValue:
-    """Return a watermark of a table as a value of the column that it grows along."""
+    """Return a watermark of a table as a value of its time column."""
     if family(value.type) == family(table.type):
         return value
     if value.is_temporal and table.type in ("date", "timestamp", "timestamp_ntz"):

@@ -1,4 +1,4 @@
-"""Schema changes: what a query's columns mean for the table they go to."""
+"""Schema changes: how the columns of a query fit its table."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SHOWN = 5
 
 
 def check_history(model: Model, query: Schema) -> tuple[Finding, ...]:
-    """Name everything that keeps a query from having a history; () for other models."""
+    """Return everything that prevents a history of a query; () for other models."""
     history = model.history
     if history is None:
         return ()
@@ -102,7 +102,7 @@ def _uncomparable_columns(history: HistorySettings, query: Schema) -> _Found:
 
 
 def compared_columns(history: HistorySettings, query: Schema) -> tuple[Column, ...]:
-    """Return the columns of the query whose values decide whether a row changed."""
+    """Return the columns of the query whose values determine whether a row changed."""
     names: tuple[str, ...] | None
     match history.change:
         case NewerThan(_, compare_rows):
@@ -152,9 +152,9 @@ def _kind(kind: str) -> str:
 class Evolution:
     """How a query fits its table; names are column names.
 
-    `written` are the columns of the query that are written, in its order; `added` are new to the
-    table, `widened` hold a wider type than it, `removed` are the table's and not the query's. In
-    `added` and `widened` a part of a column has its path: `address.zip`, `tags.element`.
+    `written` are the columns of the query that are written, in order; `added` are new to the table,
+    `widened` have a wider type than the table, `removed` are only in the table. In `added` and
+    `widened`, a part of a column has its path: `address.zip`, `tags.element`.
     """
 
     written: tuple[str, ...]
@@ -176,13 +176,13 @@ def evolve(
     *,
     may_change: bool = False,
 ) -> Evolution:
-    """Compare before anything is written: Delta would cast silently, so penstock looks first.
+    """Compare a query with its table before writing, because Delta would cast silently.
 
-    Fields inside ARRAY, MAP and STRUCT are compared like columns; only a snapshot can lack one
-    that its table has. `properties` are the table's. `may_change` lets a function give others.
-    Raises `incompatible-type`, `schema-changed` (with `on_schema_change: fail`, or of a function),
-    `duplicate-column`, `column-name`, `void-column` and, of a snapshot, what `check_history`
-    finds; every difference is named in one error.
+    Fields inside ARRAY, MAP and STRUCT are compared like columns; only a snapshot may lack a field
+    of its table. `properties` are the table's. `may_change` lets a function return other columns.
+    Raises `incompatible-type`, `schema-changed` (with `on_schema_change: fail`, or for a function),
+    `duplicate-column`, `column-name`, `void-column` and, for a snapshot, the findings of
+    `check_history`; one error names every difference.
     """
     stays = properties if table is not None and model.writing is not Writing.WHOLE else None
     wrong = list(check_query(model, query, stays))
@@ -219,7 +219,7 @@ def evolve(
 
 
 def _require_allowed(model: Model, evolution: Evolution, stored: Schema) -> Evolution:
-    """Hold `on_schema_change` against what was found; history is kept, so nothing is removed."""
+    """Apply `on_schema_change` to the differences; a history keeps removed columns."""
     changed = evolution.changes_table or (evolution.removed and not model.keeps_history)
     if model.on_schema_change is OnSchemaChange.FAIL and changed:
         replace = "" if model.keeps_history else ", or --full-refresh"
@@ -237,10 +237,10 @@ def _require_allowed(model: Model, evolution: Evolution, stored: Schema) -> Evol
 
 
 def _refuse_change(model: Model, query: Schema, stored: Schema, *, may_change: bool) -> None:
-    """Raise `schema-changed` unless names, without case, and types are those of the table.
+    """Raise `schema-changed` unless the columns equal those of the table, ignoring letter case.
 
-    With `may_change` a table that is replaced takes all of it; one that keeps rows gains and lacks
-    columns, and takes what fits into its types.
+    With `may_change`, a table that is replaced accepts all changes; one that keeps rows accepts new
+    and missing columns, and values that fit its types.
     """
     changes: list[ColumnChange] = []
     replaces, passes = model.writing is Writing.WHOLE, True
@@ -261,7 +261,7 @@ def _refuse_change(model: Model, query: Schema, stored: Schema, *, may_change: b
 
 
 def raise_all(findings: Sequence[Finding], model: Model | None = None) -> None:
-    """Raise one error of all findings: code and hint of the first, every sentence."""
+    """Raise one error for all findings: code and hint of the first, every sentence."""
     kind = SchemaError if model is None or model.function is None else PythonModelError
     if findings:
         raise kind(
@@ -275,7 +275,7 @@ def raise_all(findings: Sequence[Finding], model: Model | None = None) -> None:
 def check_query(
     model: Model, query: Schema, properties: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
-    """Find columns that no table can have: what `check_names` finds, or no type."""
+    """Return columns that no table can have: the findings of `check_names`, or without a type."""
     made_of = [scalars(parse_type(column.type)) for column in query.columns]
     yield from check_names(model, query, properties)
     for column, kinds in zip(query.columns, made_of, strict=True):
@@ -300,7 +300,7 @@ def check_query(
 def check_names(
     model: Model, query: Schema, properties: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
-    """Find names that no table can have, fields of structs included: one twice, or with a blank."""
+    """Return invalid names, including fields of structs: duplicates, or names with a blank."""
     whole = StructType(tuple(Field(c.name, parse_type(c.type)) for c in query.columns))
     names = [*_field_names(whole, "")]
     takes_all = model.is_view or maps_columns({**(properties or {}), **model.layout.properties})
@@ -323,7 +323,7 @@ def check_names(
 
 
 def _field_names(kind: ColumnType, above: str) -> Iterator[tuple[str, str, bool]]:
-    """Return path and name of every field, and whether one of its name stands before it."""
+    """Return path and name of every field, and whether its name occurred before."""
     match kind:
         case ScalarType():
             return
@@ -356,7 +356,7 @@ def incompatible_finding(model: Model, query: Column, table: Column, more: int) 
 def _column_growth(
     model: Model, query: Column, table: Column, properties: Mapping[str, str]
 ) -> tuple[list[str], list[str]] | None:
-    """Return what is new in a column and what gets wider; None where no type holds both."""
+    """Return what is new and what is widened in a column; None if no type holds both."""
     have, asked = parse_type(table.type), parse_type(query.type)
     if have == asked:
         return [], []
@@ -375,7 +375,7 @@ def _column_growth(
 
 
 def has_other_description(model: Model, facts: TableFacts) -> bool:
-    """Whether properties or comments differ, which can be set at once."""
+    """Return whether properties or comments differ, which can be set at once."""
     wanted = model.layout.properties
     wrong = any(facts.properties.get(key) != value for key, value in wanted.items())
     wrong = wrong or bool(model.description and facts.comment != model.description)
@@ -387,7 +387,7 @@ def has_other_description(model: Model, facts: TableFacts) -> bool:
 
 
 def layout_changes(model: Model, facts: TableFacts) -> str:
-    """Say what differs in partitioning and clustering, for which the table is written anew."""
+    """Return differences in partitioning and clustering, which need a rewrite of the table."""
     layout, moved = model.layout, []
     for word, is_now, wanted in (
         ("partition_by", facts.partition_by, layout.partition_by),

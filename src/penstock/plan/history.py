@@ -1,4 +1,4 @@
-"""History tables in a plan: what their table says of itself, and what forbids a run."""
+"""History tables in a plan: the property of their table, and what forbids a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VOLATILE = re.compile(
 
 
 def property_of(model: Model, high_time: dt.datetime | None = None) -> str:
-    """Write what the rows depend on; `high_time` is the greatest in rows that others made."""
+    """Return the property for the rows; `high_time` is the greatest in rows of others."""
     messages: dict[str, object] = {"format": FORMAT, "model": model.name, **_dump(_settings(model))}
     if high_time is not None:
         messages["high_time"] = high_time.isoformat()
@@ -36,9 +36,9 @@ def property_of(model: Model, high_time: dt.datetime | None = None) -> str:
 
 
 def migrated_property(model: Model, text: str) -> str:
-    """Write the property of a table that takes over the model's settings from those it had.
+    """Return the property of a table after its migration to the model's settings.
 
-    What it knew of its rows stays: their high time, and that some started at run timestamps.
+    It keeps what was known of its rows: their greatest time, and whether some started at run times.
     """
     old = read_property(text)
     messages = dict(read_property(property_of(model)))
@@ -50,20 +50,20 @@ def migrated_property(model: Model, text: str) -> str:
 
 
 def rewriting_property(text: str) -> str:
-    """Write the property of a table whose row hashes are neither the old nor the new ones.
+    """Return the property of a table whose row hashes are in migration.
 
-    It agrees with no model, so that no run compares them before the migration has ended.
+    It matches no model, so that no run compares the hashes before the migration has ended.
     """
     return _property_text({**read_property(text), "hash_columns": "being rewritten"})
 
 
 def hash_columns(text: str) -> object:
-    """Return the columns of which the row hashes of a table are made, None for a table without."""
+    """Return the columns of a table's row hashes, None for a table without hashes."""
     return _casefold(read_property(text).get("hash_columns"))
 
 
 def always_event_time(text: str | None) -> bool:
-    """Whether no version was made while the table was in run-time mode."""
+    """Return whether all versions were made in event-time mode."""
     return text is None or not read_property(text).get("was_run_time", False)
 
 
@@ -72,7 +72,7 @@ def _property_text(settings: Mapping[str, object]) -> str:
 
 
 def read_property(text: str) -> Mapping[str, object]:
-    """Read what `property_of` wrote; text that is none of ours gives nothing."""
+    """Parse the result of `property_of`; any other text gives an empty property."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -81,7 +81,7 @@ def read_property(text: str) -> Mapping[str, object]:
 
 
 def setting_differences(model: Model, text: str) -> tuple[str, ...]:
-    """Name each setting in which table and model disagree, with both values."""
+    """Return each setting that differs between table and model, with both values."""
     messages = read_property(text)
     return tuple(
         f"{word} is {_value(messages.get(word))} in the table and {_value(wanted)} in the model"
@@ -91,7 +91,7 @@ def setting_differences(model: Model, text: str) -> tuple[str, ...]:
 
 
 def needs_refresh(wrong: Iterable[str]) -> bool:
-    """Whether only a table made anew can have the settings that differ: names of its columns."""
+    """Return whether a setting can change only with a rebuild: the names of its columns."""
     return any(each.startswith("columns ") for each in wrong)
 
 
@@ -141,7 +141,7 @@ def retention_of(model: Model, options: Options) -> Retention | None:
 
 
 def check_prune(models: Iterable[Model], options: Options) -> None:
-    """Refuse `--prune` where nothing says how many versions stay."""
+    """Refuse `--prune` if no retention is set."""
     without = [m.name for m in models if m.keeps_history and retention_of(m, options) is None]
     if options.prune and without:
         more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
@@ -153,9 +153,9 @@ def check_prune(models: Iterable[Model], options: Options) -> None:
 
 
 def refresh_reason(project: Project, model: Model, now: Now, options: Options) -> str:
-    """Say why a history table is brought up to date although nothing has changed; "" if it is not.
+    """Return why a history table runs although nothing has changed; "" if it does not.
 
-    Time passes, functions give other values, and inputs without versions cannot be compared.
+    Time passes, functions return other values, and inputs without versions cannot be compared.
     """
     retention = retention_of(model, options)
     if options.prune:
@@ -181,7 +181,7 @@ def history_refusal(
     *,
     adopts: bool = False,
 ) -> PenstockError | None:
-    """Return what forbids a run that builds on the history there is, whenever it is."""
+    """Return what forbids any run that builds on the existing history."""
     cluttered = not_delta(model, target, record)
     if cluttered is not None:
         return cluttered
@@ -219,7 +219,7 @@ def _run(model: Model) -> str:
 
 
 def high_time(record: ModelRecord | None, text: str) -> dt.datetime | None:
-    """Return the greatest run timestamp of any step that wrote the table."""
+    """Return the latest run timestamp of any step that wrote the table."""
     stored = read_property(text).get("high_time")
     found = [dt.datetime.fromisoformat(stored)] if isinstance(stored, str) else []
     if record is not None and record.high_time is not None:
@@ -252,7 +252,7 @@ def _missing_table(model: Model, target: Observed, reason: Reason) -> TableError
 
 
 def not_delta(model: Model, target: Observed, record: ModelRecord | None) -> TableError | None:
-    """Refuse a folder of foreign files; those of a first run that failed may be written over."""
+    """Refuse a folder of foreign files, except the files of a failed first run."""
     if not target.clutter or record is not None:
         return None
     return TableError(

@@ -1,4 +1,4 @@
-"""What keeps a model from being planned: a lost source, an upstream never built, its own table."""
+"""What prevents a plan for a model: a missing source, an unbuilt upstream, its own table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.plan.verdict import Verdict
 
 
 def foreign_table(model: Model, hint: str) -> TableError:
-    """Refuse a table that somebody else made."""
+    """Return the error for a table that another program created."""
     return TableError(
         "foreign-table",
         f"{model.table} exists and was not built by penstock",
@@ -29,9 +29,9 @@ def foreign_table(model: Model, hint: str) -> TableError:
 
 
 def table_of_another_store(model: Model, owner: Owner, project: str, takes: str = "") -> TableError:
-    """Refuse a table that is written with another state store.
+    """Return the error for a table of another state store.
 
-    The hint names `takes`, the flags that take the table over; "" for none.
+    The hint names `takes`, the flags that take over the table; "" for none.
     """
     ways = ["give it another schema or alias"]
     if owner.project == project:
@@ -52,9 +52,9 @@ def table_of_another_store(model: Model, owner: Owner, project: str, takes: str 
 
 
 def take_flags(model: Model, verdict: Verdict | None = None) -> str:
-    """Return the flags with which `run` takes a table from another store, "" where it cannot.
+    """Return the flags with which `run` takes over a table from another store, "" if it cannot.
 
-    Tables of partitions need their verdict.
+    Partitioned tables need their verdict.
     """
     if model.partition is None:
         return "--adopt" if model.strategy.command == "run" else ""
@@ -64,7 +64,7 @@ def take_flags(model: Model, verdict: Verdict | None = None) -> str:
 def source_mutated(
     model: Model, fingerprint: Fingerprint, built: str, where: Location, place: str = ""
 ) -> TableError:
-    """Refuse other SQL under the number of that which built some rows."""
+    """Return the error for changed SQL of a version that has built rows."""
     return TableError(
         "source-mutated",
         f"{fingerprint.label} of {model.name} has built {built} and its SQL changed{place}",
@@ -74,7 +74,7 @@ def source_mutated(
 
 
 def incompatible_type(model: Model, changes: Iterable[str]) -> SchemaError:
-    """Refuse changes of types that only a rewrite of the table can make."""
+    """Return the error for type changes that need a rewrite of the table."""
     return SchemaError(
         "incompatible-type",
         f"{model.table}: {', '.join(changes)}",
@@ -86,7 +86,7 @@ def incompatible_type(model: Model, changes: Iterable[str]) -> SchemaError:
 def table_obstacle(
     question: Question, earlier: Earlier, model: Model, reason: Reason
 ) -> PenstockError | None:
-    """Find what keeps a model of one partition from being planned; `reason` is its drift."""
+    """Return what prevents a plan for an unpartitioned model; `reason` is its drift."""
     error = (
         question.now.unreadable.get(model.name)
         or obstacle(question, earlier, model)
@@ -101,7 +101,7 @@ def table_obstacle(
 
 
 def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockError | None:
-    """Find what is missing above a model: the path of a source, the table of an upstream."""
+    """Return what is missing upstream of a model: a source's path, an upstream's table."""
     for name in sources_below(question.project, model) if question.now.broken else ():
         if name in question.now.broken:
             return question.now.broken[name]
@@ -150,7 +150,7 @@ def _foreign_obstacle(  # what either kind of table is told by
     owner: Owner | None,
     takes: str,
 ) -> TableError | None:
-    """Refuse a table of which not all is on record here, or that another store writes."""
+    """Return the error for a table with unrecorded changes, or of another store."""
     if state is State.UNRECORDED and because:  # nobody is on record as having made a commit
         return TableError(
             "unrecorded-commit",
@@ -173,7 +173,7 @@ def _foreign_obstacle(  # what either kind of table is told by
 
 
 def _table_refusal(question: Question, model: Model, reason: Reason) -> PenstockError | None:
-    """Find states of a table in which nothing of its model may run."""
+    """Return the error for a table state in which its model must not run."""
     options, is_foreign = question.options, State.FOREIGN_TABLE in reason.states
     seen = question.now.targets.get(model.name, Observed())
     if reason.state is State.UNRECORDED and seen.unrecorded and options.full_refresh:
@@ -203,7 +203,7 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
 
 
 def in_time_order(question: Question, model: Model, decided: Decided) -> Decided:
-    """Return what was decided, but refuse rows of a time before the table's last."""
+    """Return the decision, but refuse rows of a time before the table's last."""
     options, record = question.options, question.records.get(model.name)
     if not decided.todo or options.full_refresh or options.allow_backdated:
         return decided
@@ -222,9 +222,9 @@ def in_time_order(question: Question, model: Model, decided: Decided) -> Decided
 
 
 def other_partitioning(model: Model, target: Observed) -> PartitionSchemaError | None:
-    """Refuse to go on with a guarded table that is partitioned by other columns, or in order.
+    """Refuse to continue with a guarded table whose partition columns differ, even in order.
 
-    SQL says the same in a note: there partitions are layout alone, and steps go on as it is.
+    For SQL the difference is only a note: there partitions are just layout, and steps continue.
     """
     facts, wanted, window = target.facts, model.layout.partition_by, model.strategy.window
     if facts is None or window is None or not window.guarded:
@@ -241,7 +241,7 @@ def other_partitioning(model: Model, target: Observed) -> PartitionSchemaError |
 
 
 def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError | None:
-    """Find what keeps every partition of a model from being run."""
+    """Return what prevents all partitions of a model from running."""
     scope, options = question.scope, question.options
     verdict = scope.verdicts[model.name]
     if verdict.error is not None:
@@ -270,7 +270,7 @@ def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError |
 
 
 def migration_of(model: Model, scope: Scope) -> Migration | None:
-    """Return what must happen to a table before its rows; None where that is not known yet."""
+    """Return what must happen to a table before its rows; None if it is not known yet."""
     facts, schema = scope.facts.get(model.name), target_schema(model)
     if facts is None or schema is None:
         return None

@@ -21,7 +21,7 @@ _KINDS: Mapping[type[StepWork], PlannedKind] = {
 
 
 def link_all(project: Project, steps: Sequence[Step], parallel: frozenset[str]) -> list[Step]:
-    """Say of every step which others it comes after."""
+    """Return the steps, each with the steps that it comes after."""
     by_model: dict[str, list[Step]] = {}
     for step in steps:
         by_model.setdefault(step.model, []).append(step)
@@ -42,11 +42,11 @@ def plan(  # the sides of one decision
     options: Options,
     scope: Scope = NO_PARTITIONS,
 ) -> Plan:
-    """Compare the selected models with what was built; touch nothing.
+    """Compare the selected models with what was built, without effects.
 
-    Steps come in topological order, ties by name, partitions in their order. A model whose upstream
-    has a step in the plan is planned as `pending`: when its turn comes, the upstream's outcome
-    decides. A cascade looks at the models below the selected ones too.
+    Steps come in topological order, ties by name, partitions in order. A model whose upstream has a
+    step in the plan is planned as `pending`: the outcome of the upstream decides. A cascade
+    includes the models downstream of the selected ones.
     """
     question = Question(project, frozenset(selected), records, now, options, scope)
     decided: dict[str, Decided] = {}

@@ -1,4 +1,4 @@
-"""The bounds of a rerun: what somebody says becomes values of the time column, or an error."""
+"""The bounds of a rerun: convert the user's range to values of the time column, or raise."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
 
 @dataclass(frozen=True, slots=True)
 class RerunRange:
-    """A range whose rows are made again, ends included, in the type of the table's time column.
+    """A range of rows to rebuild, both ends inclusive, in the type of the table's time column.
 
-    `note` says that it was widened to whole units; "" where it is what was asked for.
+    `note` says that it was extended to whole units; "" if it is unchanged.
     """
 
     low: TypedValue
@@ -38,9 +38,9 @@ class RerunRange:
 def rerun_range(
     model: Model, table: Schema | None, watermarks: Sequence[Watermark], low: Given, high: Given
 ) -> RerunRange:
-    """Return the range that two ends mean for a table; a date, or its text, covers its whole day.
+    """Return the range of two ends for a table; a date, or its text, covers its whole day.
 
-    Where windows begin on a unit it is widened to whole ones. Raises `RerunError`.
+    If windows begin at a unit, the range is extended to whole units. Raises `RerunError`.
     """
     settings = rerun_windows(model)
     column = table.find(settings.time_column) if table else None
@@ -65,7 +65,7 @@ def rerun_range(
 
 
 def rerun_windows(model: Model) -> WindowSettings:
-    """Return the windows of a model of which a range can be run again; raise if it is none."""
+    """Return the windows of a model that supports reruns of a range; raise if it does not."""
     if model.is_view:
         raise _rerun_error(model, "rerun-unsupported", "only materialized tables support rerun()")
     settings = model.strategy.window
@@ -76,13 +76,13 @@ def rerun_windows(model: Model) -> WindowSettings:
 
 
 def unbuilt_error(model: Model) -> RerunError:
-    """Return the error of a range of a table that holds no rows yet, or lost them."""
+    """Return the error for a range of a table that has no rows yet, or lost them."""
     hint = f"penstock run --select {model.name}"
     return _rerun_error(model, "rerun-before-first-run", "the table was never built", hint)
 
 
 def _refuse_beyond(model: Model, first: TypedValue, watermarks: Sequence[Watermark]) -> None:
-    """Refuse a range that begins above what was read: the rows between would never be."""
+    """Refuse a range that begins after what was read: the rows between would never be read."""
     for each in watermarks:
         start, _ = range_in_type((first, first), each.value.type)
         if type(start.key) is type(each.value.key) and each.value < start:
@@ -92,9 +92,9 @@ def _refuse_beyond(model: Model, first: TypedValue, watermarks: Sequence[Waterma
 
 
 def range_in_type(ends: tuple[TypedValue, TypedValue], kind: str) -> tuple[TypedValue, TypedValue]:
-    """Return a range in the type of another column of the same instants.
+    """Return a range in the type of another column with the same times.
 
-    A day is all of its instants, and an instant lies on its day.
+    A day covers all of its times, and a time belongs to its day.
 
     >>> day = TypedValue("DATE", "2025-01-15")
     >>> [each.text for each in range_in_type((day, day), "timestamp_ntz")]
@@ -117,7 +117,7 @@ def _has_time(value: Given) -> bool:
 
 
 def _last_instant(value: TypedValue, grain: str) -> TypedValue:
-    """Return the last instant of the unit in which a value lies; the calendar ends with 9999."""
+    """Return the last time of the unit of a value; the calendar ends with 9999."""
     step = {"hour": dt.timedelta(hours=1), "day": _DAY, "week": 7 * _DAY, "month": 32 * _DAY}
     is_date = value.type == "DATE"
     try:
@@ -145,7 +145,7 @@ def _parse(model: Model, kind: str, value: Given, *, ends: bool = True) -> Typed
 
 
 def _parse_instant(model: Model, family: str, value: Given, *, ends: bool) -> TypedValue:
-    """Read a time; a date covers its whole day. What is naive is UTC."""
+    """Parse a time; a date covers its whole day. A time without an offset is UTC."""
     if isinstance(value, str) and len(value) == len(_DATE):
         value = dt.date.fromisoformat(value)
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
@@ -160,7 +160,7 @@ def _parse_instant(model: Model, family: str, value: Given, *, ends: bool) -> Ty
 
 
 def _type_error(model: Model, family: str, value: Given) -> PenstockError:
-    sentence = f"{value!r} is no {family}, the type of its time column"
+    sentence = f"{value!r} is not a valid {family}, the type of its time column"
     return _rerun_error(model, "rerun-bounds-type", sentence)
 
 

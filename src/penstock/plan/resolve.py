@@ -1,4 +1,4 @@
-"""Which SQL is for which partition: the one place that picks a version."""
+"""Which SQL applies to which partition: the one place that chooses a version."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Segment:
 
     @property
     def range(self) -> Range:
-        """The partitions, both ends included."""
+        """The partitions, both ends inclusive."""
         return self.low, self.high
 
 
@@ -33,7 +33,7 @@ def resolve(model: Model, run_date: dt.date, partitions: Ranges) -> tuple[Segmen
     """Return the SQL of the partitions `within`; those before any version or `start` have none.
 
     A version is chosen by the date of the partition's lower bound, a revision by the run date and
-    its `backfill_since`. For RANGE and `*` the run date chooses the version too.
+    its `backfill_since`. For RANGE and `*` the run date also chooses the version.
     """
     if not partitions:
         return ()
@@ -45,10 +45,10 @@ def resolve(model: Model, run_date: dt.date, partitions: Ranges) -> tuple[Segmen
 
 
 def due_partitions(model: Model, run_timestamp: dt.datetime) -> Ranges:
-    """Return the partitions that should be there at a time, those before any version included.
+    """Return the partitions that should exist at a time, including those before any version.
 
-    From `start`, or the first version; up to the one of this moment, or with `ready_after` the
-    last one that ended that long ago.
+    They begin with `start`, or the first version, and end with the current one, or with
+    `ready_after` the last one that ended that long ago.
     """
     settings, grid = model.partition, model.grid
     if settings is None or grid.is_whole:
@@ -85,9 +85,9 @@ def position_of(run_timestamp: dt.datetime) -> int:
 
 
 def dated_models(models: Mapping[str, Model], run_date: dt.date) -> dict[str, Model]:
-    """Set the SQL that counts on a day for models of one partition; leave the others as they are.
+    """Choose the SQL for a day in unpartitioned models; other models stay unchanged.
 
-    A model whose first version is still to come keeps its newest one, so that its date tells.
+    A model whose first version is in the future keeps its newest one, so that its date is known.
     """
     found = dict(models)
     for name, model in models.items():
@@ -98,7 +98,7 @@ def dated_models(models: Mapping[str, Model], run_date: dt.date) -> dict[str, Mo
 
 
 def body_of(model: Model, version: int, revision: int) -> tuple[Version, Body]:
-    """Return a version's or a revision's SQL; `KeyError` if the files no longer hold it."""
+    """Return a version's or a revision's SQL; raise `KeyError` if it is no longer in the files."""
     for each in model.versions:
         for body in each.bodies:
             if (each.number, body.fingerprint.revision) == (version, revision):
@@ -107,7 +107,7 @@ def body_of(model: Model, version: int, revision: int) -> tuple[Version, Body]:
 
 
 def _generations(model: Model, run_date: dt.date, last: int) -> Iterator[tuple[int, int, Version]]:
-    """Return each version with the partitions it is for, in order."""
+    """Return each version with its partitions, in order."""
     grid = model.grid
     versions = sorted(model.versions, key=lambda each: each.effective_from or _DAY_ONE)
     if grid.grain in (Grain.RANGE, Grain.WHOLE):

@@ -1,4 +1,4 @@
-"""What lies in bronze against what is on record of it, and what is said of that."""
+"""Compare slices in bronze with recorded ones, and build the messages."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _DATA = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class DividedSlices:
-    """What lies in bronze against what is on record, each in the order of bronze.
+    """Slices in bronze compared with recorded ones, each in the order of bronze.
 
-    `waiting` are to be run, and `blocked` come after one that is still being written. Of those that
-    are done, `changed` differ from what was run. `removed` are on record and no longer there.
-    `early` are waiting ones that sort before one that was run.
+    `waiting` will be processed, and `blocked` come after one that is still being written. Of the
+    processed ones, `changed` have other files now. `removed` are recorded but no longer exist.
+    `early` are waiting ones that sort before a processed one.
     """
 
     waiting: tuple[ListedSlice, ...] = ()
@@ -44,7 +44,7 @@ class DividedSlices:
 
     @classmethod
     def of(cls, now: SlicesNow) -> DividedSlices:
-        """Divide what lies there; every slice waits, is held, or is done."""
+        """Divide the slices; every slice is waiting, blocked, or processed."""
         known = {each.id.name: each for each in now.recorded}
         ordering = now.folder.ordering
         waiting: list[ListedSlice] = []
@@ -87,7 +87,7 @@ class DividedSlices:
 
     @property
     def warnings(self) -> Iterator[str]:
-        """Say what may be a mistake; a strict run goes no further."""
+        """Return warnings about possible mistakes; a strict run stops."""
         if self.waiting and (orders := _order_note(self.now)):
             yield f"slice-order-in-doubt: {orders}"
         if self.early:
@@ -97,7 +97,7 @@ class DividedSlices:
 
     @property
     def notes(self) -> Iterator[str]:
-        """Say what a run should know of them."""
+        """Return notes for a run."""
         yield from self.warnings
         if self.blocked:
             first, *others = self.blocked
@@ -107,7 +107,7 @@ class DividedSlices:
 
     @property
     def change_messages(self) -> Iterator[str]:
-        """Say which slices are not what was run, or are no longer there."""
+        """Return which slices changed since they were processed, or no longer exist."""
         if self.changed:
             named = some([each.id.name for each in self.changed], NEAR)
             yield f"slice_changed: {named}; it runs only by name: --slice NAME"
@@ -117,7 +117,7 @@ class DividedSlices:
 
 
 def _order_note(now: SlicesNow) -> str:
-    """Say how slices differ by name and by the numbers in their names, if nobody set the order."""
+    """Return how the order by name differs from the order by number, if `order` is not set."""
     if now.folder.ordering.is_chosen:
         return ""
     by_name = [each.id.name for each in now.there]
@@ -132,9 +132,9 @@ def _order_note(now: SlicesNow) -> str:
 
 
 def unmatched_note(now: SlicesNow) -> str:
-    """Say which files of a bronze folder no run reads, because they fit no pattern; "" if none.
+    """Return which files of a bronze folder match no pattern and are never read; "" if none.
 
-    Beside slices only files that look like data are reported.
+    Beside slices, only files that look like data are reported.
     """
     folder, files = now.folder, now.unmatched
     if now.there:
@@ -160,14 +160,14 @@ def unmatched_note(now: SlicesNow) -> str:
 
 
 def unmatched_notes(now: Now, names: Iterable[str]) -> Iterator[str]:
-    """Say of models which files of their bronze folders no run reads."""
+    """Return for each model which files of its bronze folder are never read."""
     for name in names:
         if note := unmatched_note(now.slices.get(name, SlicesNow())):
             yield f"{name}: {note}"
 
 
 def _suffix(name: str) -> str:
-    """Return the end of a file's name, with that of what was compressed.
+    """Return a file's suffix, including that of a compressed file.
 
     >>> _suffix("x/a.csv.gz"), _suffix("2025.07.csv"), _suffix("README")
     ('.csv.gz', '.csv', '')
@@ -177,7 +177,7 @@ def _suffix(name: str) -> str:
 
 
 def slice_differences(now: SlicesNow) -> Iterator[str]:
-    """Return what makes an entity drift: slices that wait, and those that are others now."""
+    """Return the drift of an entity: waiting slices, and changed ones."""
     found = DividedSlices.of(now)
     if found.waiting:
         first, *others = found.waiting
@@ -189,7 +189,7 @@ def slice_differences(now: SlicesNow) -> Iterator[str]:
 
 
 def no_slice_note(now: SlicesNow | None) -> str:
-    """Say why an entity without a table lacks none: no slice waits to make it; "" of others."""
+    """Return a note if an entity has no table because no slice waits; otherwise ""."""
     if now is None or DividedSlices.of(now).waiting:
         return ""
     if now.there:
@@ -198,7 +198,7 @@ def no_slice_note(now: SlicesNow | None) -> str:
 
 
 def full_slice_name(model: str, names: Collection[str], name: str) -> str:
-    """Return the name that is meant, which may lack its suffix; raise `slice-not-found`."""
+    """Return the full name of a slice, whose suffix may be omitted; raise `slice-not-found`."""
     found = next((each for each in (name, f"{name}{_SUFFIX}") if each in names), "")
     if not found:
         near = difflib.get_close_matches(name, names, n=NEAR, cutoff=0.0)

@@ -1,4 +1,4 @@
-"""What a plan is asked, the steps it is answered with, and what it asks of a kind of work."""
+"""The planner's questions and answers, and the port for kinds of work."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from penstock.plan.values import Now, Options, State, Step
 from penstock.plan.verdict import Verdict
 
 LEFT = frozenset((State.FAILED, State.UPSTREAM_CHANGED))
-"""The states in which a cascade that stopped half way leaves what it had still to make."""
+"""The states in which an interrupted cascade leaves its remaining partitions."""
 Records = Mapping[str, ModelRecord]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a command asks of partitions.
+    """What a command requests for partitions.
 
-    `trigger` is its name, which the steps carry. `syncs` is whether drift is repaired; `run` also
-    takes new input and what waits for it. `limits` are those that each selected model may run on
-    its own account. With `force` they run whatever their state, with `states` only those in one of
-    them. `cascade` is whether partitions run wherever others above them do, or only `limits`.
-    `followed` are then those that read what the selected models may run: of these it also runs
-    what an earlier cascade left undone.
-    `facts` are those of the tables that may have to change.
+    - `trigger` is its name, which the steps carry.
+    - `syncs` is whether drift is repaired; `run` also reads new input and waiting slices.
+    - `limits` are the partitions that each selected model may run on its own.
+    - With `force` they run in any state, with `states` only in one of them.
+    - `cascade` is whether partitions run if others upstream of them do, or only `limits`.
+    - `followed` are the readers of what the selected models may run: of these it also runs what an
+      earlier cascade left undone.
+    - `facts` are those of the tables that may have to change.
     """
 
     trigger: str = "run"
@@ -49,7 +50,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question to the planner; it stays the same from the first model to the last."""
+    """The input of the planner, the same for all models."""
 
     project: Project
     selected: frozenset[str]
@@ -61,13 +62,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What becomes of one model; nothing at all where a command passes it by.
+    """The decision about one model; empty if a command skips it.
 
-    `error` blocks it. `todo` are the partitions that its steps make, `((0, 0),)` for a whole table;
-    steps that change no row have none. `hands_on` are the models above that its readers wait for,
-    because it has no rows to make itself. `is_unborn` is whether its first version is still to
-    come, `is_cosmetic` whether its SQL changed in nothing but its text. `at_once` is whether its
-    steps may run beside each other after the first.
+    `error` blocks it. `todo` are the partitions that its steps build, `((0, 0),)` for a whole
+    table; steps that change no row have none. `hands_on` are the upstream models that its readers
+    wait for, because it has no rows to build itself. `is_unborn` is whether its first version is in
+    the future, `is_cosmetic` whether its SQL changed only in its text. `at_once` is whether its
+    steps may run in parallel after the first.
     """
 
     steps: tuple[Step, ...] = ()
@@ -83,9 +84,9 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Partitions of one model that are run: `own` were asked for, the others follow from those.
+    """Partitions of one model to run: `own` were requested, the others follow from those.
 
-    `sure` are run whatever becomes of the steps before them. `after` names the models above.
+    `sure` run with any result of earlier steps. `after` names the upstream models.
     """
 
     partitions: Ranges
@@ -95,14 +96,14 @@ class Wanted:
 
 
 Earlier = Mapping[str, Decided]
-"""What was decided of the models above, by name."""
+"""The decisions about upstream models, by name."""
 
 
 def waits_for(earlier: Earlier, model: Model) -> tuple[str, ...]:
-    """Name the models of the plan that a model comes after, sorted.
+    """Return the models of the plan that a model comes after, sorted.
 
-    One that is blocked counts, so that what reads it is skipped; one that is left as it is hands
-    on those that it would have come after itself.
+    A blocked model counts, so that its readers are skipped; for a model without steps, the models
+    that it would have come after count instead.
     """
     found: set[str] = set()
     for name in upstream_models(model):
@@ -118,7 +119,7 @@ class Agenda:
     project: Project
     by_model: Mapping[str, Sequence[Step]]
     parallel: frozenset[str] = frozenset()
-    """Models whose steps may run beside each other after the first."""
+    """Models whose steps may run in parallel after the first."""
 
     def keys(self, names: Iterable[str]) -> list[str]:
         """Return the keys of all steps of some models."""
@@ -126,19 +127,19 @@ class Agenda:
 
 
 class PlannedKind(Protocol):
-    """What a plan asks of a kind of work; a module of `plan.kinds` is one."""
+    """What a plan needs from a kind of work; modules of `plan.kinds` implement it."""
 
     def decide(self, question: Question, earlier: Earlier, model: Model) -> Decided:
-        """Decide about one model, after those above it."""
+        """Decide about one model, after its upstreams."""
         ...
 
     def link(self, agenda: Agenda, step: Step) -> Step:
-        """Return a step that says which others it comes after."""
+        """Return a step with the steps that it comes after."""
         ...
 
 
 def way_out(model: Model, package: str = "") -> str:
-    """Return the commands that replace, or keep, rows that others changed, in a sentence."""
+    """Return a sentence with the commands that replace, or keep, rows that others changed."""
     accept = f"penstock accept {model.name} --reason TEXT keeps them"
     if package:
         again = f"penstock run --select {package} --full-refresh rebuilds all tables of {package}"
@@ -151,9 +152,9 @@ def way_out(model: Model, package: str = "") -> str:
 
 
 def cap(steps: Sequence[Step], most: int) -> tuple[list[Step], int]:
-    """Keep the first `most` partitions in the order of the steps; give how many are left out.
+    """Keep the first `most` partitions in the order of the steps; return how many are left out.
 
-    A step may be split. Steps come after those they read, so what is kept never reads what is not.
+    A step may be split. Steps come after those they read, so kept steps never read omitted ones.
     """
     kept, left, room = [], 0, most
     for step in steps:

@@ -1,4 +1,4 @@
-"""The columns that a versioned model's table must have, and how it comes to have them."""
+"""The columns that a versioned model's table needs, and how to add them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ WIDENING = "delta.enableTypeWidening"
 
 
 def keeps_types(model: Model, properties: Mapping[str, str]) -> bool:
-    """Whether somebody switched type widening off, for the sake of other readers."""
+    """Return whether type widening was switched off, for the sake of other readers."""
     wanted = {**properties, **model.layout.properties}.get(WIDENING, "true")
     return wanted.lower() == "false"
 
 
 class Turn(StrEnum):
-    """What becomes of one part of a type."""
+    """The change of one part of a type."""
 
     ADDITIVE = "additive"
     WIDENING = "widening"
@@ -43,13 +43,13 @@ class Turn(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What must happen to a table before it can hold a model's rows; texts are lines for people.
+    """The changes that a table needs before a model's rows; texts are lines for display.
 
     `schema` is the table's afterwards. `added` and `widened` come with the next build; with
-    `needs_widening_property` the table must first be told to allow it. `nullable` are columns that
-    lose NOT NULL; `guarded` are required by the code and nullable in the table, which stays so.
-    `kept_columns` are in no version; `droppable` are those that a rewrite may leave out.
-    `breaking` needs a rewrite of all rows, and of these `uncastable` has no cast; `moved` needs one
+    `needs_widening_property` a table property must allow it first. `nullable` are columns that lose
+    NOT NULL; `guarded` are required by the code and nullable in the table, which stays so.
+    `kept_columns` are in no version; `droppable` are those that a rewrite may omit. `breaking`
+    needs a rewrite of all rows, and `uncastable` among them have no cast; `moved` needs a rewrite
     for the layout.
     """
 
@@ -73,13 +73,13 @@ class Migration:
 
     @property
     def reduced_schema(self) -> Schema:
-        """The table's columns after a rewrite that leaves out what may be dropped."""
+        """The table's columns after a rewrite without droppable ones."""
         stay = (column for column in self.schema.columns if column.name not in self.droppable)
         return Schema(tuple(stay))
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Everything that changes in the table, for the plan."""
+        """All changes of the table, for the plan."""
         nullable = (f"{name} becomes nullable" for name in self.nullable)
         breaking = (f"{line} (breaking)" for line in self.breaking)
         widened = (f"{line} (widening)" for line in self.widened)
@@ -87,10 +87,10 @@ class Migration:
 
 
 def target_schema(model: Model) -> Schema | None:
-    """Return the columns of all versions; None where no version declares any.
+    """Return the columns of all versions; None if no version declares any.
 
-    They stand in the order of their first appearance, versions by date. A type is that of the
-    latest version that has the column; a column is NOT NULL only if every version requires it.
+    They are in the order of their first appearance, versions by date. A type is that of the latest
+    version with the column; a column is NOT NULL only if every version requires it.
     """
     versions = sorted(model.versions, key=lambda each: each.effective_from or dt.date.min)
     found: dict[str, Column] = {}
@@ -105,17 +105,17 @@ def target_schema(model: Model) -> Schema | None:
 
 
 def with_described(wanted: Schema | None, described: Schema) -> Schema:
-    """Add what the query of a version that declares no columns gives beyond the declared ones."""
+    """Add the further columns in the query of a version without declared columns."""
     known = wanted or Schema()
     new = (column for column in described.columns if known.find(column.name) is None)
     return Schema((*known.columns, *(Column(c.name, c.type) for c in new)))
 
 
 def migration(model: Model, wanted: Schema, facts: TableFacts) -> Migration:
-    """Compare a table with the columns and the layout that the code asks for; decide nothing.
+    """Compare a table with the columns and the layout of the code; decide nothing.
 
-    Of a model with a version that declares no columns nothing is dropped, and a type that the
-    table's holds is no change.
+    If a version declares no columns, nothing is dropped, and a type that fits into the table's is
+    not a change.
     """
     loose = any(not version.schema.columns for version in model.versions)
     changes = [_Change.compare(facts.schema.find(c.name), c, loose=loose) for c in wanted.columns]
@@ -151,7 +151,7 @@ def migration(model: Model, wanted: Schema, facts: TableFacts) -> Migration:
 
 
 def version_schema_diff(before: Schema, after: Schema) -> tuple[str, ...]:
-    """Return the lines of two declared schemas that differ; none where one declares nothing.
+    """Return the lines of two declared schemas that differ; empty if one declares nothing.
 
     >>> columns = Schema((Column("id", "int"),)), Schema((Column("id", "bigint"),))
     >>> version_schema_diff(*columns)
@@ -166,7 +166,7 @@ def version_schema_diff(before: Schema, after: Schema) -> tuple[str, ...]:
 
 
 def _changed_line(before: Column, after: Column) -> str:
-    """Return the line of a column that both have, "" if it is the same."""
+    """Return the line of a column in both schemas, "" if it is unchanged."""
     have, want = parse_type(before.type), parse_type(after.type)
     if have == want and before.nullable == after.nullable:
         return ""
@@ -187,7 +187,7 @@ def _shown_type(column: Column) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """One wanted column against the table's; `after` is the table's once the change is made."""
+    """One wanted column compared with the table's; `after` is the table's after the change."""
 
     after: Column
     line: str = ""
@@ -196,7 +196,7 @@ class _Change:
 
     @classmethod
     def compare(cls, column: Column | None, wanted: Column, *, loose: bool) -> _Change:
-        """Compare; `loose` takes every type that the table's holds for the table's."""
+        """Compare; `loose` treats every type that fits into the table's as equal."""
         if column is None:
             line = f"+ {wanted.name} {wanted.type.upper()}"
             after = Column(wanted.name, wanted.type, comment=wanted.comment)
@@ -218,9 +218,9 @@ class _Change:
 def differing_parts(
     have: ColumnType, want: ColumnType, path: str
 ) -> Iterator[tuple[str, ColumnType | None, ColumnType]]:
-    """Walk two types: give the path of each part that differs, and both; None for a new field.
+    """Walk two types: yield the path of each part that differs, and both; None for a new field.
 
-    A field that only the old one has stays and is no change.
+    A field only in the old type stays and is not a change.
 
     >>> have, want = parse_type("struct<zip:int>"), parse_type("struct<zip:bigint,city:string>")
     >>> [(path, str(was), str(now)) for path, was, now in differing_parts(have, want, "address")]
@@ -255,7 +255,7 @@ def _turns_of(have: ColumnType, want: ColumnType, path: str) -> Iterator[tuple[T
 
 
 def _union(have: ColumnType, want: ColumnType) -> ColumnType:
-    """Return the wanted type with the names and fields that the table has."""
+    """Return the wanted type with the names and extra fields of the table."""
     match have, want:
         case ArrayType(of), ArrayType(to):
             return ArrayType(_union(of, to))
@@ -285,7 +285,7 @@ def _columns_after(table: Schema, changes: list[_Change], stored: tuple[Column, 
 
 
 def _layout_changes(model: Model, facts: TableFacts) -> Iterator[str]:
-    """Find what differs in the layout; within partitions there is no clustering."""
+    """Return the differences in layout; a partitioned table has no clustering."""
     layout = model.layout
     wanted = layout.partition_by, () if layout.partition_by else layout.cluster_by
     now = facts.partition_by, () if facts.partition_by else facts.cluster_by

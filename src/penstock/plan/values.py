@@ -1,4 +1,4 @@
-"""What a plan is made of."""
+"""The values of a plan."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from penstock.plan.work import StepWork, TableWork
 
 
 class State(StrEnum):
-    """Whether a table still is what code and inputs would make.
+    """Whether a table still matches what code and inputs would produce.
 
-    In order of precedence, but for `current`, which holds when none of the others does.
+    In order of precedence, except `current`, which applies if none of the others does.
     """
 
     CURRENT = "current"
@@ -49,7 +49,7 @@ class State(StrEnum):
 
 
 Meaning = Callable[[Fingerprint], str]
-"""Returns the canonical checksum of a recorded SQL as today's parser makes it."""
+"""Returns the canonical checksum of a recorded SQL under the current parser."""
 
 
 def as_recorded(fingerprint: Fingerprint) -> str:
@@ -58,24 +58,24 @@ def as_recorded(fingerprint: Fingerprint) -> str:
 
 
 Explain = Callable[[Fingerprint, Fingerprint], str]
-"""Says what changed between two checksums of settings."""
+"""Returns what changed between two checksums of settings."""
 
 
 def settings_changed(recorded: Fingerprint, now: Fingerprint) -> str:
-    """Say only that settings changed."""
+    """Return only that settings changed."""
     del recorded, now
     return "its settings changed"
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Another state store that wrote a table: its project, "" where no token tells, and its id."""
+    """Another state store that wrote a table: its project, "" if no token names it, and its id."""
 
     project: str
     store: str
 
     def __str__(self) -> str:
-        """Return the words for it in a sentence.
+        """Return the text for messages.
 
         >>> str(Owner("shop", "0a1b"))
         "project 'shop' (state store 0a1b)"
@@ -85,7 +85,7 @@ class Owner:
 
 
 def error_line(error: PenstockError) -> str:
-    """Word why something cannot be read."""
+    """Return why something cannot be read."""
     return f"{error.code}: {error.sentence}"
 
 
@@ -95,15 +95,14 @@ Versions = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a target's log says now. `foreign` are others' data changes since the last success.
+    """The current state of a target's log. `foreign` are others' changes since the last success.
 
-    `table_id` is "" where nothing happened since then, so that nobody had to look. `owner` is
-    another state store that made the table, or wrote it since. `gap` are versions since then that
-    the log lost before anybody noted them. `unrecorded` are changes that name this store and that
-    none of its steps is known to have made. `lying` says where the files of a table of partitions
-    can hold rows, None where nobody had to look. `facts` are there when the project says something
-    else of the layout than the record, and for history tables. `clutter` is whether files lie where
-    the table would be, though there is none.
+    `table_id` is "" if nothing changed since then, so that it was not read. `owner` is another
+    state store that created or wrote the table since. `gap` are versions since then that are
+    missing in the log and in the store. `unrecorded` are changes that name this store but have no
+    recorded step. `lying` is where the files of a partitioned table may hold rows, None if not
+    needed. `facts` are present if the project's layout differs from the record, and for history
+    tables. `clutter` is whether files are in the table's place, but no table.
     """
 
     there: bool = False
@@ -120,7 +119,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class SlicesNow:
-    """The slices of one entity: those that lie in bronze, in order, and what is on record of any.
+    """The slices of one entity: those in bronze, in order, and the recorded ones.
 
     `unmatched` are files of the bronze folder that belong to no slice.
     """
@@ -131,9 +130,9 @@ class SlicesNow:
     unmatched: tuple[str, ...] = ()
 
     def on_record(self, recorded: tuple[SliceRecord, ...]) -> SlicesNow:
-        """Return these beside what is on record of any.
+        """Return these together with the recorded ones.
 
-        A slice that was run keeps the time that it had then: a copy changes no order.
+        A processed slice keeps its recorded time, so that a copy does not change the order.
         """
         as_run = {each.id: each.id for each in recorded}
         there = (replace(each, id=as_run.get(each.id, each.id)) for each in self.there)
@@ -145,9 +144,9 @@ class SlicesNow:
 class PassesNow:
     """What a run of a session package would do now.
 
-    `readers` are the models that carry its tag, with what each reads; the next commit on
-    `overwrites` takes the place of all rows. Of `processed` the manifest has rows. `limits` are the
-    passes that the manifest asks for, with something to do or not.
+    `readers` are the models with its tag, and what each reads; the next commit on `overwrites`
+    replaces all rows. `processed` are models with rows in the manifest. `limits` are the passes
+    that the manifest asks for, including empty ones.
     """
 
     package: SessionPackage
@@ -166,12 +165,12 @@ class PassesNow:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The world as a plan sees it: targets by model, pins of sources by name.
+    """The current state for a plan: targets by model, pins of sources by name.
 
-    A source that cannot be read has its error in `broken` instead of a pin, and a model whose
-    table cannot in `unreadable` instead of a target. `below` names, for models that read through
-    windows, the upstreams that changed rows which a window has passed. `slices` are those of
-    entities, `passes` those of session packages.
+    A source that cannot be read has its error in `broken` instead of a pin, a model whose table
+    cannot be read has it in `unreadable` instead of a target. `below` names, for models with
+    windows, the upstreams that changed rows below a watermark. `slices` are those of entities,
+    `passes` those of session packages.
     """
 
     run_timestamp: dt.datetime
@@ -188,12 +187,12 @@ class Now:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a step is planned: the first state that holds, its detail, the others.
+    """Why a step is planned: the first state that applies, its detail, the others.
 
-    `pending` means that only the outcome of an upstream step of the same plan will tell.
-    `drift` is whether `status` counts it: new input of a windowed model is none. With `stale` some
-    rows changed that no window reads again: only a sync, which makes the table anew, mends those.
-    With `passed` there is nothing else, so that a run leaves the table as it is.
+    `pending` means that the outcome of an upstream step of the same plan decides. `drift` is
+    whether `status` counts it; it does not count new input of a windowed model. With `stale`, rows
+    changed that no window reads again: only a sync, which rebuilds the table, fixes those. With
+    `passed` there is no other reason, so that a run leaves the table unchanged.
     """
 
     state: State
@@ -206,12 +205,12 @@ class Reason:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """All states that hold: what is asked of one is asked of these, or the first hides it."""
+        """All states that apply: tests for one state must include these, or the first hides it."""
         return (self.state, *self.also)
 
     @classmethod
     def after(cls, names: Iterable[str]) -> Reason:
-        """Wait for the outcome of other steps of the plan.
+        """Return the reason of a step that waits for other steps of the plan.
 
         >>> str(Reason.after(["users", "orders"]))
         'upstream_changed: after users, orders'
@@ -247,45 +246,45 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line asks of a plan."""
+    """The command-line options that affect a plan."""
 
     full_refresh: bool = False
     adopt: bool = False
-    """Take a table over that others made."""
+    """Take over a table that others created."""
     prune: bool = False
-    """Look at every history table."""
+    """Run every history table."""
     no_prune: bool = False
-    """Leave retention out."""
+    """Apply no retention."""
     retention: Retention | None = None
-    """Replaces that of the models."""
+    """Replaces the retention of the models."""
     allow_empty: bool = False
     """Let an empty source close every key of a history table."""
     allow_breaking: bool = False
     """Let a change of types rewrite a table."""
     allow_source_mutation: bool = False
-    """Let SQL that built something change in an immutable model."""
+    """Allow changes of SQL that has built rows in an immutable model."""
     skip_checks: bool = False
     on_failure: OnFailure | None = None
-    """Replaces what models and the project say of failed gates."""
+    """Replaces the mode of models and project for failed gates."""
     rerun: tuple[TypedValue, TypedValue] | None = None
-    """A range of a time column, ends included, whose rows are made again."""
+    """A range of a time column, both ends inclusive, whose rows are rebuilt."""
     allow_schema_change: bool = False
     """Let a function return other columns than its table has."""
     slice: str = ""
-    """The one slice of an entity that is run."""
+    """The one slice of an entity to process."""
     strategy: ProcessType | None = None
     """How its rows are written."""
     processing_time: dt.datetime | None = None
     """The time of the first slice."""
     allow_backdated: bool = False
-    """Let that lie before the time of earlier ones."""
+    """Allow it to be before the time of earlier slices."""
     strict: bool = False
-    """Make errors of warnings."""
+    """Treat warnings as errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What the last success of a model took: the best guess for the next."""
+    """The cost of a model's last success: the best estimate for the next."""
 
     rows: int
     size_bytes: int
@@ -309,52 +308,52 @@ class Step(ShownInNotebooks):
     initial: bool
     """Whether it reads the inputs whole and replaces the table."""
     work: StepWork = TableWork()
-    """What it makes."""
+    """Its kind of work."""
     upstream: tuple[str, ...] = ()
-    """Keys of the steps that it needs."""
+    """Keys of steps that must succeed before it."""
     later_than: tuple[str, ...] = ()
-    """Keys of steps that it waits for and needs nothing of: they make what only checks read."""
+    """Keys of steps that it waits for, with any result: they build what only checks read."""
     planned_on: int = 0
-    """The number of the target's last step, so that `begin` sees whether another came between."""
+    """The number of the target's last step, so that `begin` detects a step in between."""
     executed: str = ""
-    """The checksum of the SQL that built the table so far, "" if that is the SQL of now."""
+    """The checksum of the SQL that built the table, "" if it is the current SQL."""
     estimate: Estimate | None = None
     notes: tuple[str, ...] = ()
     only_alters: bool = False
-    """Whether it changes properties and comments, and touches no row."""
+    """Whether it only changes properties and comments, not rows."""
     trigger: str = "run"
-    """What asked for it: run, sync, cascade, backfill."""
+    """What requested it: run, sync, cascade, backfill."""
     kind: str = ""
-    """Why it reads what it reads: initial, full, rerun; "" leaves that to the windows."""
+    """Why it reads its rows: initial, full, rerun; "" leaves that to the windows."""
 
     @property
     def key(self) -> str:
-        """Its name in the plan: the model, and what tells it from other steps of the model."""
+        """Its name in the plan: the model, and a suffix if the model has several steps."""
         return self.work.key(self.model)
 
     @property
     def partitions(self) -> Ranges:
-        """The partitions that it makes; those of a table without any are `*`."""
+        """The partitions that it builds; `*` for an unpartitioned table."""
         return self.work.partitions
 
     @property
     def count(self) -> int:
-        """How many partitions it makes."""
+        """The number of partitions that it builds."""
         return count(self.partitions)
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """The partitions as first and last keys of ranges; its slice stands for one."""
+        """The partitions as first and last keys of ranges; a slice counts as one."""
         return self.work.keys
 
     @property
     def version(self) -> int:
-        """The version of the SQL that makes them."""
+        """The version of its SQL."""
         return self.work.version
 
     @property
     def revision(self) -> int:
-        """The revision of that."""
+        """The revision of its SQL."""
         return self.work.revision
 
     def of(self, partitions: Ranges) -> Step:

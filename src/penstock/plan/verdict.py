@@ -1,4 +1,4 @@
-"""What was found of one model: its partitions in pieces, each with the reason why it drifted."""
+"""The comparison of one model: its partitions in pieces, each with the reason of its drift."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.plan.values import Observed, Owner, Reason, State, Versions
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not as code and inputs would make it, in some partitions."""
+    """One difference from what code and inputs would produce, in some partitions."""
 
     state: State
     because: str = ""
@@ -27,7 +27,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Neighbouring partitions for which the same holds, for the same reasons.
+    """Neighbouring partitions with the same reasons.
 
     `because` are the inputs, or the details, of the state that counts.
     """
@@ -45,25 +45,25 @@ class Piece:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """Every state that holds; the first one counts."""
+        """Every state that applies; the first one counts."""
         return (self.reason.state, *self.reason.also)
 
     @property
     def range(self) -> Range:
-        """The partitions, both ends included."""
+        """The partitions, both ends inclusive."""
         return self.low, self.high
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was found of a model: pieces that are not current, rising.
+    """The result for a model: the pieces that are not current, ascending.
 
-    `partitions` are those due and those on record, `recorded` those with a success; of a table
-    without partitions both are `*`, which needs no version to be made. `whole` is
-    a state of the table as such, in which nothing of it may run: `unrecorded`, `foreign_table`, or
-    `unreadable` for the reason in `error`. `owner` is another state store that writes it, `gap`
-    what its log lost of it. `relaid` says how the partitions were cut before, if that changed.
-    `mutated` is the SQL of an immutable model that differs from what made its partitions.
+    `partitions` are those due and those on record, `recorded` those with a success; for an
+    unpartitioned table both are `*`, which needs no version. `whole` is a state of the table itself
+    in which nothing may run: `unrecorded`, `foreign_table`, or `unreadable` for the reason in
+    `error`. `owner` is another state store that writes it, `gap` what its log lost. `relaid` is the
+    earlier grain, if that changed. `mutated` is the SQL of an immutable model that differs from the
+    SQL of its partitions.
     """
 
     model: str
@@ -102,7 +102,7 @@ class Verdict:
 
     @property
     def reason(self) -> Reason:
-        """The state of the model: that of its table, or the first that any partition is in."""
+        """The state of the model: that of its table, or the first one of any partition."""
         if self.whole is not None:
             return Reason(self.whole)
         if not self.pieces:
@@ -124,25 +124,25 @@ def first_reason(differences: Sequence[Difference]) -> Reason:
 
 
 def gap_line(model: Model, gap: Versions) -> str:
-    """Say what the log of a table no longer tells."""
+    """Return what is missing in the log of a table."""
     low, high = gap
     which = f"version {low}" if low == high else f"versions {low} to {high}"
     verb = "is" if low == high else "are"
     return (
-        f"log-gap: {which} of the log of {model.table} {verb} gone; "
-        f"changes in {'it' if low == high else 'them'} are not known"
+        f"log-gap: {which} of the Delta log of {model.table} {verb} missing; "
+        f"{'its' if low == high else 'their'} changes are unknown"
     )
 
 
 def partitions_in(verdict: Verdict, wanted: frozenset[State]) -> Ranges:
-    """Return the partitions that are in one of the states, whether it counts first or not."""
+    """Return the partitions in one of the states, even if it does not count first."""
     return merged(p.range for p in verdict.pieces if wanted & set(p.states))
 
 
 def unbuilt_reasons(
     model: Model, record: ModelRecord | None, target: Observed
 ) -> Iterator[Difference]:
-    """Say of a model that never succeeded whether it may begin."""
+    """Return whether a model that never succeeded may begin."""
     if target.there and not model.is_view:  # a try that failed makes it no table of ours
         if target.ever_ours:
             unknown = "its log holds commits of penstock that the state does not know"
@@ -158,14 +158,14 @@ def unbuilt_reasons(
 
 
 def is_replaced(recorded: str, target: Observed) -> bool:
-    """Whether another table took the place of the one on record."""
+    """Return whether another table replaced the recorded one."""
     return bool(target.table_id and recorded) and target.table_id != recorded
 
 
 def target_differences(
     model: Model, runs: tuple[PartitionRun, ...], target: Observed, recorded: str
 ) -> Iterator[Difference]:
-    """Compare partitions with what their last successes left; `recorded` is the table of these."""
+    """Compare partitions with the result of their last successes; `recorded` is their table."""
     held = None if target.lying is None else overlapping(model.grid, target.lying)
     if target.there and target.unrecorded:  # a forgotten step of ours may have replaced the table
         yield Difference(State.UNRECORDED, unrecorded_detail(target.unrecorded[0]))
@@ -196,12 +196,12 @@ IN_PLACE = "another table took its place"
 
 
 def has_other_table(verdict: Verdict) -> bool:
-    """Whether another table stands in the place of the one on record."""
+    """Return whether another table is in the place of the recorded one."""
     return any(each.startswith(IN_PLACE) for piece in verdict.pieces for each in piece.because)
 
 
 def _replaced_difference(target: Observed, here: Ranges) -> Difference:
-    """Tell a table that another one replaced by who made that."""
+    """Return the difference for a replaced table, by the writer of the new one."""
     what = IN_PLACE
     if target.owner is not None:
         return Difference(State.TAMPERED, f"{what}, of {target.owner}", here)
@@ -216,20 +216,20 @@ def _overlap(model: Model, commit: Touched, here: Ranges) -> Ranges:
 
 
 def foreign_detail(commits: Sequence[Touched | ForeignCommit]) -> str:
-    """Word others' commits by the first of them."""
+    """Return a message about the first of several foreign commits."""
     more = f" and {len(commits) - 1} more" if len(commits) > 1 else ""
     return f"{message(commits[0])}{more}"
 
 
 def message(commit: Touched | ForeignCommit) -> str:
-    """Word somebody else's commit."""
+    """Return a message about a foreign commit."""
     by = f" by {commit.user}" if commit.user else ""
     when = f"{commit.time:%Y-%m-%d %H:%M:%S} UTC"
     return f"version {commit.version} {commit.operation}{by} at {when}"
 
 
 def side_notes(model: Model, partitions: Ranges, target: Observed) -> tuple[str, ...]:
-    """Say what is no drift of any partition: foreign rows beside them, versions that are lost."""
+    """Return notes that are not drift: foreign rows beside partitions, missing versions."""
     lines = []
     for commit in target.foreign:
         spans = commit.spans.get(model.partition.field) if model.partition else None
@@ -241,5 +241,5 @@ def side_notes(model: Model, partitions: Ranges, target: Observed) -> tuple[str,
 
 
 def unrecorded_detail(first: Touched) -> str:
-    """Say which commit of this store no step is on record as having made."""
+    """Return which commit of this store has no recorded step."""
     return f"version {first.version} is of step {first.step}, which is not on record with it"

@@ -15,12 +15,12 @@ from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.rerun import range_in_type
 
 EXTERNAL = "window"
-"""The watermark, named by the model itself, of a function that reads by its `window` alone."""
+"""The name of the watermark of a function that reads only by its `window`."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowedInput:
-    """An input that carries a watermark column; `type` is the column's Spark type."""
+    """An input with the watermark column; `type` is the column's Spark type."""
 
     input: str
     column: str
@@ -29,10 +29,10 @@ class WindowedInput:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one aggregate told of a windowed input at its pin: greatest value, NULLs.
+    """The result of one aggregate on a windowed input at its pin: greatest value, NULLs.
 
-    `limit` is the value above which nothing may be read, None without one; `high` lies within it,
-    `top` is the greatest value whatever the limit.
+    `limit` is the value above which nothing may be read, None without one; `high` is the greatest
+    value within the limit, `top` the greatest value of all.
     """
 
     input: WindowedInput
@@ -42,16 +42,16 @@ class Measured:
     top: TypedValue | None = None
 
     def is_cut(self, last: TypedValue | None) -> bool:
-        """Whether the limit leaves something unread: rows above it, or what lies around `known`."""
+        """Return whether the limit excludes rows: those above it, or those around `known`."""
         found = [value for value in (self.top, last) if value is not None]
         return self.limit is not None and any(self.limit < value for value in found)
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The windows of a step and the watermarks it will leave behind.
+    """The windows of a step and its watermarks afterwards.
 
-    `is_cut` is whether a limit leaves rows of the pins unread that no watermark has passed.
+    `is_cut` is whether a limit excludes pinned rows that are above all watermarks.
     """
 
     windows: tuple[InputWindow, ...]
@@ -61,11 +61,11 @@ class Opened:
 
     @property
     def all_empty(self) -> bool:
-        """Whether there are windows, and nothing to read through any of them."""
+        """Whether there are windows, and all of them are empty."""
         return bool(self.windows) and all(each.window.is_empty for each in self.windows)
 
     def join(self, others: Sequence[Opened]) -> Opened:
-        """Return all windows and watermarks of one step, those of others after its own."""
+        """Return all windows and watermarks of one step, its own first."""
         each = [self, *others]
         return Opened(
             tuple(w for one in each for w in one.windows),
@@ -86,10 +86,10 @@ def windowed_inputs(
 ) -> tuple[WindowedInput, ...]:
     """Return the inputs that are read through a window.
 
-    Those that `window_on` names, and every other input with a column called `time_column`; each is
-    held against what is remembered of it.
-    Raises `no-windowed-input`, `time-column-missing`, and what `check_type` and
-    `check_watermarks` raise; a function may still open windows of its own.
+    Those are the inputs that `window_on` names, and every other input with a column named
+    `time_column`; each is checked against its record. Raises `no-windowed-input`,
+    `time-column-missing`, and the errors of `check_type` and `check_watermarks`; a function may
+    still open its own windows.
     """
     found, old = [], {watermark.input: watermark for watermark in watermarks}
     for name, schema in inputs.items():
@@ -118,7 +118,7 @@ def windowed_inputs(
 def no_windowed_input(
     model: Model, settings: WindowSettings, inputs: Mapping[str, Schema]
 ) -> PenstockError:
-    """Return the error of a model that would read all of its inputs in each step."""
+    """Return the error for a model that would read all of its inputs in each step."""
     pairs = ", ".join(f"'{name}': 'COLUMN'" for name in list(inputs)[:3])
     return IncrementalConfigError(
         "no-windowed-input",
@@ -129,9 +129,9 @@ def no_windowed_input(
 
 
 def check_type(model: Model, settings: WindowSettings, each: WindowedInput) -> None:
-    """Raise `time-column-type` for a column that can carry no watermark of the model.
+    """Raise `time-column-type` for a column that cannot carry a watermark of the model.
 
-    `option-conflict` for a lookback or a grain that its type does not have.
+    Raises `option-conflict` for a lookback or a grain that its type does not support.
     """
     kind, what = each.type.upper(), f"column {each.column!r} of {each.input}"
     if not is_watermark_type(each.type):
@@ -167,9 +167,9 @@ def check_type(model: Model, settings: WindowSettings, each: WindowedInput) -> N
 
 
 def low_bound(settings: WindowSettings, watermark: TypedValue | None) -> Bound | None:
-    """Return the lower end of the next window: above the watermark, or from `lookback` below it.
+    """Return the lower end of the next window: above the watermark, or `lookback` below it.
 
-    Of one that its type does not have nothing is taken: the step refuses it.
+    A lookback that the type does not support is ignored here: the step refuses it.
 
     >>> low_bound(WindowSettings("n"), TypedValue("INT", "7"))
     Bound(value=TypedValue(type='INT', text='7'), inclusive=False)
@@ -187,10 +187,10 @@ def low_bound(settings: WindowSettings, watermark: TypedValue | None) -> Bound |
 def aligned(
     settings: WindowSettings, model: Model, inputs: Sequence[WindowedInput], table: Schema | None
 ) -> WindowSettings:
-    """Return the settings with the unit that the table says windows begin on, where none is said.
+    """Return the settings with the grain of the table, if none is set.
 
-    It is a day where the table's time column is a DATE and an input's a timestamp, and for windows
-    that read again where a DATE partitions the table (spec: Python models, §4.3).
+    It is a day if the table's time column is a DATE and an input's a timestamp, and for overlapping
+    windows if a DATE partitions the table.
     """
     if settings.grain or table is None or not settings.guarded:
         return settings
@@ -206,7 +206,7 @@ def aligned(
 
 
 def kind_of(window: Window, step: str) -> str:
-    """Say why a window reads what it reads; `step` is the kind of a step that decides it alone.
+    """Return why a window reads its rows; `step` is the kind of a step that alone decides it.
 
     >>> kind_of(Window("n", Bound(TypedValue("INT", "7"), inclusive=False)), "")
     'forward'
@@ -224,9 +224,9 @@ def expected_windows(
     table: Schema | None,
     rerun: tuple[TypedValue, TypedValue] | None,
 ) -> tuple[InputWindow, ...]:
-    """Return the windows of a step before it looked: an open high end is still to be pinned.
+    """Return the windows of a step before measuring: an open upper end is still to be pinned.
 
-    Inputs without a watermark are left out: whether they are windowed is told when they are read.
+    Inputs without a watermark are left out: it is not known yet whether they have a window.
     """
     settings = model.strategy.window
     if settings is None:
@@ -246,15 +246,15 @@ def expected_windows(
 
 
 def closed_window(column: str, ends: tuple[TypedValue, TypedValue], kind: str) -> Window:
-    """Return the window of a rerun on a column of some type: both ends are read."""
+    """Return the window of a rerun on a column of some type, both ends inclusive."""
     low, high = (Bound(each, inclusive=True) for each in range_in_type(ends, kind))
     return Window(column, low, high)
 
 
 def joined_windows(windows: Sequence[InputWindow]) -> tuple[InputWindow, ...]:
-    """Join the windows of all inputs into one, from the lowest end to the highest.
+    """Combine the windows of all inputs into one, from the lowest end to the highest.
 
-    Raises `time-column-type` where their times do not compare.
+    Raises `time-column-type` if their times do not compare.
     """
     ends = [e for each in windows for e in (each.window.lower, each.window.upper) if e]
     if len({family(each.value.type) for each in ends}) > 1:
@@ -285,9 +285,9 @@ def open_windows(
 ) -> Opened:
     """Return the windows of a step and the watermarks after it.
 
-    A watermark never moves back, except that an `initial` step leaves exactly what it has read.
-    Inputs of the last success, `read_before`, have had their NULLs read with the first load.
-    Raises `null-watermark` and what `check_watermarks` raises.
+    A watermark never decreases, except that an `initial` step sets exactly what it has read. NULLs
+    of the inputs in `read_before`, those of the last success, were read by the first load. Raises
+    `null-watermark` and the errors of `check_watermarks`.
     """
     old = {} if initial else {watermark.input: watermark for watermark in watermarks}
     inputs = [each.input for each in measured]
@@ -323,7 +323,7 @@ def open_windows(
 def _window_ends(
     settings: WindowSettings, measured: Measured, last: TypedValue | None, high: TypedValue | None
 ) -> tuple[Bound | None, Bound | None]:
-    """Return both ends of a window; a limit below the watermark makes one that holds nothing."""
+    """Return both ends of a window; a limit below the watermark makes it empty."""
     nothing_new = measured.high is None or (last is not None and measured.high < last)
     if last is not None and measured.limit is not None and measured.limit < last:
         return Bound(last, inclusive=False), Bound(last, inclusive=True)
@@ -338,11 +338,11 @@ def check_watermarks(
     watermarks: Sequence[Watermark],
     read_before: Collection[str] = (),
 ) -> None:
-    """Hold what is remembered against the inputs, before Spark compares the two.
+    """Check recorded watermarks against the inputs, before Spark compares the two.
 
-    `read_before` are inputs of the last success: one of them without a watermark was empty then,
-    so nothing of it is in the table.
-    Raises `time-column-changed`, `watermark-type-changed` or `new-windowed-input`.
+    `read_before` are inputs of the last success: one without a watermark was empty then, so none of
+    its rows are in the table. Raises `time-column-changed`, `watermark-type-changed` or
+    `new-windowed-input`.
     """
     known = {watermark.input: watermark for watermark in watermarks}
     for each in inputs:
@@ -353,7 +353,7 @@ def check_watermarks(
 
 
 def check_new_input(model: Model, name: str, column: str, *, replaces: bool = False) -> None:
-    """Raise `new-windowed-input` where an input would be appended that others stand beside."""
+    """Raise `new-windowed-input` if an input would be appended to rows of others."""
     if model.strategy.adds_again or replaces:
         raise IncrementalConfigError(
             "new-windowed-input",
@@ -384,7 +384,7 @@ def _check_same_column(model: Model, now: WindowedInput, last: Watermark | None)
 
 
 def future_note(model: Model, watermarks: Sequence[Watermark], now: dt.datetime) -> tuple[str, ...]:
-    """Warn of watermarks a day and more after a run's time: what comes before them is late."""
+    """Warn of watermarks a day or more after a run's time: rows before them count as late."""
     latest = (now + dt.timedelta(days=1)).isoformat()
     return tuple(
         f"watermark-in-future: {each.key} is {each.value.text}; "
@@ -395,6 +395,6 @@ def future_note(model: Model, watermarks: Sequence[Watermark], now: dt.datetime)
 
 
 def family(spark_type: str) -> str:
-    """Return one word for types whose values compare: numbers of any width may widen."""
+    """Return one word for types whose values compare: numbers of any width may be widened."""
     name = spark_type.upper()
     return "NUMBER" if name.endswith("INT") or name.startswith("DECIMAL") else name

@@ -1,6 +1,6 @@
-"""What a step makes: one value for each kind of work, which answers for itself.
+"""The work of a step: one value for each kind, with its own answers.
 
-Who has more to say of one kind says it in the folder of the kinds, behind the port of its room.
+Each room adds what else it needs for a kind in its folder `kinds`, behind its port.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PassKey = tuple[str, PassKind]
 
 @dataclass(frozen=True, slots=True)
 class TableWork:
-    """A whole table or view, the one partition `*`, made by one run of its query."""
+    """A whole table or view, the one partition `*`, built by one run of its query."""
 
     partitions: ClassVar[Ranges] = WHOLE
     grid: ClassVar[Grid] = Grid()
@@ -44,12 +44,12 @@ class TableWork:
 
     @property
     def moment(self) -> dt.datetime | None:
-        """The processing time; None where it is that of the run."""
+        """The processing time; None for the time of the run."""
         return None
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """The partitions as first and last keys of ranges; a slice stands for one."""
+        """The partitions as first and last keys of ranges; a slice counts as one."""
         return key_pairs(self.grid, self.partitions)
 
     def key(self, model: str) -> str:
@@ -62,7 +62,7 @@ class TableWork:
         return self
 
     def segments(self, model: Model) -> tuple[Segment, ...]:
-        """Return the SQL of the partitions; none where the model has one for all."""
+        """Return the SQL of the partitions; empty if the model has one SQL for all."""
         del model
         return ()
 
@@ -76,11 +76,11 @@ class PartitionsWork:
     version: int = 1
     revision: int = 0
     is_range: bool = False
-    """Whether one run of the SQL makes all of them."""
+    """Whether one run of the SQL builds all of them."""
     at_once: bool = False
     """Whether other steps may write the table at the same time."""
     has_parts: ClassVar[bool] = True
-    """Whether some of it can be left out, where what it reads failed or did not change."""
+    """Whether some partitions can be left out, if their inputs failed or did not change."""
     pass_key: ClassVar[None] = None
     source: ClassVar[str] = ""
     moment: ClassVar[None] = None
@@ -106,7 +106,7 @@ class PartitionsWork:
 
 @dataclass(frozen=True, slots=True)
 class SliceWork(TableWork):
-    """What one slice of an entity brings, or a source that is read whole."""
+    """One slice of an entity, or a source that is read whole."""
 
     moment: dt.datetime
     """The processing time."""
@@ -120,7 +120,7 @@ class SliceWork(TableWork):
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """The slice, which stands for a range."""
+        """The slice, which counts as a range."""
         return ((self.source, self.source),) if self.source else super(SliceWork, self).keys
 
     def key(self, model: str) -> str:
@@ -160,7 +160,7 @@ StepWork = TableWork | PartitionsWork | SliceWork | PassWork
 
 
 def work_of(project: Project, model: Model) -> type[StepWork]:
-    """Return the kind of work that makes a model."""
+    """Return the kind of work for a model."""
     if project.package_of(model.name) is not None:
         return PassWork
     if model.partition is not None:

@@ -1,4 +1,4 @@
-"""Tests and checks of all models, now that every name and every column of the project is known."""
+"""Attach tests and checks to models, once all names and columns of the project are known."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.project.versioned.model import VersionedModel
 
 
 def attach_tests(files: LinkedFiles) -> LinkedFiles:
-    """Attach each test of its own file to the last model it reads, else to a source or seed."""
+    """Attach each test in its own file to the last model it reads, else to a source or seed."""
     first, findings = files.parsed.first, files.parsed.findings
     tests, input_checks = {**files.tests}, {**files.input_checks}
     parents = {name: tuple(each.parents) for name, each in files.built.items()}
@@ -72,7 +72,7 @@ def check_packages(files: LinkedFiles) -> LinkedFiles:
 
 
 def attach_checks(files: LinkedFiles) -> LinkedFiles:
-    """Give every model its checks and its order edges; all that is wrong is a finding."""
+    """Attach its checks and its order edges to every model; errors become findings."""
     first, models = files.parsed.first, files.models
     columns, sample = _Columns(files), files.parsed.settings.checks.sample
     tables = cache(columns.of_input)
@@ -95,7 +95,7 @@ def attach_checks(files: LinkedFiles) -> LinkedFiles:
 def _order_edges(
     parents: Mapping[str, Sequence[str]], edges: Sequence[Edge]
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Return the models to build before each beside `parents`, and say which edges are dropped."""
+    """Return the models to build before each beside `parents`, and findings for dropped edges."""
     new = [e for e in sorted(edges) if e.reads in parents and e.reads not in parents[e.model]]
     if not new or find_cycle(parents):
         return {}, []
@@ -160,7 +160,7 @@ def _stands(files: LinkedFiles, item: VersionedModel, columns: _Columns) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The columns of models, seeds and sources, as far as files tell."""
+    """The columns of models, seeds and sources, as far as files contain them."""
 
     files: LinkedFiles
 

@@ -1,6 +1,6 @@
 """JSON Schemas of the YAML files, for editors; loading itself checks more.
 
-What each key says stands where its section declares it; docs/reference/ is made of it, too.
+Each key is described where its section declares it; docs/reference/ is generated from it too.
 """
 
 from __future__ import annotations
@@ -52,26 +52,26 @@ _SECTIONS = {
     **dict.fromkeys(("model_config", "defaults", "snapshot_config"), "header"),
     "entities.entities.settings.retention": "retention",
 }
-"""The sections that say the same as another one."""
+"""The sections that are equal to another one."""
 _LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 
 
 def described(section: str, key: str) -> Mapping[str, Plain]:
-    """Return what is said of a key: `says`, `unset` where the schema knows no default, `example`.
+    """Return the description of a key: `says`, `unset` without a schema default, `example`.
 
     A section is a part of a schema, by the name of its definition or the keys that lead to it.
-    Raises `KeyError` for one that nobody described.
+    Raises `KeyError` for one without a description.
     """
     return mapping_of(descriptions()[section_name(section)][key])
 
 
 def in_order(section: str, keys: Iterable[str]) -> list[str]:
-    """Return keys as they are described."""
+    """Return keys in the order of their descriptions."""
     return sorted(keys, key=[*descriptions()[section_name(section)]].index)
 
 
 def section_name(section: str) -> str:
-    """Return the section that says what this one says.
+    """Return the section with the same content.
 
     >>> section_name("snapshot_config"), section_name("entity.entity.columns")
     ('header', 'entities.entities.columns')
@@ -83,7 +83,7 @@ def section_name(section: str) -> str:
 
 @cache
 def descriptions() -> Mapping[str, Mapping[str, Plain]]:
-    """Return all that is said of keys, by sections."""
+    """Return all descriptions of keys, by section."""
     found: dict[str, Mapping[str, Plain]] = {}
     for name, top in SECTIONS.items():
         for inner, section in inner_sections(top, name):
@@ -92,7 +92,7 @@ def descriptions() -> Mapping[str, Mapping[str, Plain]]:
 
 
 def sections(name: str, schema: Mapping[str, Plain]) -> Iterator[tuple[str, Mapping[str, Plain]]]:
-    """Yield every mapping of a schema that says its keys, with the name of its section."""
+    """Yield every mapping with keys in a schema, with the name of its section."""
     for definition, tree in mapping_of(schema.get("$defs")).items():
         yield from _mappings(definition, tree)
     yield from _mappings(name, {key: tree for key, tree in schema.items() if key != "$defs"})
@@ -112,7 +112,7 @@ def _mappings(section: str, tree: Plain) -> Iterator[tuple[str, Mapping[str, Pla
 
 
 def _described(name: str, schema: Tree) -> Tree:
-    """Return a schema in which each key says what it means, and checks stand once."""
+    """Return a schema in which each key has its description, and checks occur once."""
     made: Tree = json.loads(json.dumps(schema))
     if json.dumps(CHECKS["$ref"]) in json.dumps(schema):
         checks: Tree = {"check": check_schema(), "checks": checks_schema()}

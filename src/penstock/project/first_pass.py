@@ -1,4 +1,4 @@
-"""What each file says by itself; where nothing changed the cache says it, without a parser."""
+"""Parse each file by itself; for unchanged files the cache has the result, without a parser."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
 
 @dataclass(frozen=True, slots=True)
 class GivenParts:
-    """What a script gives of its project, beside or instead of files.
+    """Parts of a project that a script passes in, beside or instead of files.
 
-    `functions` are those of an app. `documents` stand in place of those under entities/: by their
-    names the texts, "" where there is a file. Keys of `environment` win over every document.
+    `functions` are those of an app. `documents` replace those under entities/: texts by name, ""
+    for a file. Keys of `environment` override every document.
     """
 
     functions: Sequence[PythonModel[..., Any]] | None = None
@@ -58,12 +58,12 @@ class GivenParts:
 
     @property
     def is_some(self) -> bool:
-        """Whether a folder without penstock.yml is a project with it."""
+        """Whether a folder without penstock.yml counts as a project with these parts."""
         return self.functions is not None or self.documents is not None
 
     @property
     def contents(self) -> dict[str, Content | None]:
-        """The texts, as they are read of files."""
+        """The texts in the form of file contents."""
         texts = {name: text.encode() for name, text in (self.documents or {}).items() if text}
         return {name: Content(name, data, sha256(data).hexdigest()) for name, data in texts.items()}
 
@@ -73,7 +73,7 @@ NOTHING_GIVEN = GivenParts()
 
 @dataclass(slots=True)
 class Templates:
-    """What SQL of checks is rendered with, macros by their paths, once for all of a load."""
+    """The context for SQL of checks: macros by path, rendered once per load."""
 
     macros: Mapping[str, str]
     render_context: RenderContext
@@ -82,7 +82,7 @@ class Templates:
     tests: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Note which parametrised tests there are, with the macro of each."""
+        """Find the parametrised tests, with the macro of each."""
         context = self.render_context
         known = (sorted(self.macros.items()), sorted(context.vars.items()), context.target)
         self.digest = digest(repr(known))
@@ -93,7 +93,7 @@ class Templates:
         self.tests = found
 
     def with_macro(self, text: TemplateText) -> TemplateText:
-        """Let the SQL of a parametrised test call the macro that there is."""
+        """Let the SQL of a parametrised test call its macro."""
         macro = self.tests.get(text.test, "")
         start, call = f"{{{{ {TEST}{text.test}(", f"{{{{ {macro}("
         return TemplateText.of(text.replace(start, call), text.test) if macro else text
@@ -101,7 +101,7 @@ class Templates:
 
 @dataclass(slots=True)
 class FirstPass:
-    """Reads files once per load and collects what is wrong with them."""
+    """Reads files once per load and collects findings."""
 
     root: Path
     environ: Mapping[str, str]
@@ -113,44 +113,44 @@ class FirstPass:
     templates: Templates = field(default_factory=lambda: Templates({}, RenderContext({})))
 
     def __post_init__(self) -> None:
-        """Let nobody who writes show what is secret."""
+        """Register secret values, so that no output shows them."""
         SECRETS.add_environment(self.environ)
 
     def yaml_file(self, path: str) -> YamlFile:
-        """Return a YAML file; one that cannot be read is empty, and a finding."""
+        """Return a YAML file; an unreadable one is empty, with a finding."""
         if path not in self.documents:
             self.documents[path] = file = self._read_yaml(path)
             self.findings += file.findings
         return self.documents[path]
 
     def filled(self, path: str) -> Plain:
-        """Return whatever a YAML file holds with the environment's values filled in."""
+        """Return the content of a YAML file with environment values filled in."""
         file = self.yaml_file(path)
         return self.fill(file.tree) if file.reads else file.tree
 
     def fill(self, tree: Plain) -> Plain:
-        """Fill the environment's values into a tree, and note those that are secret."""
+        """Fill environment values into a tree, and register secret ones."""
         calls: list[tuple[tuple[str | int, ...], str, bool]] = []
         found = fill_environment(tree, self.environ, calls)
         self.secrets |= {self.environ.get(name, "") for _, name, _ in calls if is_secret_key(name)}
         return found
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file in the project."""
+        """Return whether the project has such a file."""
         return (self.root / path).is_file()
 
     def data(self, path: str) -> bytes:
-        """Return the bytes of a file; those of one that cannot be read are none, and a finding."""
+        """Return the bytes of a file; an unreadable one is empty, with a finding."""
         content = self.content(path)
         return content.data if content else b""
 
     def text(self, path: str) -> str | None:
-        """Return a file as text; one that cannot be read is None, and a finding."""
+        """Return a file as text; an unreadable one is None, with a finding."""
         content = self.content(path)
         return decode(content, self.findings) if content else None
 
     def sql_text(self, path: str, text: str, line: int) -> SqlFile:
-        """Read SQL that is no template and begins on a line of a file."""
+        """Parse SQL without a template that begins on a line of a file."""
         fingerprint = digest(text)
         key = place_key((path, "sql", line))
         file = self._recalled(key, fingerprint, SqlFile)
@@ -163,7 +163,7 @@ class FirstPass:
         return file
 
     def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
-        """Read the SQL of a check that is a template and stands on a line of a file."""
+        """Parse the SQL of a check that is a template on a line of a file."""
         templates = self.templates
         text = templates.with_macro(text)
         fingerprint = digest(f"{text} {templates.digest}")
@@ -181,16 +181,16 @@ class FirstPass:
         return file
 
     def known_tests(self) -> Mapping[str, str]:
-        """Return the macros of the project's parametrised tests by the names of the tests."""
+        """Return the macros of the project's parametrised tests, by test name."""
         return self.templates.tests
 
     @property
     def templates_digest(self) -> str:
-        """Tell whether templates of checks still mean the same, the environment apart."""
+        """Return a digest of all that templates of checks depend on, except the environment."""
         return self.templates.digest
 
     def sql_files(self, contents: Sequence[Content]) -> dict[str, SqlFile]:
-        """Return model files and queries of YAML entries that can be read under their paths."""
+        """Return the readable model files and queries of YAML entries by path."""
         macros, context = self.templates.macros, self.templates.render_context
         macro_digest = digest(repr(sorted(macros.items())))
         known: dict[str, SqlFile] = {}
@@ -248,14 +248,14 @@ class FirstPass:
         return file
 
     def content(self, path: str) -> Content | None:
-        """Return a file with its digest; one that cannot be read is None, and a finding."""
+        """Return a file with its digest; an unreadable one is None, with a finding."""
         if path not in self.contents:
             self.contents[path] = read_content(self.root, path, self.findings)
         return self.contents[path]
 
 
 def holds_secret(tree: Plain, *, is_named: bool = False) -> bool:
-    """Whether a document has a password written into it: such a file is never cached.
+    """Return whether a document contains a literal password: such a file is never cached.
 
     >>> holds_secret({"password": "{{ env_var('PW') }}"}), holds_secret({"password": "x"})
     (False, True)
@@ -274,8 +274,8 @@ def holds_secret(tree: Plain, *, is_named: bool = False) -> bool:
 def parse_user_query(project: Project, sql: str, environ: Mapping[str, str]) -> Query:
     """Find the tables of a query: `schema.table`, or the bare name of a model or seed.
 
-    With braces it is a template as models are, macros and all. Other tables are external. Raises
-    `UsageError` for what is no query, has parameters, or does not render.
+    With braces it is a template as in models, including macros. Other tables are external. Raises
+    `UsageError` for text that is not a query, has parameters, or does not render.
     """
     from penstock.project.sql.canonical import NotAQueryError
     from penstock.project.sql.sql_file import read_branch

@@ -1,4 +1,4 @@
-"""What files say by themselves, and the same linked: every name has its table."""
+"""Link parsed files: every name gets its table."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFiles:
-    """What every file of a project says by itself."""
+    """The content of each file of a project."""
 
     settings: Settings
     first: FirstPass
@@ -59,7 +59,7 @@ class ParsedFiles:
 
     @property
     def findings(self) -> list[Finding]:
-        """What is wrong, so far."""
+        """The findings so far."""
         return self.first.findings
 
     def entries(self, key: str) -> Iterator[YamlEntry]:
@@ -68,7 +68,7 @@ class ParsedFiles:
             yield from entries(file, tree, key)
 
     def described(self, key: str) -> dict[str, YamlEntry]:
-        """Return the items of a top-level list by name; a name that stands twice is a finding."""
+        """Return the items of a top-level list by name; a duplicate name is a finding."""
         result: dict[str, YamlEntry] = {}
         for entry in self.entries(key):
             first = result.setdefault(entry.name, entry)
@@ -80,11 +80,11 @@ class ParsedFiles:
 
 @dataclass(frozen=True, slots=True)
 class LinkedFiles:
-    """A project whose names have their tables, and whose models are built."""
+    """A project in which names have tables, and models are built."""
 
     parsed: ParsedFiles
     target: Target
-    """The target with the folders of tables that say their own."""
+    """The target, including the folders of tables with their own location."""
     drafts: Mapping[str, Draft]
     sources: Mapping[InputName, Source]
     seeds: Mapping[InputName, Seed]
@@ -92,13 +92,13 @@ class LinkedFiles:
     built: Mapping[str, Built]
     models: Mapping[str, Model]
     input_checks: Mapping[InputName, WrittenChecks]
-    """What is written of sources and seeds: their readers check it."""
+    """The checks of sources and seeds: their readers run them."""
     tests: Mapping[str, WrittenChecks]
-    """Tests of files of their own by the model that they are run with."""
+    """Tests in their own files, by the model with which they run."""
 
 
 def link(parsed: ParsedFiles) -> LinkedFiles:
-    """Give every name its table, and every model what it reads."""
+    """Assign tables to names, and inputs to models."""
     settings, findings = parsed.settings, parsed.findings
     descriptions = parsed.described("models")
     drafts, declared = _drafts(parsed, descriptions)
@@ -140,9 +140,9 @@ def link(parsed: ParsedFiles) -> LinkedFiles:
 def _drafts(
     parsed: ParsedFiles, descriptions: dict[str, YamlEntry]
 ) -> tuple[list[Draft], list[Source]]:
-    """Return every model but versioned ones, and sources that functions declare.
+    """Return every model except versioned ones, and sources that functions declare.
 
-    Descriptions that belong to one are taken out.
+    Descriptions that belong to one are removed from the list.
     """
     settings = parsed.settings
     drafts: list[Draft] = [*(parsed.sessions.drafts if parsed.sessions else ())]
@@ -217,7 +217,7 @@ def _check_described(
 def _check_names(
     parsed: ParsedFiles, drafts: Sequence[Draft], seeds: Sequence[Seed]
 ) -> list[Draft]:
-    """Leave out models whose name is taken; the finding names both places."""
+    """Remove models with a duplicate name; the finding names both places."""
     taken: dict[str, Draft] = {}
     again = [each for each in drafts if taken.setdefault(each.name.lower(), each) is not each]
     others = [(each.name, each.place, each.where) for each in again]
@@ -233,7 +233,7 @@ def _check_names(
 def _check_tables(
     parsed: ParsedFiles, drafts: Sequence[Draft], sources: Sequence[Source], seeds: Sequence[Seed]
 ) -> None:
-    """Report tables that two own, or that lie where staging files are, which clears by itself."""
+    """Report tables with two owners, or in the staging folder, which is cleared automatically."""
     owners = [(s.table, f"seed {s.name}", s.where) for s in seeds]
     owners += [(d.table, d.owner, d.where) for d in drafts if d.enabled]
     read = [(s.table, f"source {s.table}", s.where) for s in sources]
@@ -253,7 +253,7 @@ def _check_tables(
 
 
 def _with_places(parsed: ParsedFiles, drafts: Sequence[Draft]) -> Target:
-    """Return the target with the folders of tables that say their own; report shared ones."""
+    """Return the target with the folders of tables with their own location; report shared ones."""
     target, enabled = parsed.settings.target, [each for each in drafts if each.enabled]
     for each in enabled:
         refuse_remote(each.path, each.where, parsed.findings)
@@ -319,7 +319,7 @@ def _models(
 
 
 def _name_every_maker(built: Mapping[str, Built], enabled: Sequence[Draft]) -> None:
-    """Let readers of a table that several entities make read it of all of them."""
+    """Make readers of a table that several entities build depend on all of them."""
     makers: dict[str, list[str]] = {}
     for each in enabled:
         makers.setdefault(each.table.folded, []).append(each.name)
@@ -332,7 +332,7 @@ def _name_every_maker(built: Mapping[str, Built], enabled: Sequence[Draft]) -> N
 
 
 def _reading(model: Model, names: Sequence[str]) -> Model:
-    """Let a model read others beside those that its text names."""
+    """Add inputs to a model beside those in its text."""
     more = [InputName(InputKind.MODEL, each) for each in names]
 
     def wider(query: Query) -> Query:
@@ -348,7 +348,7 @@ def _reading(model: Model, names: Sequence[str]) -> Model:
 def cycle_findings(
     edges: Mapping[str, Mapping[str, int]], paths: Mapping[str, str]
 ) -> list[Finding]:
-    """Report cycles that share no model; arrows point to the reader, as `penstock graph` has it."""
+    """Report cycles that share no model; edges point to the reader, as in `penstock graph`."""
     found: list[Finding] = []
     left = dict(edges)
     while cycle := find_cycle(left):

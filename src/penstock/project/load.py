@@ -1,4 +1,4 @@
-"""Loading a project: files in, a `Project` out, or every finding of every file at once."""
+"""Load a project: files in, a `Project` out, or every finding of every file at once."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def load_project(
 ) -> Project:
     """Load the project in a folder; touch neither warehouse nor state.
 
-    Raises `ProjectError` with the findings of all files if any is an error; a project that loads
-    carries its warnings. `UsageError` is for a folder without penstock.yml (`no-project`) and for a
-    target that does not exist (`unknown-target`). `vars` and `target` win over penstock.yml.
-    With `parts` the folder may do without penstock.yml, and that is then all there is.
+    Raises `ProjectError` with the findings of all files if any is an error; a loaded project
+    carries its warnings. Raises `UsageError` for a folder without penstock.yml (`no-project`) and
+    for a target that does not exist (`unknown-target`). `vars` and `target` override penstock.yml.
+    With `parts` the folder does not need penstock.yml; without it, the parts are the whole project.
     """
     root, is_whole = project_root(root, is_needed=not parts.is_some)
     first = FirstPass(root, environ, open_cache(root, use=use_cache), contents=parts.contents)
@@ -82,7 +82,7 @@ def _settings(
 def parse(
     settings: Settings, first: FirstPass, parts: GivenParts, *, is_whole: bool
 ) -> ParsedFiles:
-    """Read all files, each by itself."""
+    """Read all files, each separately."""
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
     files = discover(first.root, *settings.places(document)) if is_whole else Discovery()
     first.templates = _templates(settings, files, first)
@@ -109,7 +109,7 @@ def _templates(settings: Settings, files: Discovery, first: FirstPass) -> Templa
 def _read(
     settings: Settings, files: Discovery, document: YamlFile, first: FirstPass
 ) -> ParsedFiles:
-    """Read YAML, and the SQL that no YAML file takes for a part of its own."""
+    """Read YAML, and the SQL that no YAML file includes."""
     read = [first.yaml_file(path) for path in files.yaml]
     gathered = gather(read, files.sql, first)
     described = [f for f in read if not f.is_entity and f.path not in gathered.parts]
@@ -138,7 +138,7 @@ def _entities(
     first: FirstPass,
     parts: GivenParts,
 ) -> ReadEntities | None:
-    """Read the entities of a project, if there are any, in files that were found or are given."""
+    """Read the entities of a project, if there are any, from files or from given documents."""
     documents = paths if parts.documents is None else tuple(parts.documents)
     if not documents and not natives:
         return None
@@ -161,7 +161,7 @@ def _sessions(settings: Settings, paths: Sequence[str], first: FirstPass) -> Rea
 def _functions(
     root: Path, paths: Sequence[str], models: Sequence[PythonModel[..., Any]]
 ) -> Imported | None:
-    """Import the Python files of a project, beside functions that an app was given."""
+    """Import the Python files of a project, and add functions that an app passed in."""
     if not paths and not models:
         return None
     from penstock.project.python.imports import Imported, import_files
@@ -172,7 +172,7 @@ def _functions(
 
 
 def map_ranges(files: LinkedFiles) -> LinkedFiles:
-    """Let every partition model know which range of each input it reads."""
+    """Determine for every partitioned model which range of each input it reads."""
     first, models = files.parsed.first, files.models
     sources = {each.name: source for each, source in files.sources.items()}
     declared = {name: each.declared for name, each in files.built.items()}
@@ -182,7 +182,7 @@ def map_ranges(files: LinkedFiles) -> LinkedFiles:
 
 
 def assemble(files: LinkedFiles) -> Project:
-    """Return the project with its warnings; raises `ProjectError` where any finding is an error."""
+    """Return the project with its warnings; raise `ProjectError` if any finding is an error."""
     parsed = files.parsed
     parsed.first.cache.save()
     entities, sessions = parsed.entities, parsed.sessions
@@ -218,28 +218,28 @@ PHASES: tuple[Callable[[Any], Any], ...] = (
     attach_checks,
     assemble,
 )
-"""`ParsedFiles` to `LinkedFiles` to `Project`."""
+"""From `ParsedFiles` to `LinkedFiles` to `Project`."""
 
 
 _UNREAD = frozenset(
     {"yaml-syntax", "json-syntax", "not-utf8", "empty-file", "file-too-large", "unreadable-file"}
     | {"python-import-failed", "session-needed-at-import", "template-syntax"}
 )
-"""What is said of files of which nobody knows what they hold."""
+"""Codes of findings of files whose content is unknown."""
 _CONSEQUENCES = frozenset(
     {"unknown-reference", "unknown-model", "unknown-name", "external-table"}
     | {"parameter-without-partition", "unused-sql", "unknown-seed"}
 )
-"""What is said of other files when something is missing that such a file may hold."""
+"""Codes of findings that may follow from an unread file."""
 _NAMED = re.compile(r"'([^']+)'|table ([\w.]+)")
 
 
 def _without_consequences(
     findings: Iterable[Finding], contents: Mapping[str, Content | None]
 ) -> list[Finding]:
-    """Leave out what follows from a file that could not be read: its name or text says the name.
+    """Remove findings that follow from an unread file: its name or text contains the name.
 
-    The file itself is an error, so nothing goes on without what is left out.
+    The file itself is an error, so the project does not load in any case.
     """
     said = sorted(set(findings))
     unread = {each.where.path for each in said if each.code in _UNREAD and each.is_error}
@@ -264,7 +264,7 @@ def _text_of(content: Content | None) -> str:
 def _with_models(
     findings: Sequence[Finding], parsed: ParsedFiles, models: Iterable[Model]
 ) -> tuple[Finding, ...]:
-    """Say of warnings which models they are about: those of its file, or that of the entry."""
+    """Add to warnings the models they affect: those of its file, or of the entry."""
     by_file: dict[str, set[str]] = {}
     for model in models if findings else ():
         bodies = (body for version in model.versions for body in version.bodies)

@@ -1,4 +1,4 @@
-"""Model files with their settings, linked to models; and the cycles among all."""
+"""Model files with their settings, linked to models; and cycles between models."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ _SYSTEM = "system_columns"
 
 @dataclass(slots=True)
 class Draft:
-    """One model. `stem` is another name for ref(): that of its file without .sql.
+    """One model before linking. `stem` is another name for ref(): that of its file without .sql.
 
-    `written` is its table without the schema prefix, `entry` what a YAML file says of it, `path`
-    the folder of its table where that does not lie in the warehouse.
+    `written` is its table without the schema prefix, `entry` its entry in a YAML file, `path` the
+    folder of its table if it is outside the warehouse.
     """
 
     name: str
@@ -69,39 +69,39 @@ class Draft:
 
     @property
     def enabled(self) -> bool:
-        """Whether the model counts at all."""
+        """Whether the model is part of the project."""
         return bool(switch_of(self.config.settings.get("enabled", True)))
 
     @property
     def immutable(self) -> bool | None:
-        """Whether SQL that built something may not change; None leaves it to the project."""
+        """Whether SQL that has built partitions is fixed; None uses the project's setting."""
         return None
 
     @property
     def owner(self) -> str:
-        """Who its table belongs to, for sentences."""
+        """The owner of its table, for messages."""
         return f"model {self.name}"
 
     @property
     def system_columns(self) -> SystemColumns | None:
-        """The columns that say from when to when a version of a row was valid."""
+        """The columns with the validity interval of a row's version."""
         is_history = self.config.text("materialized") == "snapshot"
         return system_columns_of(self.config) if is_history else None
 
     @property
     def reference(self) -> Named:
-        """What others call it."""
+        """Its name in `ref`."""
         return Named(InputName(InputKind.MODEL, self.name), self.table)
 
     @property
     def place(self) -> str:
-        """Where it is defined, for sentences: a file, or a line of a YAML file."""
+        """The place of its definition, for messages: a file, or a line of a YAML file."""
         is_file = self.where == Location(self.file.path)
         return self.file.path if is_file else str(self.where)
 
     @property
     def is_incremental(self) -> bool:
-        """Whether its readers may ask for what is new in it alone."""
+        """Whether readers may read only its new rows."""
         return False
 
     def link(self, resolver: NameResolver) -> Built:
@@ -109,7 +109,7 @@ class Draft:
         return model_of(self, resolver)
 
     def made_source(self, resolver: NameResolver, target: Target) -> Source | None:
-        """Return the source that it reads and that nobody declared, where it may name one so."""
+        """Return the undeclared source that it reads, if it may name one."""
         del resolver, target
         return None
 
@@ -122,9 +122,9 @@ class Draft:
 
 
 def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
-    """Merge what is known of a SQL file: its header, then YAML beside it, then defaults.
+    """Combine the settings of a SQL file: its header, then YAML, then defaults.
 
-    An entry of `snapshots:` is a model of its own, and `file` its query.
+    An entry of `snapshots:` is a separate model, and `file` its query.
     """
     if entry and entry.path[0] == SNAPSHOTS:
         name = stem = entry.name
@@ -181,7 +181,7 @@ def _config(
 
 
 def entry_settings(tree: Mapping[str, Plain]) -> dict[str, Plain]:
-    """Return the settings that a YAML entry gives a model."""
+    """Return the settings of a model in a YAML entry."""
     config = dict(mapping_of(tree.get("config")))
     if tree.get("description"):
         config.setdefault("description", tree["description"])
@@ -195,13 +195,13 @@ def entry_settings(tree: Mapping[str, Plain]) -> dict[str, Plain]:
 
 @dataclass(slots=True)
 class Built:
-    """A model (None where its file is broken), the lines of its parents, and findings."""
+    """A model (None if its file is broken), the lines of its parents, and findings."""
 
     strategy: Strategy
     model: Model | None = None
     parents: dict[str, int] = field(default_factory=dict)
     declared: tuple[Declared, ...] = ()
-    """What `depends_on` says of ranges."""
+    """The ranges declared in `depends_on`."""
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -249,7 +249,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
 
 
 def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:
-    """Report what is wrong with the columns of the query, as far as its text names them."""
+    """Report errors in the columns of the query, as far as its text names them."""
     if strategy.history is not None:
         check_outputs(strategy.history, item.config, item.file)
     if strategy.is_view or maps_columns(layout.properties):
@@ -265,7 +265,7 @@ def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:
 def _with_dependencies(
     item: Draft, inputs: dict[InputName, int], resolver: NameResolver
 ) -> dict[InputName, int]:
-    """Add what `depends_on` names to what the query reads."""
+    """Add the inputs in `depends_on` to those of the query."""
     where = item.config.own.get("depends_on", item.where)
     for name in (n for n in item.config.texts("depends_on") if not is_outside(n)):
         found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
@@ -279,7 +279,7 @@ def _with_dependencies(
 
 
 def _with_version(model: Model, text: str, built: Built) -> Model:
-    """Return a partition model its one version; it has a schema if every column has a type."""
+    """Add its one version to a partitioned model; it has a schema if every column has a type."""
     schema, schema_text = declared_schema(model.columns)
     checksums = replace(model.fingerprint, schema=digest(schema_text) if schema_text else "")
     query, where = model.query, model.where

@@ -26,7 +26,7 @@ _FORMS = "write conf/*.yml or conf/**/*.yml, from the project's root, env:NAME o
 
 
 def is_outside(entry: str) -> bool:
-    """Whether an entry of `depends_on` names a variable, a package or files, not a model.
+    """Return whether an entry of `depends_on` names a variable, a package or files.
 
     >>> [is_outside(each) for each in ("users", "raw.events", "env:RATE", "./a.yml", "conf/*.yml")]
     [False, False, True, True, True]
@@ -117,7 +117,7 @@ class Outside:
         return None
 
     def _look_into(self, folders: Sequence[str]) -> None:
-        """Report folders on the way that cannot be read: a glob passes them by in silence."""
+        """Report unreadable folders on the way: a glob skips them silently."""
         patterns = ("/".join(folders[:depth]) for depth in range(1, len(folders) + 1))
         for folder in dict.fromkeys(each for p in patterns for each in self.root.glob(p)):
             if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK, effective_ids=True):

@@ -1,4 +1,4 @@
-"""Selection: which models a command is about. dbt's grammar."""
+"""Selection: which models a command applies to, with dbt's grammar."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ OF_ENTITIES: Mapping[str, Callable[[Entity], Iterable[str]]] = {
     "connection": lambda each: (each.connection,),
     "connectiongroup": lambda each: (each.connection_group,),
 }
-"""What an entity says to the methods that ask for entities."""
+"""The values of an entity for each selector method about entities."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelectorTerm:
-    """One selector: a method with a value, and how far parents and children come along.
+    """One selector: a method with a value, and how many levels of parents and children.
 
-    None is not at all, "" without limit. `whole_build` is `@`: children and all that those need.
+    None means no level, "" all levels. `whole_build` is `@`: children and everything they need.
     """
 
     text: str
@@ -67,7 +67,7 @@ def _term(text: str) -> SelectorTerm:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known beside the files: drift states and last results by model name."""
+    """Facts that are not in files: drift states and last results by model name."""
 
     states: Mapping[str, frozenset[str]] = field(default_factory=dict)
     results: Mapping[str, str] = field(default_factory=dict)
@@ -80,21 +80,21 @@ _WORDS: Mapping[str, Callable[[Model, Known], Iterable[str]]] = {
     "state": lambda model, known: known.states.get(model.name, ()),
     "result": lambda model, known: filter(None, [known.results.get(model.name)]),
 }
-"""What a model says to the methods that compare words."""
+"""The values of a model for each selector method that compares words."""
 _THEIRS = {"resource_type": "kind", "file": "path", "package": "path"}
 """Methods of dbt that have another name here."""
 _METHODS = ("name", "fqn", "path", "source", *_WORDS, *OF_ENTITIES)
 
 
 def disabled(entity: Entity) -> UsageError:
-    """Say that an entity was asked for that takes part in nothing."""
+    """Return the error for a disabled entity."""
     sentence = f"{entity.model} is disabled"
     hint = f"set enabled of it and of its connection to true ({entity.where})"
     return UsageError("entity-disabled", sentence, hint=hint)
 
 
 def _models_of_term(project: Project, model_states: Known, term: SelectorTerm) -> set[str]:
-    """Return the models that a term names; raise `entity-disabled` for one named exactly."""
+    """Return the models of a term; raise `entity-disabled` for one named exactly."""
     try:
         return _find(project, model_states, term)
     except SelectorError:
@@ -107,7 +107,7 @@ def _models_of_term(project: Project, model_states: Known, term: SelectorTerm) -
 
 
 def _find(project: Project, model_states: Known, term: SelectorTerm) -> set[str]:
-    """Return the models that a term names, before neighbours; raise `SelectorError` if none."""
+    """Return the models of a term, without neighbours; raise `SelectorError` if none."""
     models, method = project.models, term.method
     if method in _WORDS:
         words = {name: [*_WORDS[method](model, model_states)] for name, model in models.items()}
@@ -212,7 +212,7 @@ def select(
 ) -> tuple[str, ...]:
     """Return the selected models in topological order; without `include` all but the excluded.
 
-    Several `include` intersect, several `exclude` unite. What matches nothing raises (law 10).
+    Several `include` intersect, several `exclude` unite. A selector without a match raises.
     """
     graph = _Graph(project, model_states)
     chosen = set(project.models)
@@ -232,7 +232,7 @@ def select(
 
 
 def left_out(project: Project, include: Sequence[str], model_states: Known) -> int:
-    """Count the models that some of several `include` select and others do not."""
+    """Count the models that only some of several `include` select."""
     if len(include) <= 1:
         return 0
     graph = _Graph(project, model_states)
@@ -242,7 +242,7 @@ def left_out(project: Project, include: Sequence[str], model_states: Known) -> i
 
 
 def exact_names(include: Sequence[str]) -> tuple[str, ...]:
-    """Return the names that stand alone in a selection: `a` or `name:a`, without `+`, `@` or `*`.
+    """Return the exact names in a selection: `a` or `name:a`, without `+`, `@` or `*`.
 
     >>> exact_names(["a +b tag:c", "name:d", "e*"])
     ('a', 'd')
@@ -256,7 +256,7 @@ def exact_names(include: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Graph:
-    """The models of one project with their arrows both ways."""
+    """The models of one project with their edges in both directions."""
 
     def __init__(self, project: Project, model_states: Known) -> None:
         self._project, self._states = project, model_states
@@ -264,7 +264,7 @@ class _Graph:
         self._children = children(self.parents)
 
     def union(self, value: str) -> set[str]:
-        """Return what a value with its spaces and commas selects; never empty."""
+        """Return the models for a value with spaces and commas; never empty."""
         found: set[str] = set()
         for terms in parse_terms(value):
             both = set.intersection(*(self._with_neighbours(term) for term in terms))

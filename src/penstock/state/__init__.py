@@ -1,1 +1,1 @@
-"""Remembers what was done: records, leases, migrations."""
+"""The state store: records, leases, migrations."""

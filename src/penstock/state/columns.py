@@ -1,4 +1,4 @@
-"""The columns of the state store: their types, and makers of those that many tables have."""
+"""The columns of the state store: their types, and functions that create common ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class UtcTime(TypeDecorator[dt.datetime]):
-    """A time in UTC with microseconds; always aware, and its order in the database is time's."""
+    """A time in UTC with microseconds and an offset; its order in the database is chronological."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -30,7 +30,7 @@ class UtcTime(TypeDecorator[dt.datetime]):
     def process_bind_param(
         self, value: dt.datetime | None, _dialect: Dialect
     ) -> dt.datetime | None:
-        """Turn the time to UTC; a naive one raises `ValueError`."""
+        """Convert the time to UTC; raise `ValueError` for one without an offset."""
         if value is not None and value.tzinfo is None:
             raise ValueError(f"{value} has no time zone")
         return value and value.astimezone(dt.UTC)
@@ -38,37 +38,37 @@ class UtcTime(TypeDecorator[dt.datetime]):
     def process_result_value(
         self, value: dt.datetime | None, _dialect: Dialect
     ) -> dt.datetime | None:
-        """Say that the time is UTC where the database does not."""
+        """Add UTC if the database returns no offset."""
         if value is not None and value.tzinfo is None:
             return value.replace(tzinfo=dt.UTC)
         return value and value.astimezone(dt.UTC)
 
 
 class MaskedText(TypeDecorator[str]):
-    """A text for people: nothing reads it but to show it, so it is stored without secrets."""
+    """A text for display only, stored without secrets."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
-        """Hide what is secret."""
+        """Hide secrets."""
         return None if value is None else mask(value)
 
 
 class Document(NamedTuple):
-    """What a `Value` was written as, to be stored as it is."""
+    """The stored form of a `Value`."""
 
     cell: Any
 
 
 class Value(TypeDecorator[Any]):
-    """A value as text: a word, or a document in JSON; `is_masked` if it may hold cells of rows."""
+    """A value as text: a word or a JSON document; `is_masked` if it may contain cells of rows."""
 
     impl = Text
     cache_ok = True
 
     def __init__(self, kind: Any, *, as_json: bool = False, is_masked: bool = False) -> None:  # noqa: ANN401  a type expression
-        """Keep values of a type."""
+        """Store values of a type."""
         super().__init__()
         self.kind, self.as_json, self.is_masked = kind, as_json, is_masked
 
@@ -78,11 +78,11 @@ class Value(TypeDecorator[Any]):
         return CODEC.of(self.kind)
 
     def coerce_compared_value(self, op: object, value: object) -> TypeEngine[Any]:
-        """Compare what is stored with text."""
+        """Compare the stored form with text."""
         return Text() if type(value) is str else super().coerce_compared_value(op, value)  # type: ignore[arg-type]  # an operator
 
     def process_bind_param(self, value: object, _dialect: Dialect) -> str | None:
-        """Write the value; what is known as secret is hidden in its texts alone."""
+        """Write the value; known secrets are hidden only in its texts."""
         if value is None:
             return None
         document = value.cell if isinstance(value, Document) else self.form.write(value)
@@ -91,14 +91,14 @@ class Value(TypeDecorator[Any]):
         return as_json(_without_values(document) if self.is_masked else document)
 
     def process_result_value(self, value: str | None, _dialect: Dialect) -> object:
-        """Read what was written."""
+        """Read the stored form."""
         return (
             None if value is None else self.form.read(json.loads(value) if self.as_json else value)
         )
 
 
 def stored(column: Column[Any]) -> ColumnElement[Any]:
-    """Return a column as the database has it, without its values."""
+    """Return a column in its stored form, without conversion."""
     return type_coerce(column, Text()) if isinstance(column.type, Value) else column
 
 
@@ -120,7 +120,7 @@ def _without_values(document: object) -> object:
 
 
 class PackedText(TypeDecorator[str]):
-    """A text that is stored compressed, and without values that are known as secret."""
+    """A text that is stored compressed, without known secrets."""
 
     impl = LargeBinary
     cache_ok = True
@@ -130,52 +130,52 @@ class PackedText(TypeDecorator[str]):
         return None if value is None else zlib.compress(SECRETS.hide(value).encode())
 
     def process_result_value(self, value: bytes | None, _dialect: Dialect) -> str | None:
-        """Read what was compressed."""
+        """Decompress the text."""
         return None if value is None else zlib.decompress(value).decode()
 
 
 def needed(*names: str) -> list[Column[str]]:
-    """Make texts that every row has."""
+    """Return columns for required texts."""
     return [Column(name, Text, nullable=False) for name in names]
 
 
 def texts(*names: str, kind: type[Text | MaskedText] = Text) -> list[Column[str]]:
-    """Make texts that may be empty."""
+    """Return columns for texts that may be empty."""
     return [Column(name, kind, nullable=False, default="", server_default="") for name in names]
 
 
 def masked(*names: str) -> list[Column[str]]:
-    """Make texts for people that every row has."""
+    """Return columns for required texts for display."""
     return [Column(name, MaskedText, nullable=False) for name in names]
 
 
 def counts(*names: str) -> list[Column[int]]:
-    """Make counts."""
+    """Return columns for counts."""
     return [
         Column(name, BigInteger, nullable=False, default=0, server_default="0") for name in names
     ]
 
 
 def known_counts(*names: str) -> list[Column[int]]:
-    """Make counts that are NULL where nobody knows them."""
+    """Return columns for counts that are NULL if unknown."""
     return [Column(name, BigInteger, default=0, server_default="0") for name in names]
 
 
 def grid() -> Column[Grid]:
-    """Make the column of a grid; a whole table is `*`."""
+    """Return the column of a grid; a whole table is `*`."""
     return Column("grid", Value(Grid), nullable=False, default=Grid(), server_default="*")
 
 
 def words(**kinds: Any) -> list[Column[Any]]:  # noqa: ANN401  type expressions
-    """Make words that every row has, by their types."""
+    """Return columns for required words, by their types."""
     return [Column(name, Value(kind), nullable=False) for name, kind in kinds.items()]
 
 
 def document(name: str, kind: Any, *, needed: bool = False, masked: bool = False) -> Column[Any]:  # noqa: ANN401  a type expression
-    """Make a document of a type."""
+    """Return the column for a document of a type."""
     return Column(name, Value(kind, as_json=True, is_masked=masked), nullable=not needed)
 
 
 def key(name: str) -> Column[int]:
-    """Make a number that penstock gives, and that identifies a row."""
+    """Return the column of a number that penstock assigns and that identifies a row."""
     return Column(name, BigInteger, primary_key=True, autoincrement=False)

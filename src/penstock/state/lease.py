@@ -1,4 +1,4 @@
-"""Whose store it is, and the rules of leases as functions of values: every store obeys them."""
+"""The owner of a store, and the rules of leases as pure functions for every store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _START_TIME = 19  # in /proc/PID/stat, counted from the state that follows the n
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The target of the project that a store belongs to, and the penstock that opens it."""
+    """The target of the project that owns a store, and the version of penstock that opens it."""
 
     project: str
     target: str
@@ -25,12 +25,12 @@ class Identity:
 
 
 IsGone = Callable[[Lease], bool]
-"""Whether the process that took a lease is known to be no more."""
+"""Returns whether the process that took a lease is known to have ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreContext:
-    """Whose store it is, and everything it needs from outside."""
+    """The owner of a store, and its external dependencies."""
 
     identity: Identity
     clock: Clock
@@ -44,9 +44,9 @@ def grant(
 ) -> Lease:
     """Grant the lease of a target, or raise `LeaseHeldError`.
 
-    A run that asks again keeps its token, acquired time included; whoever takes a free or stale
-    target gets the next one. A lease is stale that expired, or whose process is known to be gone.
-    `held` is None when nobody has the target; `last_token` is 0 when nobody ever had.
+    A run that asks again keeps its token and its acquired time; a new holder of a free or stale
+    target gets the next token. A lease is stale if it expired, or if its process is known to have
+    ended. `held` is None if the target is free; `last_token` is 0 if it was never leased.
     """
     now = context.clock.now()
     if lease is not None and lease.run == holder.run:
@@ -69,10 +69,10 @@ def grant(
 
 
 def process_of(pid: int) -> str:
-    """Tell a process from every other of any machine: boot, pid namespace, start time.
+    """Return the identity of a process across machines: boot, pid namespace, start time.
 
-    "" for one that does not run, or is dead and only not yet waited for, and where the system has
-    no /proc. Two containers may share a host's name and numbers of processes, not this.
+    "" for a process that does not run, or is a zombie, and if the system has no /proc. Two
+    containers may share a host name and process numbers, but not this.
     """
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(") ")[2].split()
@@ -84,9 +84,9 @@ def process_of(pid: int) -> str:
 
 
 def is_gone(lease: Lease) -> bool:
-    """Whether the process that took a lease is known to be gone.
+    """Return whether the process that took a lease is known to have ended.
 
-    That can be known of the same boot and pid namespace alone; any other lease must lapse.
+    Only the same boot and pid namespace can know; any other lease must lapse.
     """
     ours = process_of(os.getpid())
     if not ours or not lease.process:

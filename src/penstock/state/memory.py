@@ -1,4 +1,4 @@
-"""The store in memory, for tests and to read before there is a store: a database without a file."""
+"""The store in memory, for tests and for reading before a store exists: SQLite without a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ENGINE = sqlite.connect(URL.create("sqlite"))  # one for all: it knows the stat
 
 
 class MemoryStore(SqlStore):
-    """A `Store` that keeps every promise but lasting; threads may share it."""
+    """A `Store` that keeps every promise except persistence; threads may share it."""
 
     def __init__(
         self,
@@ -45,11 +45,11 @@ class MemoryStore(SqlStore):
         super().__init__(database, context, None)
 
     def close(self) -> None:
-        """Keep the rows: they are there as long as the store is."""
+        """Keep the rows: they exist as long as the store does."""
 
 
 class _MemoryDatabase(Database):
-    """One connection, which threads use by turns; `one_state` is a copy of what it shows."""
+    """One connection that threads use in turn; `one_state` is a copy of its contents."""
 
     def __init__(self, rows: Connection) -> None:
         super().__init__(_ENGINE, sqlite.translate, sqlite.damaged)
@@ -70,12 +70,12 @@ class _MemoryDatabase(Database):
             yield copy
 
     def _damage(self) -> StateError | None:
-        """Say nothing: what has no file is not damaged, so the bug is told."""
+        """Return no damage: without a file there is none, so the error is a bug and is raised."""
 
 
 @cache
 def _empty() -> Connection:
-    """Return a database that has its tables and no rows: to copy one is faster than to make one."""
+    """Return a database with tables and no rows: copying one is faster than creating it."""
     rows = _ENGINE.connect()
     with rows.begin():
         make_tables(rows)

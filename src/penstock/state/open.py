@@ -1,4 +1,4 @@
-"""Open a state store: find the database, bring it to the newest schema, see whose it is."""
+"""Open a state store: find the database, upgrade its schema, check its owner."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ def open_store(
     fault: Fault = inert,
     is_gone: IsGone = is_gone,
 ) -> Store:
-    """Return the store behind an SQLAlchemy URL; make or migrate it first if there is need.
+    """Return the store for an SQLAlchemy URL; create or migrate it first if needed.
 
-    An SQLite file and its folder are made. Raises `StateError` with `state-unreachable`,
-    `state-damaged`, `state-too-new` or `state-of-another-project`, and
-    `EnvironmentMissingError` when the database's driver is not installed.
+    Creates an SQLite file and its folder. Raises `StateError` with `state-unreachable`,
+    `state-damaged`, `state-too-new` or `state-of-another-project`, and `EnvironmentMissingError` if
+    the database's driver is not installed.
     """
     context = StoreContext(identity, clock, lease, fault, is_gone)
     place = _url(url)
@@ -102,9 +102,9 @@ def open_store(
 
 
 def store_exists(url: str) -> bool:
-    """Whether there is a database to read; nothing is created.
+    """Return whether a database exists; create nothing.
 
-    Raises `state-unreachable` when that cannot be found out.
+    Raises `state-unreachable` if that cannot be determined.
     """
     place = _url(url)
     if sqlite.is_sqlite(place):
@@ -122,7 +122,7 @@ def _url(url: str) -> URL:
 
 
 def _escaped(url: str) -> str:
-    """Escape what a password holds and nobody escaped: part of it would be taken for the host.
+    """Escape unescaped characters of a password: part of it would be taken for the host.
 
     >>> _escaped("postgresql+psycopg://ann:hun@te/r2@db:5432/x")
     'postgresql+psycopg://ann:hun%40te%2Fr2@db:5432/x'
@@ -212,7 +212,7 @@ def _migrate(database: Database, file: Path | None, context: StoreContext) -> No
 
 
 def make_tables(connection: Connection) -> None:
-    """Make the tables as they are now and the views for people."""
+    """Create the current tables and the views for people."""
     metadata.create_all(connection, checkfirst=False)
     connection.execute(text(_PARTITION_STATE_FULL.format(pins=_PINS[connection.dialect.name])))
     connection.execute(text(_EXECUTION_HISTORY_FULL))
@@ -221,7 +221,7 @@ def make_tables(connection: Connection) -> None:
 
 
 def write_owner(connection: Connection, context: StoreContext) -> None:
-    """Write into a database without rows whose it is."""
+    """Write the owner into a database without rows."""
     identity = context.identity
     owner = {
         "store_id": context.clock.new_id(),
@@ -260,9 +260,9 @@ def _require_ours(database: Database, identity: Identity) -> None:
 
 
 def _require_known(revision: str, place: str) -> None:
-    """Raise `state-too-new` for a revision that no file of ours describes.
+    """Raise `state-too-new` for a revision that is unknown here.
 
-    `state-too-old` for one of those that were given up before the first release.
+    Raises `state-too-old` for one that was dropped before the first release.
     """
     if revision in UNRELEASED:
         raise StateError(
@@ -308,17 +308,17 @@ class SqlStore:
         self.archive = SqlArchive(database, transactions)
 
     def one_state(self) -> AbstractContextManager[None]:
-        """Let all that this thread reads until the block ends be of one state of the store."""
+        """Make all reads of this thread see one state of the store until the block ends."""
         return self._database.one_state()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._database.close()
 
     def _keep_copy(self) -> None:
-        """Keep the last good copy; a copy that fails costs no run, the older one stays.
+        """Keep the last good copy; if that fails, the run continues and the older copy stays.
 
-        So it does where tables or columns are gone: what is kept must be good for `restore`.
+        The same applies if tables or columns are missing: the copy must be usable by `restore`.
         """
         if self._file is None:
             return

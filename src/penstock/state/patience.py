@@ -1,4 +1,4 @@
-"""Waiting for a state store that is away: statements are repeated until it is back."""
+"""Wait for an unavailable state store: calls are repeated until it answers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ Answer = TypeVar("Answer")
 _PAUSES, _PAUSE = (0.2, 0.5, 1.0, 2.0), 4.0
 """Seconds between two attempts."""
 _RENEWING = 5.0
-"""Seconds in which living runs, which try every second, renew leases after an outage."""
+"""Seconds in which active runs, which try every second, renew leases after an outage."""
 _TAKING = ("begin", "begin_pass")
-"""Calls that take a lease which lapsed."""
+"""Calls that may take a lapsed lease."""
 _AT_ONCE = ("renew", "load")
-"""Calls that are never repeated: the next heartbeat takes the place of one that was lost, and an
-import that did succeed would delete what others wrote since."""
+"""Calls that are never repeated: the next heartbeat replaces a lost one, and repeating an import
+that did succeed would delete what others wrote since.
+"""
 
 
 def _warn(sentence: str) -> None:
@@ -46,12 +47,12 @@ def _warn(sentence: str) -> None:
 class Patience:
     """How long a command waits for its store; `tell` is called once per outage.
 
-    The time counts from the first failure of an outage, over all threads and statements. Once it
-    is over, every statement fails at once until the store answers again.
+    The time counts from the first failure of an outage, over all threads and calls. Once it is
+    over, every call fails at once until the store answers again.
     """
 
     def __init__(self, seconds: float, lapse: float = math.inf) -> None:
-        """Allow each outage so many seconds; in `lapse` seconds leases of living runs lapse."""
+        """Allow a number of seconds per outage; leases of active runs lapse in `lapse` seconds."""
         self._seconds, self._lapse = seconds, lapse
         self._since: float | None = None
         self._lock = threading.Lock()
@@ -60,7 +61,7 @@ class Patience:
         self.tell: Callable[[str], None] = _warn
 
     def repeat(self, act: Callable[[], Answer]) -> Answer:
-        """Call `act`, and call it again as long as the store is away.
+        """Call `act`, and repeat it while the store is unavailable.
 
         Inside `unrepeated` the error is raised at once: the outermost call repeats the whole block.
         """
@@ -83,12 +84,12 @@ class Patience:
 
     @property
     def is_away(self) -> bool:
-        """Whether the last statement found the store away."""
+        """Whether the store was unavailable for the last call."""
         return self._since is not None
 
     @contextmanager
     def unrepeated(self) -> Iterator[None]:
-        """Repeat no statement of this thread until the block ends."""
+        """Repeat no call of this thread until the block ends."""
         self._held.depth = getattr(self._held, "depth", 0) + 1
         try:
             yield
@@ -96,17 +97,17 @@ class Patience:
             self._held.depth -= 1
 
     def end(self) -> None:
-        """Stop every wait: the command was interrupted."""
+        """Stop all waiting: the command was interrupted."""
         self._over.set()
 
     def _back(self) -> None:
-        """End the outage; after a long one let living runs renew their leases first."""
+        """End the outage; after a long one, let active runs renew their leases first."""
         since, self._since = self._since, None
         if since is not None and time.monotonic() - since > self._lapse:
             self._over.wait(_RENEWING)
 
     def _outage(self, error: StateAwayError) -> float:
-        """Return when the outage began; report one that begins now."""
+        """Return when the outage began; report a new one."""
         with self._lock:
             is_new = self._since is None
             since = self._since = time.monotonic() if self._since is None else self._since
@@ -135,9 +136,9 @@ class _PatientPart:
 
 
 class PatientStore:
-    """A `Store` that waits while the store behind it is away.
+    """A `Store` that waits while the store behind it is unavailable.
 
-    A call whose answer was lost is repeated too, so each call leaves the same twice as once.
+    A call whose answer was lost is repeated too, so each call must be idempotent.
     """
 
     def __init__(self, store: Store, patience: Patience) -> None:
@@ -163,5 +164,5 @@ class PatientStore:
             yield
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._store.close()

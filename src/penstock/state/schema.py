@@ -1,7 +1,7 @@
-"""The tables of the state store as they are now; migrations/ brings older ones to this.
+"""The current tables of the state store; migrations/ upgrades older ones.
 
-Every number that identifies a row is given by penstock, never by the database, so that an
-exported document can be loaded anywhere. Times are UTC.
+penstock assigns every number that identifies a row, never the database, so that an exported
+document can be loaded anywhere. Times are UTC.
 """
 
 from __future__ import annotations

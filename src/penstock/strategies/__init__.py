@@ -1,1 +1,1 @@
-"""How one table is made: one file per strategy, values in, statements out."""
+"""How one table is written: one file per strategy, values in, statements out."""

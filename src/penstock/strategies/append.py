@@ -28,7 +28,7 @@ class Append(port.Strategy):
 
     @classmethod
     def read(cls, settings: port.GivenSettings) -> Self:
-        """Read its window; `window: none` says that there is none to have."""
+        """Read its window; `window: none` declares that there is none."""
         window = settings.window()
         if window is None and settings.text("window") != "none":
             settings.report(
@@ -47,13 +47,13 @@ class Append(port.Strategy):
         return cls(window)
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Return the window: it decides which rows are read."""
+        """Return the window, which determines the rows that are read."""
         del layout
         return {"window": self.window and self.window.fingerprint}
 
     def work(self, build: port.Build) -> Work:
-        """Add the window's rows in one commit that Delta takes once per step.
+        """Add the window's rows in one commit that Delta accepts once per step.
 
-        Those of a unit that is read again take the place of what was made of it.
+        Rows of a grain unit that is read again replace its earlier rows.
         """
         return replace_range(build) if build.replaced else insert(build)

@@ -1,4 +1,4 @@
-"""The pieces of SQL that several strategies share."""
+"""SQL fragments that several strategies share."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _TEXTS = ("string", "varchar", "char", "binary")
 
 
 def partition_texts(partition_by: Iterable[str], query: Schema) -> tuple[str, ...]:
-    """Return the columns of a query that hold texts and partition the table it is written to."""
+    """Return the text columns of a query that partition its table."""
     found = (query.find(name) for name in partition_by)
     return tuple(c.name for c in found if c is not None and c.type.startswith(_TEXTS))
 
 
 def is_lost(value: str) -> str:
-    """Return the condition of a value being a text that would become NULL.
+    """Return the condition for a text value that would become NULL as a partition value.
 
     >>> is_lost("`city`")
     "coalesce(CAST(`city` AS STRING) IN ('', '__HIVE_DEFAULT_PARTITION__'), false)"
@@ -43,19 +43,19 @@ def is_lost(value: str) -> str:
 
 
 def any_lost(names: Iterable[str]) -> str:
-    """Return the condition of a row holding such a text in any of some columns."""
+    """Return the condition for a row with such a text in any of some columns."""
     return " OR ".join(is_lost(quoted(name)) for name in names) or "false"
 
 
 def lost_counts(names: Iterable[str]) -> dict[str, str]:
-    """Return the aggregates, by name, that count the rows of `lost_rules`."""
+    """Return the aggregates, by name, that count the rows which break `lost_rules`."""
     return {f"lost_{n}": f"count_if({is_lost(quoted(name))})" for n, name in enumerate(names)}
 
 
 def lost_rules(
     names: Iterable[str], model: str, source: str, shown_key: str = "", by: str = ""
 ) -> tuple[Rule, ...]:
-    """Return a rule for each column; `kept` is FROM and WHERE of what is shown, with its key."""
+    """Return a rule for each column; `kept` is FROM and WHERE for samples, which show the key."""
     rules = []
     for number, name in enumerate(names):
         sentence, samples = _lost_message(name, model, "{count} rows"), ""
@@ -80,7 +80,7 @@ def _lost_message(name: str, model: str, rows: str) -> str:
 
 
 ROWS_VIEW = "penstock_rows"
-"""The view of a feed: the rows of a step as they are stored."""
+"""The view of a feed: the rows of a step in stored form."""
 _LOST_VIEW = "penstock_lost"
 ANSI = {"spark.sql.ansi.enabled": "true", "spark.sql.storeAssignmentPolicy": "ANSI"}
 # One side is small beside the other: hashing it spares sorting the large one (decision 6).
@@ -90,7 +90,7 @@ OF_STAGED = {"spark.databricks.delta.merge.materializeSource": "none", **HASH_JO
 
 
 def shown_key(keys: tuple[str, ...]) -> str:
-    """Return SQL that shows a row's key as people write it: `id=3, land=NULL`."""
+    """Return SQL that formats a row's key for messages: `id=3, land=NULL`."""
     pairs = [f"{literal(f'{k}=')}, coalesce(CAST({quoted(k)} AS STRING), 'NULL')" for k in keys]
     return "concat(" + ", ', ', ".join(pairs) + ")"
 
@@ -102,7 +102,7 @@ def same_key(keys: tuple[str, ...], left: str, right: str, *, matches_null: bool
 
 
 def texts_of(build: Build) -> tuple[str, ...]:
-    """Return the query's columns of text that partition the table."""
+    """Return the query's text columns that partition the table."""
     by = build.model.layout.partition_by if build.partition_by is None else build.partition_by
     return partition_texts(by, build.query) if by else ()
 
@@ -115,7 +115,7 @@ def create_from(build: Build, source: str = "") -> Commit:
 def insert(
     build: Build, how: str = "INTO", confs: Mapping[str, str] | None = None, *, anew: bool = False
 ) -> Work:
-    """Insert the query's rows; a table that is not there, or is made `anew`, is created of them."""
+    """Insert the query's rows; create the table if it does not exist, or with `anew`."""
     again = count_texts(build)
     rows = f"SELECT {select_list(build)} FROM {quoted(build.source)}"
     if anew or build.table is None:
@@ -151,7 +151,7 @@ def select_list(build: Build) -> str:
 
 
 def guarded_text(value: str, name: str, model: str) -> str:
-    """Return the value of a text column that partitions a table, or fail."""
+    """Return the value of a text column that partitions a table, or SQL that fails."""
     failed = raise_sql(CODE, literal(_lost_message(name, model, "rows")))
     return f"CASE WHEN {is_lost(value)} THEN {failed} ELSE {value} END"
 
@@ -162,7 +162,7 @@ def raise_sql(code: str, message: str) -> str:
 
 
 def count_texts(build: Build) -> Work | None:
-    """Return the work that counts the rows for which `select_list` failed; None where it cannot."""
+    """Return the work that counts the rows for which `select_list` failed; None if it cannot."""
     if not (names := texts_of(build)):
         return None
     counts = ", ".join(f"{sql} AS `{name}`" for name, sql in lost_counts(names).items())
@@ -176,20 +176,20 @@ def count_texts(build: Build) -> Work | None:
 
 
 def with_feed(build: Build) -> Build:
-    """Return the build whose rows pass through the view of a feed."""
+    """Return the build with its rows in the view of a feed."""
     return replace(build, source=ROWS_VIEW)
 
 
 def feed_of(build: Build) -> Feed:
-    """Return the rows of the query as the table stores them, columns that the query lacks too."""
+    """Return the query's rows as the table stores them, including columns that the query lacks."""
     rows = casts(build.query, new_schema(build))
     return Feed(ROWS_VIEW, f"SELECT {rows} FROM {quoted(QUERY_VIEW)}", confs=ANSI)
 
 
 def new_schema(build: Build) -> Schema:
-    """Return the columns of the table after the commit, with the types that hold old and new.
+    """Return the columns of the table after the commit, with types for old and new values.
 
-    An entity that replaces its table may give a column another type.
+    An entity that replaces its table may change a column's type.
     """
     known = build.table
     if known is None:
@@ -205,7 +205,7 @@ def new_schema(build: Build) -> Schema:
 
 
 def casts(have: Schema, want: Schema) -> str:
-    """Return the wanted columns of rows that have the given ones: cast, and NULL where not given.
+    """Return the wanted columns for rows with the given ones: cast, or NULL if missing.
 
     >>> from penstock.core.columns.schema import Column
     >>> casts(Schema((Column("A", "int"),)), Schema((Column("a", "bigint"), Column("b", "date"))))
@@ -234,7 +234,7 @@ def create(build: Build, rows: str, properties: Mapping[str, str] | None = None)
 def table_clauses(
     model: Buildable, layout: Layout, location: str, properties: Mapping[str, str] | None = None
 ) -> str:
-    """Return what a statement that makes a table says of it; `location` where a catalog is told."""
+    """Return the clauses of a statement that creates a table; `location` for a catalog."""
     description = model.description
     # said even where it is off: the session of somebody else may have another default
     all_properties = {DELETION_VECTORS: str(model.hides_rows).lower(), **layout.properties}
@@ -253,7 +253,7 @@ def table_clauses(
 
 
 def properties_sql(properties: Mapping[str, str]) -> str:
-    r"""Return properties as SQL, sorted by key.
+    r"""Return properties as SQL, in the order of their keys.
 
     >>> properties_sql({"b": "2", "a": "it's"})
     "'a' = 'it\\'s', 'b' = '2'"
@@ -262,12 +262,12 @@ def properties_sql(properties: Mapping[str, str]) -> str:
 
 
 def listed(names: tuple[str, ...], prefix: str = "") -> str:
-    """Return quoted names, comma-separated."""
+    """Return quoted names, separated by commas."""
     return ", ".join(f"{prefix}{quoted(name)}" for name in names)
 
 
 def union_rows(condition: str, stays: tuple[str, Schema], rows: tuple[str, Schema]) -> str:
-    """Return the rows of a view that stay, being `kept`, and those that come, as these are stored.
+    """Return the rows of a view that are `kept`, and the new rows in stored form.
 
     A view is given by its name and its columns.
     """
@@ -280,13 +280,13 @@ def union_rows(condition: str, stays: tuple[str, Schema], rows: tuple[str, Schem
 
 
 def sent_rows(rows: str, number: int) -> str:
-    """Return rows in parentheses; few rows are broadcast, so that those of a table stay."""
+    """Return rows in parentheses; few rows are broadcast, so that the table's rows do not move."""
     hint = "/*+ BROADCAST(fed) */ " if number <= FEW_ROWS else ""
     return f"(SELECT {hint}* FROM ({rows}) fed)"
 
 
 def keeps_types(table: Schema, rows: Schema) -> bool:
-    """Whether no column of a table gets another type by rows with columns of the same names."""
+    """Return whether rows with the same column names change no type of the table."""
     known = ((column, table.find(column.name)) for column in rows.columns)
     return all(found is None or found.type == column.type for column, found in known)
 
@@ -299,10 +299,10 @@ def merged_rows(
     inserted: tuple[str, Schema],
     removed: str = "false",
 ) -> str:
-    """Return the rows of the view `penstock_target` as a MERGE of the rows `with_feed` leaves them.
+    """Return the rows of the view `penstock_target` after a MERGE of the rows of `with_feed`.
 
-    `t` is a stored row, which `on` meets at most one row `s` of, `updates` the values by column
-    that it then has, unless it is `removed`. `inserted` are the rows that come, with their columns.
+    `t` is a stored row that `on` matches with at most one row `s`; `updates` maps columns to their
+    new values, unless the row is `removed`. `inserted` are the new rows, with their columns.
     """
     rows, given = inserted
     values = {name.lower(): value for name, value in updates.items()}

@@ -27,7 +27,7 @@ _IS_NEW = "_ps_is_new"
 class Merge(port.Strategy):
     """Rows whose key exists are updated, others inserted; rows gone from the query stay.
 
-    `order_by` decides between rows with one key (`on_duplicate: latest`); empty means that such
+    `order_by` chooses between rows with the same key (`on_duplicate: latest`); if it is empty, such
     rows are an error. `match_null_keys` compares keys null-safe instead of refusing NULL.
     """
 
@@ -47,7 +47,7 @@ class Merge(port.Strategy):
 
     @classmethod
     def read(cls, settings: port.GivenSettings) -> Self:
-        """Read keys, window, and what decides between rows with one key."""
+        """Read keys, window, and the order for rows with the same key."""
         keys, order = settings.texts("unique_key"), settings.texts("order_by")
         if not keys:
             hint = "unique_key=['id']"
@@ -63,7 +63,7 @@ class Merge(port.Strategy):
         return cls(keys, settings.window(), order if latest else (), match, newest)
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Return all its settings: each decides which row has which values."""
+        """Return all its settings: each affects the values of rows."""
         del layout
         return {
             "keys": list(self.keys),
@@ -76,9 +76,9 @@ class Merge(port.Strategy):
     def work(self, build: port.Build) -> Work:
         """Update rows whose key exists and whose values differ, insert the rest; others stay.
 
-        The query is evaluated once, and the MERGE is fed only what is new or changed, so no file
-        without a changed row is touched. Only new rows become an append, only changed ones a MERGE
-        that Spark can run without shuffling the table.
+        The query is evaluated once, and the MERGE gets only new or changed rows, so no file without
+        a changed row is rewritten. If all rows are new, they are appended; if all are changed,
+        Spark can run the MERGE without shuffling the table.
         """
         first = build.table is None
         view = SOURCE_VIEW if first else STAGE_VIEW
@@ -101,7 +101,7 @@ class Merge(port.Strategy):
 
 
 def _shaped_rows(build: port.Build, strategy: Merge, view: str) -> str:
-    """Return the rows of a view as the table will hold them: what the query lacks stays."""
+    """Return the rows of a view in table form; columns that the query lacks keep their values."""
     columns = listed(build.query.names, "s.")
     table = build.table or Schema()
     gone = tuple(name for name in table.names if build.query.find(name) is None)
@@ -204,7 +204,7 @@ def _merge(build: port.Build, strategy: Merge, row: Row) -> Commit | None:
 
 
 def _differs(build: port.Build, strategy: Merge) -> str:
-    """Whether a row differs from the table's: exact, NULL equals NULL."""
+    """Return the condition for a difference from the table's row: exact, NULL equals NULL."""
     keys = {key.lower() for key in strategy.keys}
     terms = []
     for column in (c for c in build.query.columns if c.name.lower() not in keys):
@@ -225,13 +225,13 @@ def _differs(build: port.Build, strategy: Merge) -> str:
 
 
 def _range_condition(build: port.Build, alias: str) -> str:
-    """Return the condition of a row of the table being in the range of a rerun."""
+    """Return the condition for table rows in the range of a rerun."""
     name = quoted(build.model.strategy.window.time_column) if build.model.strategy.window else ""
     return f"({build.replaced.replace(name, f'{alias}.{name}')})"
 
 
 def _missing_keys(build: port.Build, strategy: Merge) -> Stage:
-    """Return the keys in the range of a rerun that the query no longer has."""
+    """Return the keys in the range of a rerun that the query no longer returns."""
     found = f"SELECT 1 FROM {quoted(SOURCE_VIEW)} s WHERE {_match(strategy, 's', 't')}"
     keys = listed(strategy.keys, "t.")
     sql = (
@@ -242,7 +242,7 @@ def _missing_keys(build: port.Build, strategy: Merge) -> Stage:
 
 
 def _rerun_commit(build: port.Build, strategy: Merge, row: Row) -> Commit | None:
-    """Merge what a range gives now, and delete the keys that it has lost, in one commit."""
+    """Merge the current rows of a range, and delete missing keys, in one commit."""
     if not row["new"] and not row["changed"] and not row["gone"]:
         return None
     names = build.query.names
@@ -258,7 +258,7 @@ def _rerun_commit(build: port.Build, strategy: Merge, row: Row) -> Commit | None
 
 
 def _merge_rows(build: port.Build, strategy: Merge) -> str:
-    """Return what a rerun merges: new and changed rows, and keys that are gone."""
+    """Return the input of a rerun's MERGE: new and changed rows, and missing keys."""
     keys = {key.lower() for key in strategy.keys}
     names = build.query.names
     lost = ", ".join(
@@ -271,7 +271,7 @@ def _merge_rows(build: port.Build, strategy: Merge) -> str:
 
 
 def _table_after(build: port.Build, strategy: Merge) -> Callable[[Row], str] | None:
-    """Return the table as the MERGE will leave it, where no column gets another type."""
+    """Return the table after the MERGE, if no column changes its type."""
     if build.table is None or not pieces.keeps_types(build.table, build.query):
         return None
     table, names, stage = build.table, build.query.names, quoted(STAGE_VIEW)
@@ -287,7 +287,7 @@ def _table_after(build: port.Build, strategy: Merge) -> Callable[[Row], str] | N
 
 
 def _total(row: Row) -> int:
-    """Count the rows that a MERGE is fed."""
+    """Return the number of rows in the MERGE's input."""
     return sum(int(row.get(name) or 0) for name in ("new", "changed", "gone"))
 
 

@@ -1,8 +1,8 @@
-"""One query for many partitions, of SQL that is written for one.
+"""One query for many partitions, from SQL that is written for one.
 
-A UNION ALL with a branch per partition gives the rows of any SQL, and costs a scan, a shuffle and
-their jobs per branch. Where the WHERE clause says `e = @partition_date`, every row belongs to one
-partition, and the same query over all of them gives the rows of each.
+A UNION ALL with a branch per partition works for any SQL, but each branch costs a scan, a shuffle
+and their jobs. If the WHERE clause contains `e = @partition_date`, every row belongs to one
+partition, and a single query over all of them returns the rows of each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CLAUSES = frozenset(
     {"expressions", "from_", "joins", "laterals", "where", "group", "having", "order"}
     | {"distinct", "hint", "with_"}
 )
-"""The clauses of a SELECT that take rows one by one, or by groups that can be cut."""
+"""The clauses of a SELECT that process rows one by one, or by groups that can be divided."""
 _OTHER_GROUPS = (exp.GroupingSets, exp.Cube, exp.Rollup, exp.Tuple)
 _OTHER_ROWS = (exp.TableSample, exp.Pivot, exp.QueryTransform, exp.Rand, exp.Randn, exp.Uuid)
 _BY_CHANCE = frozenset(
@@ -39,7 +39,7 @@ _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
 
 @dataclass(frozen=True, slots=True)
 class _Pin:
-    """The condition `expression = @partition_date`, which asks in the place `slot`."""
+    """The condition `expression = @partition_date`, which uses the placeholder `slot`."""
 
     slot: str
     expression: exp.Expression
@@ -48,7 +48,7 @@ class _Pin:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A parsed text; `slots` are where it asks for the partition's beginning: start and end."""
+    """A parsed text; `slots` are its placeholders for the partition's lower bound."""
 
     text: str
     slots: Mapping[str, tuple[int, int]]
@@ -57,10 +57,10 @@ class _Read:
 
 
 def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | None:
-    """Return one SELECT with the rows that the text gives for each of some partitions together.
+    """Return one SELECT that returns the rows of the text for several partitions together.
 
     `begins` are literals of the type `kind`, one per partition. The column `field` of each row is
-    where its partition begins. None where that is not certain.
+    the lower bound of its partition. Returns None if this is not certain to be equivalent.
 
     >>> one_query(
     ...     "SELECT d, count(*) AS n FROM t WHERE d = `penstock:param:partition_date` GROUP BY 1",
@@ -79,7 +79,7 @@ def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | 
 
 
 def _parse(text: str) -> _Read | None:
-    """Name every placeholder, and parse."""
+    """Replace every placeholder by a name, and parse."""
     named, slots, at = "", {}, 0
     for number, found in enumerate(PARAMETER.finditer(text)):
         if found[1] not in _LOWER:
@@ -95,9 +95,9 @@ def _parse(text: str) -> _Read | None:
 
 
 def parsed_sql(text: str) -> exp.Expr | None:
-    """Parse one statement or condition; None for what the parser cannot read.
+    """Parse one statement or condition; return None if the parser cannot read it.
 
-    Nobody else in this room calls the parser, which throws more than errors of its own.
+    Other code of this room calls the parser only here, because it raises more than its own errors.
     """
     if len(text) > _LONGEST or _DEEP.search(text):  # for which it would take minutes
         return None
@@ -112,7 +112,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _is_by_row(select: exp.Select) -> bool:
-    """Whether each row, or each group of `GROUP BY`, is made without looking at any other."""
+    """Return whether each row, or each group of `GROUP BY`, is computed independently."""
     if any(value for key, value in select.args.items() if key not in _CLAUSES):
         return False
     group, distinct = select.args.get("group"), select.args.get("distinct")
@@ -140,7 +140,7 @@ def _is_slot(each: exp.Expr | None) -> bool:
 
 
 def _slots(*roots: exp.Expression | None) -> list[str]:
-    """Return the holes in some expressions; queries and lambdas in them have names of their own."""
+    """Return the placeholders in some expressions, except those in subqueries and lambdas."""
     return [
         column.name
         for each in roots
@@ -153,7 +153,7 @@ def _slots(*roots: exp.Expression | None) -> list[str]:
 
 
 def _pin(read: _Read) -> _Pin | None:
-    """Find a condition of WHERE that every row must meet and that says its partition."""
+    """Return a WHERE condition that every row must meet and that determines its partition."""
     where = read.select.args.get("where")
     equals = (term for term in _terms(where.this) if isinstance(term, exp.EQ)) if where else ()
     for term in equals:
@@ -174,7 +174,7 @@ def _terms(condition: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def _is_plain(each: exp.Expression) -> bool:
-    """Whether an expression is made of columns of its row alone."""
+    """Return whether an expression uses only columns of its own row."""
     columns = [*each.find_all(exp.Column)]
     return bool(columns) and not (
         any(map(_is_slot, columns))
@@ -183,7 +183,7 @@ def _is_plain(each: exp.Expression) -> bool:
 
 
 def _compared_text(read: _Read, slot: str, other: exp.Expression) -> str:
-    """Return the text of what a hole is compared with; "" where it is not on one line by itself."""
+    """Return the text compared with a placeholder; "" if it is not alone on one line."""
     tokens = read.tokens
     at = next(n for n, token in enumerate(tokens) if token.start == read.slots[slot][0])
     for first in range(at - 2, -1, -1):
@@ -195,7 +195,7 @@ def _compared_text(read: _Read, slot: str, other: exp.Expression) -> str:
 
 
 def _stands_for_all(read: _Read, kind: str) -> bool:
-    """Whether the pinned expression can stand wherever the parameter does."""
+    """Return whether the pinned expression can replace the parameter everywhere."""
     select = read.select
     where, group = select.args.get("where"), select.args.get("group")
     if sorted(_slots(*select.expressions, where, group)) != sorted(read.slots):
@@ -210,7 +210,7 @@ def _first_table(select: exp.Select) -> str:
 
 
 def _holds_start(select: exp.Select, field: str, pin: _Pin) -> bool:
-    """Whether the column `field` of the result is where the row's partition begins."""
+    """Return whether the result column `field` is the lower bound of the row's partition."""
     given = (each for each in select.expressions if isinstance(each, exp.Alias | exp.Column))
     named = [each for each in given if each.alias_or_name.lower() == field.lower()]
     if named:
@@ -235,7 +235,7 @@ def _has_more_tables(select: exp.Select) -> bool:
 
 
 def _quote(each: exp.Expr, only: str) -> exp.Expr:
-    """Return an expression with every name quoted; of the one table a column may name it or not."""
+    """Return an expression with quoted names; columns may be qualified by the one table."""
 
     def quote(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column) and only and node.table == only and not node.args.get("db"):
@@ -248,7 +248,7 @@ def _quote(each: exp.Expr, only: str) -> exp.Expr:
 
 
 def _rewrite(read: _Read, pin: _Pin, kind: str, begins: Sequence[str]) -> str:
-    """Put the row's own partition where the parameter was, and its group into `GROUP BY`."""
+    """Replace the parameter by the row's own partition, and add its group to `GROUP BY`."""
     own = f"try_cast(({pin.text}) AS {kind})"
     pinned = f"{own} AND {own} IN ({', '.join(begins)})"
     edits = [(*at, pinned if name == pin.slot else own) for name, at in read.slots.items()]

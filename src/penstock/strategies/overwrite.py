@@ -29,10 +29,10 @@ from penstock.strategies.relations import OWN_VIEW
 
 @dataclass(frozen=True, slots=True)
 class OverwriteRange(Strategy):
-    """A range of the time column is replaced by what the function gives for it.
+    """A range of the time column is replaced by the rows that the function returns for it.
 
-    The range is the one window of all inputs, so no partition is ever half lost and a unit that
-    became empty is cleared.
+    The range is the one window of all inputs, so no partition is half lost, and a unit that became
+    empty is cleared.
     """
 
     window: WindowSettings = field()
@@ -54,7 +54,7 @@ class OverwriteRange(Strategy):
         return cls(window or WindowSettings(""))
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
-        """Return the window: it decides which rows are read, and replaced."""
+        """Return the window, which determines the rows that are read and replaced."""
         del layout
         return {"window": self.window.fingerprint}
 
@@ -64,14 +64,14 @@ class OverwriteRange(Strategy):
 
 
 def range_condition(model: Model, table: Schema | None, windows: Sequence[InputWindow]) -> str:
-    """Return the condition that a row is in the range of the windows; "" without windows."""
+    """Return the condition for rows in the range of the windows; "" without windows."""
     settings = model.strategy.window
     column = table.find(settings.time_column) if settings and table else None
     return _in_windows(quoted(column.name), column.type, windows) if column else ""
 
 
 def _in_windows(column: str, kind: str, windows: Sequence[InputWindow]) -> str:
-    """Return the condition of a value being in the range of some windows, in the column's type."""
+    """Return the condition for values in the range of some windows, in the column's type."""
     lows = [_in_type(each.window.lower, kind, upper=False) for each in windows]
     highs = [_in_type(each.window.upper, kind, upper=True) for each in windows]
     terms = []
@@ -84,7 +84,7 @@ def _in_windows(column: str, kind: str, windows: Sequence[InputWindow]) -> str:
 
 
 def _in_type(bound: Bound | None, kind: str, *, upper: bool) -> Bound | None:
-    """Return an end of a window in the type of a column: a day as the instants that it holds."""
+    """Return an end of a window in the type of a column: a day as its range of times."""
     value = bound.value if bound else None
     if bound is None or value is None or not value.is_temporal or value.type == kind.upper():
         return bound
@@ -97,9 +97,9 @@ def _in_type(bound: Bound | None, kind: str, *, upper: bool) -> Bound | None:
 
 
 def checked_rows(model: Model, query: Schema, windows: Sequence[InputWindow]) -> str:
-    """Return SQL for a function's rows, of which one outside the windows fails the write.
+    """Return SQL for a function's rows; a row outside the windows fails the write.
 
-    It is an expression in what is written and costs no pass (spec: Python models, §4.5).
+    The check is an expression in the written columns and needs no extra pass.
     """
     settings = model.strategy.window
     found = query.find(settings.time_column) if settings else None
@@ -119,7 +119,7 @@ def checked_rows(model: Model, query: Schema, windows: Sequence[InputWindow]) ->
 
 
 def check_output(model: Model, query: Schema) -> None:
-    """Hold the columns that a function gives against those that its options name.
+    """Check the columns that a function returns against those that its options name.
 
     Raises `time-column-missing`, `time-column-type`, `partition-column-missing`,
     `key-column-missing`, or `no-date-partition`.

@@ -25,7 +25,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Partition(port.PartitionSettings, port.Strategy):
-    """Ranges of partitions are replaced, and each is remembered by itself."""
+    """Ranges of partitions are replaced, and each partition has its own record."""
 
     name = "partition"
     settings = port.STORED | {
@@ -44,7 +44,7 @@ class Partition(port.PartitionSettings, port.Strategy):
 
     @classmethod
     def read(cls, settings: port.GivenSettings) -> Self:
-        """Read how it is cut."""
+        """Read how it is partitioned."""
         found = settings.partitioning()
         return cls(*(getattr(found, each.name) for each in dataclasses.fields(found)))
 
@@ -54,7 +54,7 @@ class Partition(port.PartitionSettings, port.Strategy):
         return self
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Return which rows belong to which partition; when one is due changes none."""
+        """Return what assigns rows to partitions; when a partition is due does not matter."""
         del layout
         grid = self.grid
         return {
@@ -63,13 +63,13 @@ class Partition(port.PartitionSettings, port.Strategy):
         }
 
     def work(self, build: port.Build) -> Work:
-        """Refuse: whatever has partitions is made by `replace`, of slices."""
+        """Raise: partitions are built by `replace`, from slices."""
         raise TypeError(f"{build.model.name} is built by partitions")
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The rows of partitions that one bound SELECT makes; people call them `key`: `2024-12-02`."""
+    """The rows of partitions from one bound SELECT; messages call them `key`: `2024-12-02`."""
 
     sql: str
     spans: tuple[Span, ...]
@@ -78,11 +78,11 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class PartitionTable:
-    """What a step writes to: `target` in SQL, `name` to people; `kind` is the field's Spark type.
+    """The table of a step: `target` in SQL, `name` in messages; `kind` is the field's Spark type.
 
-    `columns` are those the table has after the commit; `declared` are those of the version that is
-    built, `described` those that its query gives. `spans`, which are replaced, rise and do not
-    touch.
+    `columns` are those of the table after the commit; `declared` are those of the version that is
+    built, `described` those that its query returns. `spans`, which are replaced, are ascending and
+    do not touch.
     """
 
     target: str
@@ -97,17 +97,17 @@ class PartitionTable:
 
 
 def replace(table: PartitionTable, slices: tuple[Slice, ...]) -> Work:
-    """Replace all rows of some ranges by those of the slices; rows outside stay, files and all.
+    """Replace all rows of some ranges by those of the slices; rows and files outside stay.
 
-    New columns and wider types come with the same commit; a column that the query lacks is NULL. A
-    row outside its own slice, or NULL in a required column, fails the job, so that a batch takes
-    exactly what single runs would take. Nothing is committed when ranges stay empty.
+    New columns and wider types are part of the same commit; a column that the query lacks is NULL.
+    A row outside its own slice, or NULL in a required column, fails the job, so that a batch
+    accepts exactly what single runs would accept. If ranges stay empty, nothing is committed.
     """
     return Work.just(_insert(table, feed(table, slices).sql))
 
 
 def feed(table: PartitionTable, slices: tuple[Slice, ...]) -> Feed:
-    """Return the rows of the slices as they are stored, under a view."""
+    """Return the rows of the slices in stored form, as a view."""
     lost = [name for name in table.described.names if table.columns.find(name) is None]
     if lost:
         raise ValueError(f"{table.name} would lose the columns {lost}")
@@ -120,12 +120,12 @@ def feed(table: PartitionTable, slices: tuple[Slice, ...]) -> Feed:
 
 
 def replace_from(table: PartitionTable, feed: Feed) -> Commit:
-    """Do what `replace` does with rows that pass through the view of a feed."""
+    """Return the same as `replace` for rows in the view of a feed."""
     return dataclasses.replace(_insert(table, f"SELECT * FROM {quoted(feed.view)}"), feed=feed)
 
 
 def publish(table: PartitionTable) -> Commit:
-    """Replace `table.spans` by the rows of these spans that the view of the feed holds."""
+    """Replace `table.spans` by the rows of these spans in the view of the feed."""
     return _insert(table, f"SELECT * FROM {quoted(ROWS_VIEW)} WHERE {in_spans(table)}")
 
 
@@ -135,12 +135,12 @@ def _insert(table: PartitionTable, rows: str) -> Commit:
 
 
 def in_spans(table: PartitionTable) -> str:
-    """Return the condition of a row lying in one of the spans."""
+    """Return the condition for rows in one of the spans."""
     return value_in(quoted(table.field), table.kind, table.spans)
 
 
 def value_in(value: str, kind: str, spans: tuple[Span, ...]) -> str:
-    """Return the condition of a value lying in one of some spans."""
+    """Return the condition for a value in one of some spans."""
     terms = [
         f"{value} >= {literal_at(low, kind)} AND {value} < {literal_at(high, kind)}"
         for low, high in spans
@@ -171,9 +171,9 @@ def _column_value(table: PartitionTable, column: Column, piece: Slice) -> str:
 def check_columns(
     model_name: str, where: Location | None, declared: Schema, described: Schema
 ) -> None:
-    """Hold a query's columns against the declared ones, by name in any letter case; run nothing.
+    """Check a query's columns against the declared ones, ignoring letter case; run nothing.
 
-    One error tells every difference; where no columns are declared anything fits.
+    One error lists every difference; without declared columns anything is accepted.
     """
     found = _differences(declared, described) if declared.columns else ()
     if not found:

@@ -1,4 +1,4 @@
-"""All strategies, one line each, and the types of checks; importing this registers them."""
+"""All strategies, one line each, and the check types; importing this registers them."""
 
 from __future__ import annotations
 

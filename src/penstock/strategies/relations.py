@@ -1,4 +1,4 @@
-"""Binding a model's query to what its step reads: views inlined, windows put on the inputs."""
+"""Bind a model's query to the inputs of its step: inline views, apply windows to inputs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Binder:
     step_windows: FunctionWindows | None = None
 
     def view_of(self, name: InputName) -> str:
-        """Bind an input after all that it reads; a chain of views may be long."""
+        """Bind an input after everything that it reads; works for long chains of views."""
         waiting = [name]
         while waiting:
             now = waiting[-1]
@@ -59,7 +59,7 @@ class _Binder:
         return self.views[name]
 
     def _read_by_view(self, name: InputName) -> tuple[InputName, ...]:
-        """Return what a view model reads; nothing of what is read itself."""
+        """Return the unbound inputs of a view model."""
         is_bound = name in self.views or name in self.reads
         return () if is_bound else self.project.models[name.name].query.inputs
 
@@ -75,7 +75,7 @@ class _Binder:
         self.relations.append(Relation(name, view, read))
 
     def call(self, model: Model, views: Mapping[InputName, str]) -> FunctionRead | None:
-        """Return the call of a model's function; None for one that is a query."""
+        """Return the call of a model's function; None for a model with a query."""
         function = model.function
         if function is None:
             return None
@@ -85,7 +85,7 @@ class _Binder:
         return FunctionRead(model.name, model.where, function, given, pinned, self.step_windows)
 
     def expand(self, text: str, names: Mapping[InputName, str]) -> str:
-        """Return a text over views; histories without their tombstones where it asks for that."""
+        """Return a text over views; histories without their tombstones if it asks for that."""
         marked = {
             name: live(read.tombstones)
             for name, read in self.reads.items()
@@ -104,9 +104,9 @@ class _Binder:
 
 @dataclass(frozen=True, slots=True)
 class StepReads:
-    """How a step reads every input that is not a view model, and at which run timestamp.
+    """How a step reads every input that is not a view model, and its run timestamp.
 
-    `windows` are what its functions are told of what they have to read.
+    `windows` are those for its functions.
     """
 
     by_name: Mapping[InputName, Read]
@@ -124,9 +124,8 @@ def bind(
 ) -> BoundQuery:
     """Return the relations and the SQL of one step.
 
-    `windows` says which direct inputs are read through which window: inside a view they stay
-    whole. Only what the text mentions is bound: the table itself, for one, may not be there on a
-    first run.
+    `windows` maps direct inputs to their windows: inside a view they are read whole. Only inputs
+    that the text mentions are bound: the table itself, for example, may not exist in a first run.
     """
     binder = _Binder(project, reads.by_name, reads.moment, step_windows=reads.windows)
     text = model.query.incremental if incremental else model.query.text
@@ -142,7 +141,7 @@ def bind(
 def bind_inputs(
     project: Project, model: Model, reads: StepReads, *, incremental: bool
 ) -> BoundQuery:
-    """Return the relations of what a step reads, without windows and without the query itself."""
+    """Return the relations of a step's inputs, without windows and without the query itself."""
     binder = _Binder(project, reads.by_name, reads.moment, step_windows=reads.windows)
     for name in _read_by(model, incremental=incremental):
         binder.view_of(name)
@@ -150,16 +149,17 @@ def bind_inputs(
 
 
 def _read_by(model: Model, *, incremental: bool) -> Iterable[InputName]:
-    """Return what a step reads: of SQL what this text mentions, of a function what it takes."""
+    """Return the inputs of a step: those that the SQL mentions, or that the function takes."""
     if model.function is not None:
         return model.query.inputs
     return mentioned(model.query.incremental if incremental else model.query.text)
 
 
 def frame_readers(project: Project, models: Iterable[str]) -> dict[str, FrameReaders]:
-    """Return who reads each frame when these models are built.
+    """Return the models that read each frame when these models are built.
 
-    One that two or more of them name as a parameter is kept, unless its function says otherwise.
+    A frame that two or more of them have as a parameter is kept, unless its function declares
+    otherwise.
     """
     readers: dict[str, set[str]] = {}
     direct: Counter[str] = Counter()
@@ -195,7 +195,7 @@ def bind_tables(
     moment: dt.datetime,
     prefix: str,
 ) -> tuple[tuple[Relation, ...], dict[InputName, str]]:
-    """Return relations, and views that begin with the prefix, of the tables that can be read."""
+    """Return relations, and views with the prefix, for the tables that can be read."""
     binder = _Binder(project, reads, moment, prefix=prefix)
     views = {name: binder.view_of(name) for name in names if _is_readable(project, name, reads)}
     return tuple(binder.relations), views
@@ -226,9 +226,9 @@ def input_tables(project: Project, model: Model) -> tuple[InputName, ...]:
 
 
 def query_tables(project: Project, inputs: tuple[InputName, ...]) -> tuple[InputName, ...]:
-    """Return every input of a query, views replaced by what they read.
+    """Return every input of a query, and of its views.
 
-    Views stand in it too, before their own inputs: making one anew is a change of its readers.
+    Views are listed too, before their own inputs: rebuilding one is a change for its readers.
     """
     found: dict[InputName, None] = {}
     left = [*reversed(inputs)]

@@ -1,4 +1,4 @@
-"""Changes of a table beside its rows, each a commit of its own, before or without a build."""
+"""Changes of a table apart from its rows, each its own commit, before or without a build."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ANSI = {"spark.sql.ansi.enabled": "true"}
 def create_empty(
     model: Model, target: str, columns: Schema, *, location: str = "", replaces: bool = False
 ) -> Commit:
-    """Make the table without rows, or replace somebody else's; a catalog is told its `location`."""
+    """Create the table without rows, or replace a foreign one; `location` is for a catalog."""
     descriptions = {each.name.lower(): each.description for each in model.columns}
     declared = []
     for column in columns.columns:
@@ -45,10 +45,10 @@ def rewrite(  # the sides of one statement
     uri: str = "",
     location: str = "",
 ) -> Commit:
-    """Write all rows anew with other types or another layout; a cast that fails commits nothing.
+    """Rewrite all rows with other types or another layout; a failing cast commits nothing.
 
-    Columns that `columns` has not are gone afterwards, and so is NOT NULL, which Delta sets at
-    creation alone. Rows without a value in a new partition field belong to no partition and go too.
+    Columns that are not in `columns` are removed, and so is NOT NULL, which Delta sets only at
+    creation. Rows without a value in a new partition field belong to no partition and are removed.
     """
     rows = rewritten_rows(model, target, columns, facts)
     partition_by = model.layout.partition_by
@@ -59,7 +59,7 @@ def rewrite(  # the sides of one statement
 
 
 def rewritten_rows(model: Model, rows: str, columns: Schema, facts: TableFacts) -> str:
-    """Return the rows of a table as `rewrite` leaves them; `rows` is SQL that names them."""
+    """Return the rows of a table after `rewrite`; `rows` is SQL that reads them."""
     chosen = []
     for column in columns.columns:
         known, want = facts.schema.find(column.name), parse_type(column.type)
@@ -74,18 +74,18 @@ def rewritten_rows(model: Model, rows: str, columns: Schema, facts: TableFacts) 
 
 
 def drop_not_null(target: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Let columns be NULL from now on, all in one commit."""
+    """Allow NULL in columns, in one commit."""
     dropped = ", ".join(f"{quoted(name)} DROP NOT NULL" for name in names)
     return (f"ALTER TABLE {target} ALTER COLUMN {dropped}",) if names else ()
 
 
 def restore(target: str, version: int) -> Commit:
-    """Bring rows, columns and layout of a version back; it always makes a commit."""
+    """Restore rows, columns and layout of a version; this always makes a commit."""
     return Commit(f"RESTORE TABLE {target} TO VERSION AS OF {version}", once=False)
 
 
 def physical_layout(layout: Layout) -> Layout:
-    """Return the layout that Delta is told: columns to sort by within partitions are no clustering.
+    """Return the layout for Delta: columns to sort by within partitions are not clustering.
 
     >>> physical_layout(Layout(("date",), ("id",)))
     Layout(partition_by=('date',), cluster_by=(), properties={})
@@ -101,20 +101,20 @@ _WIDENING = "delta.enableTypeWidening"
 
 
 def allow_widening(target: str, properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Let a table take wider types once it needs to: other readers lose it."""
+    """Allow wider types in a table once it needs them: other readers then lose access."""
     if properties.get(_WIDENING, "false").lower() == "true":
         return ()
     return (f"ALTER TABLE {target} SET TBLPROPERTIES ({properties_sql({_WIDENING: 'true'})})",)
 
 
 def preparing_sql(target: str, model: Model, facts: TableFacts, *, widens: bool) -> tuple[str, ...]:
-    """Return the changes of a table that must come before rows which may widen its columns."""
+    """Return the table changes that must precede rows which may widen its columns."""
     allowed = allow_widening(target, facts.properties) if widens else ()
     return (*allowed, *alter_properties(target, model, facts))
 
 
 def alter_properties(target: str, model: Model, facts: TableFacts) -> tuple[str, ...]:
-    """Bring properties, the table's comment and those of columns to what the project says."""
+    """Set properties, the table's comment and column comments as in the project."""
     wanted = model.layout.properties
     wrong = {key: value for key, value in wanted.items() if facts.properties.get(key) != value}
     statements = []

@@ -16,7 +16,7 @@ _DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 
 @dataclass(frozen=True, slots=True)
 class Table(Strategy):
-    """The query replaces the table, or only the partitions that its result holds."""
+    """The query replaces the table, or only the partitions in its result."""
 
     overwrite_partitions: bool = False
 
@@ -36,20 +36,20 @@ class Table(Strategy):
 
     @property
     def writing(self) -> Writing:
-        """Anew, or beside the partitions that stay."""
+        """Rebuild the table, or keep the other partitions."""
         return Writing.ADDED if self.overwrite_partitions else Writing.WHOLE
 
     @property
     def keeps_rows(self) -> bool:
-        """Partitions that the result does not hold stay."""
+        """Whether partitions that are not in the result stay."""
         return self.overwrite_partitions
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
-        """Return the partition columns where they decide which rows are replaced."""
+        """Return the partition columns if they determine which rows are replaced."""
         return {"overwrite": list(layout.partition_by)} if self.overwrite_partitions else {}
 
     def staying(self, layout: Layout, rows: str, target: str) -> str:
-        """Keep rows whose partition none of the rows to come is in; without partitions none."""
+        """Return the condition for rows whose partition is not in the new rows."""
         if not layout.partition_by:
             return "false"
         same = " AND ".join(
@@ -58,5 +58,5 @@ class Table(Strategy):
         return f"NOT EXISTS (SELECT 1 FROM {quoted(rows)} r WHERE {same})"
 
     def work(self, build: Build) -> Work:
-        """Replace the table by the query's rows, or the partitions that occur in them."""
+        """Replace the table by the query's rows, or only the partitions in them."""
         return insert(build, "OVERWRITE", _DYNAMIC, anew=not self.overwrite_partitions)

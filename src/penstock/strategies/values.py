@@ -1,10 +1,10 @@
 """Values of any type as SQL: compared, converted, and hashed with their row.
 
-Comparing is exact: NULL equals NULL, maps are sets, at any depth.
+Comparisons are exact: NULL equals NULL, maps are sets, at any depth.
 
-The row hash is one function, for history tables that store it and for sources that bring it: the
-SHA-256 of a text that no two different rows share. Session time zone, ANSI mode, order of columns,
-scale of decimals, width of integers and order of map entries do not change it. The text is
+The row hash is one function, for history tables that store it and for sources that provide it: the
+SHA-256 of a text that is different for different rows. Session time zone, ANSI mode, order of
+columns, scale of decimals, width of integers and order of map entries do not change it. The text is
 described in docs/history.md; changing it makes every stored hash differ once.
 """
 
@@ -34,10 +34,11 @@ _EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 
 
 def equals(left: str, right: str, left_type: str, right_type: str | None) -> str:
-    """Return SQL that is true where two expressions are equal and false where they are not.
+    """Return SQL that is true if two expressions are equal and false if they are not.
 
-    Without `right_type` the right side has no such column: it is NULL, as a field is that one side
-    has. Numbers are compared in the wider type; ValueError where no type holds both.
+    If `right_type` is None, the right side has no such column and counts as NULL, like a field that
+    only one side has. Numbers are compared in the wider type; raises ValueError if no type holds
+    both.
     """
     if right_type is None:
         return f"{left} IS NULL"
@@ -47,7 +48,7 @@ def equals(left: str, right: str, left_type: str, right_type: str | None) -> str
 
 
 def merged_type(first: str, second: str, *, grow: bool = True) -> str:
-    """Return the type that holds both, or ValueError; `grow` brings the fields of `second`."""
+    """Return the type that holds both, or raise ValueError; `grow` adds the fields of `second`."""
     both = merged(parse_type(first), parse_type(second), grow=grow)
     if both is None:
         raise ValueError(f"no type holds both {first} and {second}")
@@ -55,10 +56,10 @@ def merged_type(first: str, second: str, *, grow: bool = True) -> str:
 
 
 def convert(expression: str, have: str, want: str) -> str:
-    """Return SQL that turns a value of one type into a type that holds it.
+    """Return SQL that converts a value to a type that holds it.
 
-    Fields that are missing become NULL, others that `want` lacks are left out; NULL stays NULL, at
-    any depth. Raises ValueError where values could be lost.
+    Missing fields become NULL, fields that `want` lacks are left out; NULL stays NULL, at any
+    depth. Raises ValueError if values could be lost.
     """
     of, to = parse_type(have), parse_type(want)
     if merged(to, of, grow=False) != to:
@@ -67,10 +68,10 @@ def convert(expression: str, have: str, want: str) -> str:
 
 
 def cast(value: str, have: ColumnType, want: ColumnType) -> str:
-    """Return SQL that turns `value`, a name or a path, into another type; NULL stays NULL.
+    """Return SQL that converts `value`, a name or a path, to another type; NULL stays NULL.
 
-    A CAST of structs goes by place and would swap two fields without a word, so structs whose
-    fields stand otherwise are built anew; a field that the value lacks becomes NULL.
+    A CAST of structs goes by position and would silently swap two fields, so structs with another
+    order of fields are built field by field; a missing field becomes NULL.
 
     >>> cast("`s`", parse_type("struct<b:int,a:int>"), parse_type("struct<a:int,b:bigint>"))
     "CASE WHEN `s` IS NOT NULL THEN named_struct('a', `s`.`a`, 'b', CAST(`s`.`b` AS bigint)) END"
@@ -79,12 +80,12 @@ def cast(value: str, have: ColumnType, want: ColumnType) -> str:
 
 
 def null(kind: ColumnType) -> str:
-    """Return NULL of a type."""
+    """Return a NULL of a type."""
     return f"CAST(NULL AS {sql_type(kind)})"
 
 
 def _reshape(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth: int = 1) -> str:
-    """Return a value in another type; `flat` turns maps, which do not compare, into entries."""
+    """Return a value in another type; `flat` converts maps, which do not compare, to entries."""
     stays = not (flat and has_map(want))
     if stays and have == want:
         return value
@@ -131,7 +132,7 @@ def _cast_map(value: str, have: MapType, want: MapType, depth: int) -> str:
 
 
 def _can_cast(have: ColumnType, want: ColumnType) -> bool:
-    """Whether a CAST does it: the parts are the same, in the same order."""
+    """Return whether a CAST is enough: the parts are the same, in the same order."""
     match have, want:
         case ScalarType(), ScalarType():
             return True
@@ -150,7 +151,7 @@ def _can_cast(have: ColumnType, want: ColumnType) -> bool:
 def row_hash(columns: Sequence[Column], prefix: str = "") -> str:
     """Return SQL for the hash of a row: 64 lower-case hex digits, never NULL.
 
-    Columns that are NULL are left out of it. Raises ValueError for a type that has no encoding.
+    NULL columns are left out. Raises ValueError for a type without an encoding.
 
     >>> row_hash([Column("id", "date")], "s.")
     "sha2(concat_ws('', concat('2:idd', unix_date(s.`id`), ';')), 256)"
@@ -159,12 +160,12 @@ def row_hash(columns: Sequence[Column], prefix: str = "") -> str:
 
 
 def hash_of_values(values: Sequence[tuple[Column, str]]) -> str:
-    """Return the same for SQL values that stand for columns, each in the type of its column."""
+    """Return the same for SQL values in place of columns, each in the type of its column."""
     return f"sha2({row_text(values)}, 256)"
 
 
 def row_text(values: Sequence[tuple[Column, str]]) -> str:
-    """Return SQL for the text of a row, of which hashes are made."""
+    """Return SQL for the text of a row, the input of its hash."""
     ordered = sorted(values, key=lambda pair: pair[0].name.lower())
     parts = [_encode(value, parse_type(c.type), _lead_of(c.name), 1) for c, value in ordered]
     texts = ", ".join(("''", *parts))
@@ -172,7 +173,7 @@ def row_text(values: Sequence[tuple[Column, str]]) -> str:
 
 
 def hashes_alike(one: ColumnType, other: ColumnType) -> bool:
-    """Whether equal values of two types have the same text; a field of one alone is left out."""
+    """Return whether equal values of two types have the same text; extra fields are ignored."""
     match one, other:
         case ScalarType(), ScalarType():
             return _type_letter(one.name) == _type_letter(other.name)
@@ -195,7 +196,7 @@ def _lead_of(name: str) -> str:
 
 
 def _encode(value: str, kind: ColumnType, lead: str, depth: int) -> str:
-    """Return SQL for the text of a value after `lead`; it is NULL where the value is."""
+    """Return SQL for the text of a value after `lead`; NULL if the value is NULL."""
     match kind:
         case ScalarType(name):
             return _encode_scalar(value, name, lead)
@@ -217,7 +218,7 @@ def _encode(value: str, kind: ColumnType, lead: str, depth: int) -> str:
 
 
 def _encode_struct(value: str, fields: Sequence[Field], lead: str, depth: int) -> str:
-    """Encode a struct as a row is: fields by name, without NULLs (docs/decisions/0007)."""
+    """Return SQL for a struct as for a row: fields by name, without NULLs (docs/decisions/0007)."""
     ordered = sorted(fields, key=lambda field: field.name.lower())
     names = [f"{value}.{quoted(field.name)}" for field in ordered]
     pairs = zip(names, ordered, strict=True)
@@ -262,7 +263,7 @@ _SMALL = f"split('{' '.join(map(str, range(32)))}', ' ')"
 
 
 def _plain_number(value: str, name: str) -> str:
-    """Return SQL for a number without an exponent and without zeros at its end."""
+    """Return SQL for a number without an exponent and trailing zeros."""
     decimal = _DECIMAL.fullmatch(name)
     places = int(decimal[1]) if decimal else 0
     if places > _MOST_PLAIN:  # CAST writes small ones with an exponent, outside ANSI mode

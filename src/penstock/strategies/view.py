@@ -1,4 +1,4 @@
-"""The strategies `view`, and `frame`: a function between tables, whose rows nobody stores."""
+"""The strategies `view`, and `frame`: a function between tables, whose rows are not stored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class View(Strategy):
         return cls()
 
     def work(self, build: Build) -> Work:
-        """Keep the query under a name; over path tables whoever reads the view reads its query."""
+        """Store the query under a name; readers of views over path tables read the query itself."""
         if not build.view_sql:
             return Work.just(None)
         sql = f"CREATE OR REPLACE VIEW {build.target} AS {build.view_sql}"
@@ -34,12 +34,12 @@ class View(Strategy):
 
 @dataclass(frozen=True, slots=True)
 class Frame(View):
-    """A frame that its readers are given; no SQL can name it."""
+    """A frame that is passed to its readers; SQL cannot name it."""
 
     name = "frame"
     is_written = False
 
     def work(self, build: Build) -> Work:
-        """Run nothing: whoever reads the frame calls its function."""
+        """Run nothing: readers of the frame call its function."""
         del build
         return Work.just(None)

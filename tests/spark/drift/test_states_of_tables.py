@@ -109,8 +109,8 @@ def test_a_log_cut_above_what_was_seen_is_a_gap(synced):
 
     assert report.models[0].lines == (
         (
-            "log-gap: versions 4 to 5 of the log of analytics.daily_user_stats are gone; "
-            "changes in them are not known"
+            "log-gap: versions 4 to 5 of the Delta log of analytics.daily_user_stats are missing; "
+            "their changes are unknown"
         ),
     )
     assert synced.states("daily_user_stats") == {"daily_user_stats": ["tampered 2024-12-03"]}

@@ -145,7 +145,7 @@ def test_keys_that_are_cast_or_missing_are_refused_after_deduplicating(spark, tm
     place.slice("b", (None, 3, "x"), (None, 3, "x"), ("no", 4, "y"), types={"ID": pa.string()})
     error = error_of(place.at(T2))
     assert error.code == "null-key"
-    told = 'have NULL in business key "ID"; cast-failed: 1 values of "ID" are no BIGINT'
+    told = 'have NULL in business key "ID"; cast-failed: 1 values of "ID" cannot be cast to BIGINT'
     assert told in error.sentence
 
 

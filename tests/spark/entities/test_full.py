@@ -152,7 +152,7 @@ def test_all_that_is_wrong_with_a_slice_is_said_at_once(spark, tmp_path):
         "1 business keys occur more than once in slice slice-3.parquet of silver_aw.x "
         '(e.g. ID=1 ×2); null-key: 1 rows have NULL in business key "ID" '
         "(make it a calculated column with coalesce); "
-        "cast-failed: 1 values of \"amount\" are no DECIMAL(18,2) (e.g. 'abc') "
+        "cast-failed: 1 values of \"amount\" cannot be cast to DECIMAL(18,2) (e.g. 'abc') "
         "(convert them with an expression)"
     )
     assert (str(wrong.value.where), table.version) == ("entities/x.json:6", 0)

@@ -172,7 +172,9 @@ def test_a_bad_cast_is_counted_and_shown(spark, tmp_path):
     table = SilverTable(spark, tmp_path, replace(XF, columns=(KEY, amount)))
     with pytest.raises(DataError) as failed:
         table.run(T1, "(1, 'abc'), (2, '1.5')", "ID, amount")
-    assert str(failed.value) == "1 values of \"amount\" are no DECIMAL(18,2) (e.g. 'abc')"
+    assert (
+        str(failed.value) == "1 values of \"amount\" cannot be cast to DECIMAL(18,2) (e.g. 'abc')"
+    )
 
     table.run(T1, "(2, '1.5')", "ID, amount")
     assert table.rows("CAST(amount AS STRING)") == [("1.50",)]

@@ -1,1 +1,1 @@
-"""What catalogues read: manifest.json and run_results.json in dbt's shapes."""
+"""Files for data catalogs: manifest.json and run_results.json in dbt's format."""

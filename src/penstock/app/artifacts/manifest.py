@@ -1,4 +1,4 @@
-"""The project in the shape of dbt's manifest.json, schema version 12."""
+"""The project in the format of dbt's manifest.json, schema version 12."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def unit_test_id(project: Project, model: str, name: str) -> str:
 
 
 def input_ids(project: Project, name: InputName) -> list[str]:
-    """Return the id of what a query reads; a table outside of the project has none."""
+    """Return the id of an input; empty for a table outside the project."""
     if name.kind is InputKind.MODEL:
         return [node_id(project, name.name)]
     if name.kind is InputKind.SOURCE:
@@ -48,7 +48,7 @@ def input_ids(project: Project, name: InputName) -> list[str]:
 
 
 def upstream_ids(project: Project, model: Model) -> list[str]:
-    """Return the ids of what a model reads or depends on; other tables have none."""
+    """Return the ids of what a model reads or depends on, without other tables."""
     found = {node_id(project, name) for name in model.depends_on if name != model.name}
     for name in model.inputs:
         if name != InputName(InputKind.MODEL, model.name):
@@ -116,7 +116,7 @@ def _config(project: Project, model: Model, check: Check) -> Node:
 
 
 def _read(names: Iterable[InputName]) -> Node:
-    """Return what is read, in two lists: models and seeds, and sources."""
+    """Return the inputs in two lists: models and seeds, and sources."""
     known = [*names]
     refs = [name.name for name in known if name.kind is InputKind.MODEL]
     return {
@@ -130,20 +130,20 @@ def _sha256(checksum: str) -> Node:
 
 
 def _upstream(project: Project, model: Model, check: Check) -> list[str]:
-    """Return the ids of what a check looks at: its model, and the tables it reads beside it."""
+    """Return the ids of what a check reads: its model and further tables."""
     read = {found for name in check.reads for found in input_ids(project, name)}
     return sorted(read | {node_id(project, model.name)})
 
 
 def _shown_sql(project: Project, model: Model, text: str) -> str:
-    """Return SQL with tables and parameters as people write them."""
+    """Return SQL with the user's names of tables and parameters."""
     read = mentioned(text)
     names = {name: shown_name(str(project.table_of(name, model))) for name in read}
     return Query(text, text, text, read).shown_sql(names)
 
 
 def _arguments(project: Project, model: Model, rule: CheckType) -> Node:
-    """Return what a rule asks, by name; what is not asked is left out."""
+    """Return the arguments of a rule by name, without those that are not set."""
     found: Node = {}
     for field in fields_of(rule):
         value = getattr(rule, field.name)
@@ -173,7 +173,7 @@ _EMPTY_MAPS = (
 
 
 def manifest(project: Project, metadata: Node) -> Node:
-    """Return models, seeds, checks and sources, with what reads what."""
+    """Return models, seeds, checks and sources, with their dependencies."""
     nodes = {node_id(project, m.name): _model(project, m) for m in project.models.values()}
     nodes |= {node_id(project, s.name): _seed(project, s) for s in project.seeds.values()}
     sources = {source_id(project, s): _source(project, s) for s in project.sources.values()}
@@ -257,7 +257,7 @@ def _source(project: Project, source: Source) -> Node:
 
 
 def _resource_names(project: Project, table: TableName, path: str, kind: str, name: str) -> Node:
-    """Return what every resource has: its names and its place."""
+    """Return the names and the place that every resource has."""
     pure = PurePosixPath(path)
     return {
         "database": project.target.catalog or None,
@@ -275,7 +275,7 @@ def _resource_names(project: Project, table: TableName, path: str, kind: str, na
 
 
 def _model_config(model: Model) -> Node:
-    """Say the strategy in dbt's words: `incremental` and how."""
+    """Return the strategy in dbt's terms: `incremental` with its details."""
     strategy, (materialized, how) = model.strategy, model.strategy.dbt
     config: Node = {
         "enabled": True,
@@ -298,7 +298,7 @@ def _model_config(model: Model) -> Node:
 
 
 def _meta(model: Model) -> Node:
-    """Return what a user keeps under `meta`, as texts; what lies deeper has dotted keys."""
+    """Return the texts under a user's `meta`; nested values have dotted keys."""
     texts = ((key.partition("."), text) for key, text in model.config.items())
     return {inner: text for (key, _, inner), text in texts if key == "meta"}
 

@@ -1,4 +1,4 @@
-"""What became of models, checks and unit tests, as results in dbt's run_results.json, version 6."""
+"""Results of models, checks and unit tests in dbt's run_results.json, version 6."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TESTED = {"passed": "pass", "failed": "fail", "skipped": "skipped"}
 
 
 def model_results(project: Project, result: ModelResult) -> list[Json]:
-    """Give what became of a model or seed, and after it of each of its checks."""
+    """Return the result of a model or seed, followed by those of its checks."""
     model, error = project.models.get(result.name), result.error
     status = _STATUS.get(result.status, "success")
     message = error.sentence if error else f"{result.status}: {result.reason}"
@@ -68,9 +68,9 @@ def model_results(project: Project, result: ModelResult) -> list[Json]:
 
 
 def summary_of(model: Model, result: ModelResult) -> Mapping[str, Json]:
-    """Return the summary of a step of an entity; {} for others, and where counts are missing.
+    """Return the summary of an entity's step; {} for others, and if counts are missing.
 
-    They are where the step failed, or where no token has room for them.
+    They are missing if the step failed, or if no token has room for them.
     """
     counts = {name: result.metrics[name] for name in SUMMARY if name in result.metrics}
     if model.entity is None or len(counts) < len(SUMMARY) or result.moment is None:
@@ -92,12 +92,12 @@ def summary_of(model: Model, result: ModelResult) -> Mapping[str, Json]:
 
 
 def check_results(project: Project, model: str, report: InvariantReport) -> list[Json]:
-    """Give what each check said; cells of rows are never among it."""
+    """Return the result of each check, without cells of rows."""
     return [_check(check_id(project, model, each.phase, each.name), each) for each in report.all]
 
 
 def unit_test_node(project: Project, test: UnitTest) -> Node:
-    """Give a unit test for the manifest; its rows stay in its file."""
+    """Return a unit test for the manifest; its rows stay in its file."""
     path = test.where.path
     return {
         "name": test.name,
@@ -146,13 +146,13 @@ def _bare(key: str, status: str, seconds: float, message: str | None) -> Node:
 
 
 def ended(result: ModelResult) -> dt.datetime:
-    """Give when a step that started came to its end."""
+    """Return when a started step ended."""
     started = result.started or dt.datetime.min.replace(tzinfo=dt.UTC)
     return started + dt.timedelta(seconds=result.duration)
 
 
 def stamp(time: dt.datetime) -> str:
-    """Give a time as artifacts have it."""
+    """Return a time in the format of artifacts."""
     return f"{time.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
@@ -163,7 +163,7 @@ _SHAPE = "1.8.0"  # the dbt whose artifacts have these schema versions
 
 
 def write_artifacts(services: Services, report: RunReport) -> None:
-    """Write both files under `.penstock/target/`, each whole or not at all; secrets are masked."""
+    """Write both files under `.penstock/target/`, each atomically, with secrets masked."""
     starts = [result.started for result in report.results if result.started]
     ends = [ended(result) for result in report.results if result.started]
     elapsed = (max(ends) - min(starts)).total_seconds() if starts else 0.0
@@ -173,7 +173,7 @@ def write_artifacts(services: Services, report: RunReport) -> None:
 
 
 def _log_summaries(services: Services, report: RunReport) -> None:
-    """Add a line for each step of an entity to the log of the run, whatever its level."""
+    """Add a line for each step of an entity to the log of the run, at any log level."""
     models, run = services.project.models, {"run": report.run_id}
     found = ((models.get(r.name), r) for r in report.results)
     lines = [summary_of(model, result) for model, result in found if model is not None]
@@ -221,7 +221,7 @@ def _write_both(  # one command, and what became of each step, check or test
     elapsed: float,
     unit_tests: Node | None = None,
 ) -> None:
-    """Write both; only `penstock test` reads unit tests, so only its manifest has them."""
+    """Write both; only the manifest of `penstock test` contains unit tests."""
     folder = Path(services.project.root, *FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     metadata: Node = {

@@ -1,1 +1,1 @@
-"""Checks around a step: what they look at, what they say, what follows from it."""
+"""Checks of a step: what they read, their results, and the consequences."""

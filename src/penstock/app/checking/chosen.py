@@ -1,4 +1,4 @@
-"""Which checks a step has, and in which mode a failed gate after it counts."""
+"""Which checks a step has, and the mode for a failed gate after it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StepChecks:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to tell."""
+        """Whether there is nothing to report."""
         return not (self.before or self.after)
 
     @property
@@ -39,25 +39,25 @@ class StepChecks:
         return bool(self.after) and not self.skips
 
     def mode_where(self, *, creates: bool) -> OnFailure:
-        """Return the mode of a step; one that makes its target has nothing to go back to."""
+        """Return the mode of a step; a step that creates its target has no version to return to."""
         return OnFailure.BLOCK if creates and self.mode is OnFailure.ROLLBACK else self.mode
 
     @property
     def needs_table(self) -> bool:
-        """Whether an `after` check sees the whole table, not only the rows of the step."""
+        """Whether an `after` check reads the whole table, not only the rows of the step."""
         return any(check.reads_table for check in self.after)
 
     @property
     def gates_table(self) -> bool:
-        """Whether the whole table decides if the step's rows may be published."""
+        """Whether a check of the whole table decides if the step's rows may be published."""
         return any(check.reads_table and check.is_gate for check in self.after)
 
 
 def checks_of_step(project: Project, model: Model, version: int, options: Options) -> StepChecks:
     """Return the checks of a version of a model, in the mode of the command, model or project.
 
-    Without a gate after the step there is nothing to hold back or to undo. A view has no version to
-    go back to, so there `rollback` acts as `block`.
+    Without a gate after the step, there is nothing to hold back or to undo. A view has no version
+    to return to, so `rollback` acts as `block` there.
     """
     checks = model.checks_of(version)
     mode = options.on_failure or checks.on_failure or project.checks.on_failure
@@ -69,17 +69,17 @@ def checks_of_step(project: Project, model: Model, version: int, options: Option
 
 
 def skipped(checks: Sequence[Check], why: str) -> tuple[CheckResult, ...]:
-    """Return the results of checks that nobody looks at."""
+    """Return the results of skipped checks."""
     return tuple(skip(check, why) for check in checks)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedChecks:
-    """How many checks a step has, and what looking at them costs beside the step.
+    """How many checks a step has, and what evaluating them costs in addition.
 
     `observed` are computed while the rows are written, `scans` counts the queries for the others.
-    `of_views` are those of the views that the step reads, looked at ahead of it. `on_failure` is
-    None where nothing after the step can stop anything.
+    `of_views` are those of the views that the step reads, evaluated before it. `on_failure` is None
+    if no check after the step can stop anything.
     """
 
     before: int = 0
@@ -92,7 +92,7 @@ class PlannedChecks:
 
     @property
     def total(self) -> int:
-        """How many checks there are."""
+        """The number of checks."""
         return self.before + self.after + self.of_views
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ class PlannedChecks:
 
 
 def _checks_of_views(project: Project, model: Model) -> int:
-    """Count the checks of views that a model reads, through other views too."""
+    """Count the checks of views that a model reads, including nested views."""
     read = [project.models.get(name.name) for name in model.inputs if name != model.input_name]
     if not any(each is not None and each.is_view for each in read) or not project.checked_views:
         return 0
@@ -128,7 +128,7 @@ def _checks_of_views(project: Project, model: Model) -> int:
 def planned_checks(
     project: Project, step: Step, options: Options, creates: Callable[[], bool]
 ) -> PlannedChecks:
-    """Count the checks of a step and the queries that they cost; none of a step without rows."""
+    """Count the checks of a step and the queries that they cost; 0 for a step without rows."""
     if step.only_alters:
         return PlannedChecks()
     model = project.models[step.model]
@@ -159,7 +159,7 @@ def planned_checks(
 
 
 def _observes(model: Model, step: Step, mode: OnFailure) -> bool:
-    """Whether one write reports what passes through it; neither CREATE nor MERGE does."""
+    """Return whether one write reports the rows that it writes; CREATE and MERGE do not."""
     blocks = mode is OnFailure.BLOCK
     match model.writing:
         case Writing.MERGED:

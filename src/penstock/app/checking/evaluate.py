@@ -1,4 +1,4 @@
-"""Evaluating the checks of one phase: what is measured, what it means, how it is said."""
+"""Evaluate the checks of one phase: measure, compare, and build the messages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from penstock.strategies.checks.queries import (
 from penstock.strategies.checks.typed import measured, taken, verdict_of
 
 AT_ONCE = 50
-"""How many groups one statement asks where each has SQL of its own."""
+"""How many groups one statement covers if each has its own SQL."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _TIMELESS = (Grain.WHOLE, Grain.RANGE)
@@ -52,12 +52,12 @@ _TIMELESS = (Grain.WHOLE, Grain.RANGE)
 def evaluate(
     session: QuerySession, checks: Sequence[Check], inputs: CheckInputs, *, sampling: bool = True
 ) -> tuple[CheckResult, ...]:
-    """Return one result per check, in their order; all are evaluated, whatever fails.
+    """Return one result per check, in their order; a failure does not stop the others.
 
-    Typed checks over the same rows share one query, and what was observed while the rows were
-    written is not asked for again. A check that Spark cannot evaluate is failed; a job that was
-    lost or cancelled is raised, as is everything else that is no error of a query. Without
-    `sampling`, as for a check without sample, no cell of a row leaves Spark.
+    Typed checks over the same rows share one query, and values observed during the write are not
+    queried again. A check that Spark cannot evaluate fails; a lost or cancelled job is raised, and
+    so is every error that is not about the query. Without `sampling`, as for a check without
+    sample, no cell of a row leaves Spark.
     """
     wanted = [check if sampling else replace(check, sample=False) for check in checks]
     answers = _measure(session, [_locate(session, check, inputs) for check in wanted], inputs)
@@ -81,9 +81,9 @@ def evaluate(
 
 
 def _locate(session: QuerySession, check: Check, inputs: CheckInputs) -> Probe | CheckResult:
-    """Find where a check looks; SQL checks, and what was observed, are done with that.
+    """Find the rows of a check; SQL checks and observed checks are complete afterwards.
 
-    That no row was written is an answer already, to a check for which it is a change to 0.
+    If no row was written, that already answers checks that treat this as a change to 0.
     """
     for query in parts_of(check.rule, Query):
         return _evaluate_sql(session, check, query, inputs)
@@ -103,7 +103,7 @@ def _locate(session: QuerySession, check: Check, inputs: CheckInputs) -> Probe |
 def _measure(
     session: QuerySession, checks: Sequence[Probe | CheckResult], inputs: CheckInputs
 ) -> list[Probe | CheckResult]:
-    """Measure what nobody has answered yet; of those that Spark refuses each is tried alone."""
+    """Measure what is still missing; queries that Spark rejects are tried one by one."""
     answers = [*checks]
     together: dict[CheckedRows, dict[int, Probe]] = {}
     for at, each in enumerate(checks):
@@ -123,7 +123,7 @@ def _measure(
 def _together(
     session: QuerySession, probes: Sequence[Probe], inputs: CheckInputs
 ) -> list[Probe | CheckResult]:
-    """Ask for all that Spark understands: it is asked of all at once, and only then one by one."""
+    """Query everything at once; only if that fails, one by one."""
     wrong: dict[int, CheckResult] = {}
     if isinstance(placing.described(session, _query(probes), probes[0].check, inputs), CheckResult):
         for at, each in enumerate(probes):
@@ -229,7 +229,7 @@ def _values_of_sql(
     rows: Mapping[str, Sequence[Row]],
     inputs: CheckInputs,
 ) -> Sequence[GroupValue] | CheckResult:
-    """Judge the groups of SQL by the rows that came back; thresholds need to know how many."""
+    """Compare the groups of SQL with the returned rows; thresholds need to know how many."""
     counts, is_exact = {key: len(each) for key, each in rows.items()}, check.thresholds is not None
     many = [key for key, n in counts.items() if is_exact and n >= queries.ASKED]
     found = _of_all(session, [count_query(texts[key], key) for key in many], check, inputs)
@@ -249,7 +249,7 @@ def _alone(sql: str) -> str:
 def _group_value(
     probe: Probe, group: placing.Group, inputs: CheckInputs, written: Mapping[int, int]
 ) -> GroupValue:
-    """Say what answers mean for a group; `written` are rows of those that passed every gate."""
+    """Return the value of a group; `written` are the rows of groups that passed every gate."""
     means, row = group.means or probe.means, probe.answer(group)
     values: Values = {name: row.get(queries.alias(sql)) for name, sql in means.aggregates.items()}
     if not GroupMeasures(values).rows:  # without rows there is nothing to measure
@@ -272,7 +272,7 @@ def _group_value(
 def _base(
     rule: CheckType, partition: int | None, inputs: CheckInputs, written: Mapping[int, int]
 ) -> Fraction | None:
-    """Return the rows that those of a group are compared with, None if no execution came before."""
+    """Return the rows to compare a group with, None if there was no earlier execution."""
     bases, last = inputs.bases, rule.runs_before
     if last is None:
         return None
@@ -292,8 +292,8 @@ def _judge_changes(
 ) -> list[list[GroupValue]]:
     """Return the values of the groups of each check; `passing` fail no gate of another type.
 
-    Groups are judged in turn: the rows of one that passes, whatever a check leaves out of them, are
-    a base for those after it.
+    Groups are compared in order: the rows of a group that passes, even those a check leaves out,
+    are a base for later groups.
     """
     found: list[list[GroupValue]] = [[] for _ in changes]
     written: dict[int, int] = {}
@@ -311,13 +311,13 @@ def _judge_changes(
 
 
 _GROUPS_ASKED = 50
-"""Of so many groups that failed, the values that are not accepted are asked for."""
+"""The number of failed groups for which unaccepted values are queried."""
 
 
 def _result(
     session: QuerySession, probe: Probe, values: Sequence[GroupValue], inputs: CheckInputs
 ) -> CheckResult:
-    """Put the groups of a check together, with some rows that break it, of the lowest groups."""
+    """Combine the groups of a check, with some failing rows of the lowest groups."""
     check, rows, means = probe.check, probe.rows, probe.means
     values = _keep_failing_rows(inputs, check, values, lambda: _failing_sql(probe))
     failed = [value for value in values if value.status is CheckStatus.FAILED and value.failures]
@@ -339,7 +339,7 @@ def _result(
 def _keep_failing_rows(
     inputs: CheckInputs, check: Check, values: Sequence[GroupValue], sql: Callable[[], str]
 ) -> Sequence[GroupValue]:
-    """Keep all failing rows in the check's table, where it asks for that, and say so."""
+    """Keep all failing rows in the check's table if it asks for that, and report it."""
     if not check.store or inputs.keep is None or all(each.failures is None for each in values):
         return values
     where = inputs.keep(check, sql() if any(each.failures for each in values) else "")
@@ -351,7 +351,7 @@ def _keep_failing_rows(
 
 
 def _failing_sql(probe: Probe) -> str:
-    """Return the rows that break a check; where each group has SQL of its own, of all of them."""
+    """Return the SQL of failing rows; if each group has its own SQL, of all of them."""
 
     def of(check: Check, sql: str, key: str, means: Measure) -> str:
         where = check.condition.text if check.condition else ""

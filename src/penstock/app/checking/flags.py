@@ -1,4 +1,4 @@
-"""What failed gates leave behind: staged rows, flags, quarantines; what `status` says of them."""
+"""What failed gates leave: staged rows, flags, quarantines; and their lines in `status`."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ _STEP = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def staging_root(services: Services) -> str:
-    """Return the folder of everything that is staged or kept in quarantine."""
+    """Return the folder of everything that is staged or in quarantine."""
     warehouse = services.project.target.warehouse.rstrip("/")
     return f"{warehouse}/{services.project.checks.staging_schema}"
 
 
 def staging_folder(services: Services, table: TableName, step: str) -> str:
-    """Return the folder of one step's staged rows; it is gone when the step has ended."""
+    """Return the folder of one step's staged rows; it is removed when the step ends."""
     return f"{staging_root(services)}/{table.schema}__{table.table}__{step}"
 
 
 def quarantine_of(services: Services, intent: Intent, failed: Ranges) -> Quarantine:
-    """Say where the rows of groups that failed a gate are kept, and until when."""
+    """Return where the rows of groups that failed a gate are kept, and until when."""
     settings, table = services.project.checks, intent.table
     name = f"{table.schema}__{table.table}__{intent.step.replace('-', '')}"
     return Quarantine(
@@ -62,16 +62,16 @@ def quarantine_of(services: Services, intent: Intent, failed: Ranges) -> Quarant
 
 
 def keeps_rows(services: Services, model: Model) -> bool:
-    """Whether rows that failed are kept; a view has none."""
+    """Return whether failed rows are kept; a view has none."""
     return services.project.checks.quarantine_days > 0 and not model.is_view
 
 
 def keep_failures(
     services: Services, session: StepSession, model: Model, check: Check, sql: str
 ) -> str:
-    """Make the table of the rows that broke a check anew, or with "" drop it; say where it is.
+    """Recreate the table of a check's failing rows, or with "" drop it; return its location.
 
-    The table is a convenience: where it cannot be written the verdict stands, and says why.
+    The table is optional: if it cannot be written, the result stays and includes the reason.
     """
     table, phase = model.table, "before__" if check.phase is Phase.BEFORE else ""
     name = _PLAIN.sub("_", f"failures__{table.schema}__{table.table}__{phase}{check.name}")
@@ -91,15 +91,15 @@ def keep_failures(
 
 
 def drop_staged(services: Services, table: TableName, step: str) -> None:
-    """Remove what a step had staged."""
+    """Remove the staged rows of a step."""
     services.folders.drop(staging_folder(services, table, step))
 
 
 def sweep(services: Services) -> None:
-    """Remove what steps left that died, and quarantines whose time is over.
+    """Remove files of dead steps, and expired quarantines.
 
-    A warehouse may hold tables of other projects or other stores: what lies there of a step that
-    this store never began is theirs.
+    A warehouse may hold tables of other projects or stores: files of a step that this store never
+    began belong to them.
     """
     root = staging_root(services)
     ends = {name: name.rpartition("__")[2] for name in services.folders.names(root)}
@@ -123,7 +123,7 @@ def sweep(services: Services) -> None:
 def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
     """Remove quarantines whose rows are held back again, of steps whose run died.
 
-    Nobody was told of those. What a run has promised to keep stays until its time is over.
+    Those were never reported. What a run promised to keep stays until it expires.
     """
     for each in services.writing.checks.quarantines():
         is_older = each.model == model.name and each.step != newest.step
@@ -141,9 +141,9 @@ def _remove(services: Services, each: Quarantine) -> None:
 
 
 def accept(services: Services, step: str, reason: str) -> AcceptReport:
-    """Close the open flags of a step, named by any unique beginning of its id.
+    """Close the open flags of a step, given by any unique prefix of its id.
 
-    Raises `unknown-step`; a reason is asked for because the history keeps it.
+    Raises `unknown-step`; a reason is required because the history keeps it.
     """
     if not reason.strip():
         raise UsageError("missing-key", "--accept needs --reason", hint="--reason 'why it is good'")
@@ -158,7 +158,7 @@ def accept(services: Services, step: str, reason: str) -> AcceptReport:
 
 
 def drop_quarantine(services: Services, step: str) -> AcceptReport:
-    """Remove the rows that a step had kept, or those of `all` steps; raises `unknown-step`."""
+    """Remove the quarantined rows of a step, or of `all` steps; raise `unknown-step`."""
     kept = services.reading.checks.quarantines()
     chosen = kept if step == "all" else tuple(q for q in kept if step and q.step.startswith(step))
     if step != "all" and len({each.step for each in chosen}) != 1:
@@ -175,7 +175,7 @@ def drop_quarantine(services: Services, step: str) -> AcceptReport:
 def close_passed(
     services: Services, model: Model, report: InvariantReport, partitions: Ranges
 ) -> None:
-    """Close the flags of partitions that were looked at and pass every check that failed then."""
+    """Close the flags of partitions that were checked again and pass every check that failed."""
     by_name = {each.name: each for each in report.after if each.status is not CheckStatus.SKIPPED}
 
     def passes(flag: Flag) -> bool:
@@ -200,7 +200,7 @@ Lines = Mapping[str, tuple[str, ...]]
 
 
 def check_lines(services: Services, project: Project, built: Mapping[str, ModelRecord]) -> Lines:
-    """Return what is to be said of each model; models of which nothing is are left out."""
+    """Return the lines about checks of each model, without models that have none."""
     checks = services.reading.checks
     found: dict[str, list[str]] = defaultdict(list)
     for each in checks.unsettled():
@@ -254,7 +254,7 @@ def _flagged(flags: list[Flag]) -> str:
 def _unevaluated(
     services: Services, project: Project, built: Mapping[str, ModelRecord]
 ) -> Iterator[tuple[str, str]]:
-    """Count the checks that were never looked at, by model, and say the command that does."""
+    """Count the checks that were never evaluated, by model, with the command to do so."""
     records, run_timestamp = services.reading.records, services.clock.now()
     models = project.models
     wanted = {name: _definitions(model.all_checks) for name, model in models.items()}
@@ -274,7 +274,7 @@ def _unevaluated(
 def _missing(
     model: Model, records: Records, evaluated: frozenset[str], run_timestamp: dt.datetime
 ) -> dict[int, frozenset[str]]:
-    """Return what was never evaluated by the newest built partition that has it."""
+    """Return the checks without a result for the newest built partition that has them."""
     if model.partition is None:
         left = _definitions(model.checks_of(model.fingerprint.version).all) - evaluated
         return {0: left} if left else {}

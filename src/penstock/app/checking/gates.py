@@ -1,4 +1,4 @@
-"""Looking ahead of a step: what a failed gate takes out of it."""
+"""Checks before a step: what a failed gate removes from it."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ _SHOWN, _FLAGS_SHOWN = 5, 3
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What checks said ahead of a step, and the inputs, pinned, of which they said it."""
+    """Results of the checks before a step, and the pinned inputs that they read."""
 
     inputs: Inputs
     results: tuple[CheckResult, ...]
 
     def of(self, grid: Grid, partitions: Ranges) -> Ahead:
-        """Return what they said of some partitions of the step."""
+        """Return the results for some partitions of the step."""
         keys = {grid.key(number) for number in numbers(partitions)}
         return replace(self, results=tuple(part_of(each, keys) for each in self.results))
 
 
 @dataclass(eq=False, slots=True)
 class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may still run
-    """Partitions that a gate ahead of a step took out of it; `left` may still be made.
+    """Partitions that a gate removed from a step; the partitions in `left` may still run.
 
-    `report` is what the checks said of those that failed, `ahead` what they said of those left,
-    which are made from the same inputs.
+    `report` holds the results for the failed partitions, `ahead` those for the partitions left,
+    which are built from the same inputs.
     """
 
     error: CheckFailedError
@@ -60,9 +60,9 @@ class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may
 
 
 def look_ahead(target: CheckTarget, intent: Intent) -> tuple[CheckResult, ...]:
-    """Evaluate the checks ahead of a step; raise `TakenOut` where a gate failed.
+    """Evaluate the checks before a step; raise `TakenOut` if a gate failed.
 
-    What is taken out is written as a step of its own, SKIPPED, in one transaction.
+    Removed partitions are recorded as a separate SKIPPED step, in one transaction.
     """
     if target.checks.skips:
         return skipped(target.checks.before, SKIPPED)
@@ -101,11 +101,11 @@ def look_at_views(  # the sides of one step
     inputs: Inputs,
     partitions: Ranges = ONE_GROUP,
 ) -> None:
-    """Evaluate the checks of every view that a step reads, on the versions that it has pinned.
+    """Evaluate the checks of every view that a step reads, on its pinned versions.
 
-    Those that others read come first; each is looked at once in a run for the same versions. Raises
-    `TakenOut` for all of the step where a gate failed: the view has no rows of its own that could
-    be kept from its readers.
+    Views that other views read come first; each is evaluated once per run for the same versions. If
+    a gate failed, raises `TakenOut` for the whole step: a view has no stored rows that could be
+    kept from its readers.
     """
     models, failed = services.project.models, []
     for pin in reversed(inputs.pins) if not context.options.skip_checks else ():
@@ -138,7 +138,7 @@ def look_at_views(  # the sides of one step
 
 
 def version_of(services: Services, view: Model, inputs: Inputs) -> ViewVersion:
-    """Return a view with the versions of the tables below it that a step has pinned."""
+    """Return a view with the pinned versions of its tables."""
     below = {name.name for name in input_tables(services.project, view)}
     pins = (pin for pin in inputs.pins if pin.input in below and not isinstance(pin.pin, ViewPin))
     return ViewVersion(view.name, frozenset(pins))
@@ -169,7 +169,7 @@ def _report_on(services: Services, context: Context, view: Model, inputs: Inputs
 
 
 def flagged_above(services: Services, step: Step) -> tuple[str, ...]:
-    """Say which flagged rows a step reads, through views too; that does not stop it."""
+    """Return which flagged rows a step reads, also through views; this does not stop it."""
     model = services.project.models[step.model]
     read_from = query_tables(services.project, model.inputs)
     above = {name.name for name in read_from if name.kind is InputKind.MODEL}

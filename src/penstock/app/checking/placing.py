@@ -1,4 +1,4 @@
-"""Where a check looks: its rows, its groups, or why it is not looked at."""
+"""Find the rows and groups of a check, or the reason why it is not evaluated."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ NO_WINDOW = "no window is on record"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What one value is about; `number` is its partition, None where it stands for several.
+    """The rows behind one value; `number` is the partition, None if there are several.
 
-    Where parameters give each group SQL of its own, `check` is what the check is there, `means`
-    what it measures, and `sql` the SELECT of its rows; else the check has them.
+    If parameters give each group its own SQL, `check` is the check for this group, `means` what it
+    measures, and `sql` the SELECT of its rows; otherwise those of the whole check apply.
     """
 
     key: str
@@ -57,11 +57,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A typed check, what it measures, its rows and its groups, told apart by the key of `rows`.
+    """A typed check, what it measures, its rows and its groups, identified by the key of `rows`.
 
-    With `by_group` every group is asked for with SQL of its own. `answers` is what was measured, by
-    group and then by the names of a phase query, None until somebody has asked; groups without rows
-    lack. `seconds` is how long it took; checks that share a query share it.
+    With `by_group` every group is queried with its own SQL. `answers` are measured values, by group
+    and by the names of a phase query, None until measured; groups without rows are missing.
+    `seconds` is the time it took; checks that share a query share it.
     """
 
     check: Check
@@ -74,14 +74,14 @@ class Probe:
     seconds: float = 0.0
 
     def answer(self, group: Group) -> Values:
-        """Return what was measured of a group, nothing where it has no rows."""
+        """Return the measured values of a group, empty if it has no rows."""
         return (self.answers or {}).get(group.key, {})
 
 
 def described(
     session: QuerySession, sql: str, check: Check, inputs: CheckInputs
 ) -> Schema | CheckResult:
-    """Return the columns of a query, or say why Spark does not understand the check."""
+    """Return the columns of a query, or the reason why Spark rejects the check."""
     try:
         return session.describe(sql)
     except (QueryError, DataError) as error:
@@ -91,7 +91,7 @@ def described(
 def fetched(
     session: QuerySession, sql: str, check: Check, inputs: CheckInputs
 ) -> Sequence[Row] | CheckResult:
-    """Run a query; an error of the query is said of the check, one of the job is raised."""
+    """Run a query; an error of the query belongs to the check, an error of the job is raised."""
     try:
         return session.rows(sql)
     except (QueryError, DataError) as error:
@@ -101,7 +101,7 @@ def fetched(
 
 
 def place(check: Check, inputs: CheckInputs, session: QuerySession) -> Probe | CheckResult:
-    """Find the rows of a typed check, or say why nobody looks at it; nothing is run."""
+    """Find the rows of a typed check, or the reason why it is not evaluated; run nothing."""
     if (result := missing(check, inputs)) is not None:
         return result
     queries: Sequence[str] = ()
@@ -117,7 +117,7 @@ def place(check: Check, inputs: CheckInputs, session: QuerySession) -> Probe | C
 
 
 def missing(check: Check, inputs: CheckInputs) -> CheckResult | None:
-    """Say which table that the check reads is not there, or that its parameters have no values."""
+    """Return which table of the check is missing, or that its parameters have no values."""
     query = check.own_query
     names = mentioned(query.text) if query else ()
     used = parameters_of(check) | (parameters(query.text) if query else frozenset())
@@ -132,7 +132,7 @@ def missing(check: Check, inputs: CheckInputs) -> CheckResult | None:
 
 
 def own_groups(check: Check, inputs: CheckInputs) -> tuple[Group, ...]:
-    """Return the groups of a check with SQL of its own: one, unless parameters tell them apart."""
+    """Return the groups of a check with their own SQL: one, unless parameters differ."""
     return _partitions(inputs) if check.differs_by_group else (whole_group(inputs),)
 
 
@@ -143,7 +143,7 @@ def own_queries(text: str, groups: Sequence[Group], inputs: CheckInputs) -> list
 
 
 def whole_group(inputs: CheckInputs) -> Group:
-    """Return the one group of all rows; it is about a partition only where there is just one."""
+    """Return the one group of all rows; it has a partition only if there is exactly one."""
     only = inputs.partitions[0][0] if count(inputs.partitions) == 1 else None
     return Group(WHOLE_GROUP, None if inputs.grid.grain is Grain.WHOLE else only)
 

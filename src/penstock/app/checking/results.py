@@ -1,4 +1,4 @@
-"""What checks are evaluated on, and what they said: of all groups, as errors, as documents."""
+"""Inputs and results of checks: for all groups, as errors, as documents."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def invariants_document(report: InvariantReport) -> dict[str, Json]:
 
 
 def check_document(result: CheckResult) -> dict[str, Json]:
-    """Return all that one check said; cells of rows are there only where it may keep them."""
+    """Return the result of one check; cells of rows only if it may keep them."""
     sample = result.sample
     rows = [list(map(_masked, row)) for row in sample.rows] if sample else []
     said = _fields(result)
@@ -78,7 +78,7 @@ def _masked(text: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ModelChecked:
-    """What the checks of a model's ranges of keys say of today's rows, at a Delta `version`."""
+    """The check results of a model's ranges of keys on current rows, at a Delta `version`."""
 
     model: str
     partitions: tuple[tuple[str, str], ...]
@@ -90,7 +90,7 @@ class ModelChecked:
 
 @dataclass(frozen=True, slots=True)
 class SourceChecked:
-    """How old a source's newest row is; a severity only where it is too old."""
+    """The age of a source's newest row; with a severity only if it is too old."""
 
     source: str
     result: CheckResult
@@ -98,7 +98,7 @@ class SourceChecked:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport(ShownInNotebooks):
-    """Everything that one `penstock check` evaluated."""
+    """All results of one `penstock check`."""
 
     _columns = f"model {RESULT_COLUMNS}"
     _lines = "notes"
@@ -116,7 +116,7 @@ class CheckReport(ShownInNotebooks):
 
     @property
     def reports(self) -> Mapping[str, InvariantReport]:
-        """The reports by model; those of several ranges of one model are put together."""
+        """The reports by model; several ranges of one model are combined."""
         found: dict[str, InvariantReport] = {}
         for each in self.models:
             known, more = found.get(each.model, InvariantReport()), each.report
@@ -132,18 +132,18 @@ class CheckReport(ShownInNotebooks):
 
     @property
     def evaluated_nothing(self) -> bool:
-        """Whether no check was looked at: silence is no success."""
+        """Whether no check was evaluated: no result is not a success."""
         return all(result.status is CheckStatus.SKIPPED for result in self.results)
 
     @property
     def ok(self) -> bool:
-        """Whether something was evaluated and no gate failed, nor with `strict` anything."""
+        """Whether something was evaluated and no gate failed; with `strict`, no check at all."""
         failed = [result for result in self.results if result.failed]
         bad = failed if self.strict else [r for r in failed if r.severity is Severity.ERROR]
         return not bad and not self.evaluated_nothing
 
     def document(self) -> dict[str, Json]:
-        """Return all of it as JSON values, as `penstock check --json` prints it."""
+        """Return the report as JSON values, as `penstock check --json` prints it."""
         found = Counter(result.status for result in self.results)
         return {
             "command": "check",
@@ -178,7 +178,7 @@ class CheckReport(ShownInNotebooks):
 
 @dataclass(frozen=True, slots=True)
 class AcceptReport:
-    """The flags that a person closed, or the quarantines that were dropped."""
+    """The flags that a user closed, or the quarantines that were dropped."""
 
     flags: tuple[Flag, ...] = ()
     quarantines: tuple[Quarantine, ...] = ()
@@ -189,11 +189,11 @@ ONE_GROUP: Ranges = ((0, 0),)
 
 @dataclass(frozen=True, slots=True)
 class CheckedRows:
-    """Rows that typed checks look at: a SELECT over views of the session, and its columns.
+    """Rows that typed checks read: a SELECT over views of the session, and its columns.
 
-    `key` is SQL on a row that gives the key of its group (`2024-12-01`), "" where all rows are the
-    one group `*`. `stands_in` is whether this is the whole table because the rows of the step are
-    no longer known.
+    `key` is SQL that returns the key of a row's group (`2024-12-01`), "" if all rows are the one
+    group `*`. `stands_in` is whether this is the whole table because the rows of the step are no
+    longer known.
     """
 
     sql: str
@@ -209,18 +209,21 @@ class CheckedRows:
 
 @dataclass(frozen=True, slots=True)
 class CheckInputs:
-    """What the checks of one phase are evaluated on.
+    """Everything that the checks of one phase are evaluated on.
 
-    `step` are the rows of scope `step`, None where nothing was written. `table` is the whole table
-    after the step, None where there is none; `before` it has no say. `current` are its rows that
-    `unique` counts: of a history table the current versions, else the same. `inputs` are what typed
-    `before` checks see, by input. `views` are the views under which SQL reads tables; the target
-    is there under its input name of kind THIS, unless it does not exist. `partitions` are the
-    groups as numbers of `grid`. `values` gives the parameters of a partition as typed literals by
-    name, without `@`. `observed` are aggregates that were seen while the rows were written, by the
-    names that `observables` gave. `bases` are rows of earlier successes. `adds` is whether the
-    step puts rows to those that stay. `keep` makes the table of a check's failing rows by a query,
-    with "" takes it away, and says where they are; without it none is made.
+    - `step`: rows of scope `step`, None if nothing was written.
+    - `table`: the whole table after the step, None if there is none; unused for `before`.
+    - `current`: its rows that `unique` counts; for a history table the current versions.
+    - `inputs`: the rows that typed `before` checks read, by input.
+    - `views`: the views under which SQL reads tables; includes the target under its input name of
+      kind THIS, unless it does not exist.
+    - `partitions`: the groups, as numbers of `grid`.
+    - `values`: returns the parameters of a partition as typed literals by name, without `@`.
+    - `observed`: aggregates measured while rows were written, by the names of `observables`.
+    - `bases`: row counts of earlier successes.
+    - `adds`: whether the step adds rows to existing ones.
+    - `keep`: writes the table of a check's failing rows from a query, or removes it for "", and
+      returns its location; None writes no table.
     """
 
     run_timestamp: dt.datetime
@@ -249,10 +252,10 @@ _LONG = 200
 
 
 def reason_of(error: PenstockError, check: Check, *, ran: bool = False) -> str:
-    """Return what Spark says of a check that it cannot evaluate.
+    """Return Spark's message for a check that it cannot evaluate.
 
-    What Spark says of a job that `ran` may quote values of rows: of a check without sample only
-    the kind of the error is given.
+    The message for a job that `ran` may quote values of rows: for a check without sample, only the
+    kind of the error is returned.
     """
     if ran and not check.sample:
         return error.code.removeprefix("spark-").replace("-", " ")
@@ -262,12 +265,12 @@ def reason_of(error: PenstockError, check: Check, *, ran: bool = False) -> str:
 
 
 def is_of_the_job(error: PenstockError) -> bool:
-    """Whether an error has no name of Spark's own: an executor was lost, not a value wrong."""
+    """Return whether an error has no Spark condition: a lost executor, not a wrong value."""
     return error.code == "spark-error"
 
 
 def skip(check: Check, why: str) -> CheckResult:
-    """Return the result of a check that nobody looks at."""
+    """Return the result of a check that is not evaluated."""
     return CheckResult(
         name=check.name,
         type=check.type,
@@ -289,7 +292,7 @@ def result_of(
     seconds: float = 0.0,
     sample: Sample | None = None,
 ) -> CheckResult:
-    """Put the groups of a check together; `*` that failed stands for every partition."""
+    """Combine the groups of a check; a failed `*` stands for every partition."""
     result = _of_groups(skip(check, ""), values)
     if WHOLE_GROUP in result.partitions:
         keys = tuple(inputs.grid.key(each) for each in numbers(inputs.partitions))
@@ -300,14 +303,14 @@ def result_of(
 
 
 def refused(check: Check, inputs: CheckInputs, why: str) -> CheckResult:
-    """Say that a check could not be evaluated: it failed for every partition of the step."""
+    """Return the result of a check that could not be evaluated: all partitions failed."""
     message = f"could not be evaluated: {why}"
     value = GroupValue(WHOLE_GROUP, CheckStatus.FAILED, {}, message)
     return replace(result_of(check, inputs, [value]), error=CHECK_ERROR)
 
 
 def part_of(result: CheckResult, groups: Container[str]) -> CheckResult:
-    """Return what a check said of some of its groups; what it says of `*` it says of each."""
+    """Return a check's result for some of its groups; a result for `*` applies to each group."""
     values = [v for v in result.values if v.group in groups or v.group == WHOLE_GROUP]
     if len(values) == len(result.values):
         return result
@@ -356,7 +359,7 @@ def _message(values: Sequence[GroupValue], failed: Sequence[GroupValue]) -> str:
 def decided(
     intent: Intent, mode: OnFailure, report: InvariantReport, version: int | None
 ) -> Checked:
-    """Return what the results after a step mean for it and its partitions."""
+    """Return the consequences of the results for the step and its partitions."""
     failed = failed_of(report.after, intent.grid, intent.ords)
     error = refusal(intent.model, Phase.AFTER, report.after, intent.grid, failed)
     if error is None:
@@ -373,7 +376,7 @@ def failed_of(results: Sequence[CheckResult], grid: Grid, partitions: Ranges) ->
 def refusal(
     model: str, phase: Phase, results: Sequence[CheckResult], grid: Grid, failed: Ranges
 ) -> CheckFailedError | None:
-    """Return the error of failed gates; every one of them is named."""
+    """Return the error of failed gates; it names each of them."""
     gates = [result for result in results if result.failed_gate]
     if not gates:
         return None

@@ -1,4 +1,4 @@
-"""A step whose checks are looked at, and the two looks: ahead of it and after it."""
+"""A step with checks, and their evaluation before and after it."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ AFTER_VIEW = "check_after_target"
 
 @dataclass(frozen=True, slots=True)
 class CheckTarget:
-    """What is checked, and through what; `body` is the SQL of partitions, None for a table.
+    """What is checked, and in which session; `body` is the SQL of partitions, None for a table.
 
-    `slice_view` holds the rows that the step reads of no input, "" where there are none. Without
-    `keeping` no table of failing rows is made.
+    `slice_view` holds rows that the step reads from no input, "" if there are none. Without
+    `keeping`, no table of failing rows is written.
     """
 
     services: Services
@@ -58,7 +58,7 @@ class CheckTarget:
 
     @property
     def this(self) -> InputName:
-        """The target as checks name it."""
+        """The target's name in checks."""
         return InputName(InputKind.THIS, self.model.name)
 
     @property
@@ -75,7 +75,7 @@ class CheckTarget:
         return of_windows(self.windows, run_timestamp)
 
     def look_before(self) -> tuple[CheckResult, ...]:
-        """Evaluate what must hold for the input rows."""
+        """Evaluate the checks of the input rows."""
         checks = self.checks.before
         if not checks or self.checks.skips:
             return skipped(checks, SKIPPED)
@@ -97,7 +97,7 @@ class CheckTarget:
         observed: Row | None,
         step_seq: int,
     ) -> tuple[CheckResult, ...]:
-        """Evaluate what must hold after it; `table` is what the view `check_after_target` holds."""
+        """Evaluate the checks after the step; `table` is the view `check_after_target`."""
         checks = self.checks.after
         views = self._bound_tables(checks)
         if table is not None:
@@ -119,29 +119,29 @@ class CheckTarget:
         return evaluate(self.session, checks, inputs, sampling=self.sampling)
 
     def at_version(self, version: int | None) -> CheckedRows | None:
-        """Make the target readable as `check_after_target`; None where it is not there."""
+        """Create the view `check_after_target` of the target; None if it does not exist."""
         columns = self._bind_target(AFTER_VIEW, version)
         return None if columns is None else CheckedRows.of_view(AFTER_VIEW, columns)
 
     def left_of_step(self, version: int | None) -> CheckedRows | None:
-        """Return the whole table where nobody knows the rows of a step from others any more."""
+        """Return the whole table, for when the step's rows are no longer distinguishable."""
         rows = self.at_version(version)
         return rows and replace(rows, stands_in=self.model.writing is not Writing.WHOLE)
 
     def rows_of_view(self) -> CheckedRows:
-        """Return the rows of a view's query, named as `check_after_target`."""
+        """Return the rows of a view's query, as the view `check_after_target`."""
         project, at = self.services.project, self.context.run_timestamp
         bound = bind_query(project, self.model.query, self.inputs.reads, at)
         self.session.bind(bound.relations)
         return self.as_table(bound.sql)
 
     def as_table(self, sql: str) -> CheckedRows:
-        """Name a query as `check_after_target`."""
+        """Create the view `check_after_target` of a query."""
         columns = self.session.define(AFTER_VIEW, sql)
         return CheckedRows.of_view(AFTER_VIEW, columns)
 
     def check_inputs(self) -> CheckInputs:
-        """Return what checks of any phase are evaluated on."""
+        """Return the inputs for checks of any phase."""
         return CheckInputs(
             run_timestamp=self.context.run_timestamp,
             grid=self.model.grid,
@@ -164,7 +164,7 @@ class CheckTarget:
         return rows_before(name, self.partitions, last, step_seq, with_rows=with_rows)
 
     def _bind_target(self, view: str, version: int | None) -> Schema | None:
-        """Make the target readable at a version, or as it is; None where it is not there."""
+        """Create a view of the target at a version, or of its current one; None if missing."""
         if self.model.is_view:
             return None
         uri = self.services.project.uri_of(self.model.table)
@@ -176,10 +176,10 @@ class CheckTarget:
         return self.session.bind([Relation(self.this, view, DeltaRead(uri, version))])[view]
 
     def _bound_tables(self, checks: Sequence[Check]) -> dict[InputName, str]:
-        """Make the tables of checks readable, each under a view of its own, and give the views.
+        """Create a view for each table that checks read, and return the views.
 
-        What is an input of the step is read at its pinned version, other tables as they are now.
-        One that does not exist has no view.
+        Inputs of the step are read at their pinned version, other tables at their current one. A
+        table that does not exist has no view.
         """
         project, read = self.services.project, (name for check in checks for name in check.reads)
         names = tuple(dict.fromkeys(name for name in read if name.kind is not InputKind.THIS))
@@ -216,7 +216,7 @@ class CheckTarget:
     def _input_rows(
         self, read: tuple[InputName, ...], views: Mapping[InputName, str]
     ) -> dict[InputName, CheckedRows]:
-        """Return what checks see: of an input its window or what groups read, else all rows."""
+        """Return the rows for checks: of an input its window or what groups read, else all rows."""
         found: dict[InputName, CheckedRows] = {}
         asked = {check.input for check in self.checks.before}
         for name in sorted(name for name in asked if name and name not in read and name in views):

@@ -1,4 +1,4 @@
-"""Watching one step: its rows as checks get to see them, before they are published or after."""
+"""Evaluate the checks of one step on its rows, before they are published or after."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def replaced_rows(target: CheckTarget, version: int | None) -> CheckedRows | Non
 
 
 def added_rows(session: StepSession, uri: str, version: int, folder: str) -> CheckedRows:
-    """Return the rows of the files that one commit added; `folder` is the step's own."""
+    """Return the rows of the files that one commit added; `folder` belongs to the step."""
     columns = session.side_tables.added(uri, version, f"{folder}/added", _ADDED)
     return CheckedRows.of_view(_ADDED, columns)
 
@@ -60,9 +60,10 @@ def _key_of(model: Model) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Aggregates by name that are computed while rows are written; none: nothing is observed.
+    """Aggregates by name that are computed while rows are written; empty: nothing is observed.
 
-    With a `split` they are the few calls, of these `types`, that the wanted ones are made of.
+    With a `split`, they are the few calls, of these `types`, from which the wanted ones are
+    computed.
     """
 
     counts: Mapping[str, str] = field(default_factory=dict)
@@ -70,7 +71,7 @@ class Observation:
     types: Schema = Schema()
 
     def answers(self, session: QuerySession, observed_row: Row | None) -> Row | None:
-        """Return what was seen by the names that are wanted, None where the rows must be asked."""
+        """Return the observed values by the wanted names, None if the rows must be queried."""
         if observed_row is None or self.split is None:
             return observed_row
         try:
@@ -84,16 +85,16 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The checks of one step that is being done, and what it writes once its stages have run.
+    """The checks of one running step, and what it writes once its stages have run.
 
-    `before` is what was said ahead of it. A whole table is the one partition `*`: nothing is cut
-    out of it. `feed` are the rows where they pass through its view, and `columns` those under which
-    they are stored; without one they are those of the query or of a MERGE. `version` is that of the
-    table before the step, None without one; `stays` SQL for the rows that it holds, over the view
-    `penstock_target`, "" where none stays. `cut` are the partitions that the step replaces.
-    `inserts` is whether its commit adds the files of its rows. `work_on` gives its work with
-    another table as target. `prepare` makes what must come before rows that were held back, and
-    gives the version after.
+    `before` are the results from before it. A whole table is the one partition `*`: no partition of
+    it is removed. `feed` are the rows in their view, and `columns` those under which they are
+    stored; without a feed, they are those of the query or of a MERGE. `version` is that of the
+    table before the step, None without a table. `stays` is SQL for the rows that remain, over the
+    view `penstock_target`, "" if none do. `cut` are the partitions that the step replaces.
+    `inserts` is whether its commit adds the files of its rows. `work_on` returns its work with
+    another table as target. `prepare` makes the commits that must precede rows that were held back,
+    and returns the version after.
     """
 
     target: CheckTarget
@@ -106,31 +107,31 @@ class Watch:
     cut: PartitionTable | None = None
     inserts: bool = False
     replaced: str = ""
-    """The condition of a stored row that the step replaces, "" where it replaces no range."""
+    """The condition of a stored row that the step replaces, "" if it replaces no range."""
     kept_condition: str = ""
-    """The condition of a row of `stays` that the step leaves in place, "" for all.
+    """The condition of a row of `stays` that the step keeps, "" for all.
 
-    A step of partitions leaves those that are not `cut`.
+    A step of partitions keeps those that are not `cut`.
     """
     work_on: Callable[[str], Work] | None = None
     prepares: Callable[[str], tuple[str, ...]] = lambda _: ()
-    """What must come before the rows, as statements on a table that is named in SQL."""
+    """The commits that must precede the rows, as statements on a table given in SQL."""
     prepare: Callable[[], int | None] | None = None
 
     @property
     def blocks(self) -> bool:
-        """Whether rows are looked at before they are published."""
+        """Whether rows are checked before they are published."""
         return self.mode is OnFailure.BLOCK and self.target.checks.looks_after
 
     def promised(self, intent: Intent) -> Intent:
-        """Write into the intent that its rows will be checked."""
+        """Record in the intent that its rows will be checked."""
         looks = self.target.checks.looks_after
         return replace(intent, on_failure=str(self.mode) if looks else "")
 
     def hold(self, intent: Intent, decided: DecidedStatement) -> tuple[Commit | None, Checked]:
-        """Look at the rows before anybody else can; give what may be published, None for nothing.
+        """Check the rows before others can read them; return what may be published, or None.
 
-        Raises what keeps the checks from being evaluated; nothing was published then.
+        If the checks cannot be evaluated, raises the reason; nothing was published then.
         """
         target, session, services = self.target, self.target.session, self.target.services
         if decided.statement is None and not target.model.is_view:
@@ -167,7 +168,7 @@ class Watch:
         return replace(statement, feed=None), checked
 
     def passing(self, decided: DecidedStatement) -> tuple[DecidedStatement, Observation]:
-        """Return the statement with its rows observed where that is possible, and what is."""
+        """Return the statement with its rows observed if possible, and the observation."""
         statement = decided.statement
         if statement is None or not self.target.checks.looks_after:
             return decided, Observation()
@@ -183,7 +184,7 @@ class Watch:
     def look_after(
         self, intent: Intent, outcome: Outcome, decided: DecidedStatement, observed: Observation
     ) -> Checked:
-        """Look at what the commit wrote, and at the table as of that commit."""
+        """Check what the commit wrote, and the table at that commit."""
         target, answers = self.target, None
         if not target.checks.looks_after:
             return self._unchecked()
@@ -200,7 +201,7 @@ class Watch:
         return flag_if_overwritten(target.services, intent, checked)
 
     def unchanged(self, intent: Intent) -> Checked:
-        """Look at the table of a step that has nothing to write."""
+        """Check the table of a step that has nothing to write."""
         target, version = self.target, intent.base_version
         if not target.checks.looks_after:
             return self._unchecked()
@@ -209,7 +210,7 @@ class Watch:
         return self._checked(intent, results, version)
 
     def clean(self, intent: Intent) -> None:
-        """Remove what was staged."""
+        """Remove the staged rows."""
         drop_staged(self.target.services, intent.table, intent.step)
 
     def _unchecked(self) -> Checked:
@@ -223,10 +224,10 @@ class Watch:
         return decided(intent, self.mode, InvariantReport(self.before, results), version)
 
     def _observation(self) -> Observation:
-        """Choose what is observed of the rows: nothing that Spark would refuse.
+        """Choose what to observe of the rows, without anything that Spark would reject.
 
-        A check never fails the write, so what cannot be described is left to the scan, which says
-        why. Rows of a MERGE are counted staged.
+        A check must never fail the write, so what cannot be described is left to the scan, which
+        reports the reason. Rows of a MERGE are counted when they are staged.
         """
         checks, partitions = self.target.checks, self.target.partitions
         step = [check for check in checks.after if check.scope is CheckScope.STEP]
@@ -251,7 +252,7 @@ class Watch:
     def _stage_rows(
         self, folder: str, decided: DecidedStatement, counts: Mapping[str, str]
     ) -> Row | None:
-        """Write the rows to files, once, if they are not known without; give what was counted."""
+        """Write the rows to files, once, if they are not kept otherwise; return the counts."""
         tables, fed_by = self.target.session.side_tables, decided.work.fed_by
         if self.feed is not None:
             return tables.keep(replace(self.feed, counts=counts), f"{folder}/rows").counts
@@ -260,7 +261,7 @@ class Watch:
         return None
 
     def _rows(self, decided: DecidedStatement) -> CheckedRows:
-        """Return the rows of the step with the columns and types that the table stores."""
+        """Return the rows of the step in the columns and types of the table."""
         if self.feed is not None:
             return CheckedRows.of_view(ROWS_VIEW, self.columns, _key_of(self.target.model))
         describe = self.target.session.describe
@@ -275,9 +276,9 @@ class Watch:
         return CheckedRows(f"SELECT {casts(given, want)} FROM (\n{sql}\n)", want)
 
     def _would_be(self, folder: str, decided: DecidedStatement, rows: CheckedRows) -> CheckedRows:
-        """Make the table as it will be readable.
+        """Create a view of the table as it will be.
 
-        A MERGE of which no query says what it leaves is tried on a shallow clone.
+        If no query describes the result of a MERGE, the MERGE runs on a shallow clone.
         """
         target, session = self.target, self.target.session
         if not self.stays:
@@ -304,10 +305,10 @@ class Watch:
     def _written(
         self, intent: Intent, decided: DecidedStatement, outcome: Outcome
     ) -> CheckedRows | None:
-        """Return the rows that the commit wrote; None where it wrote nothing.
+        """Return the rows that the commit wrote; None if it wrote nothing.
 
-        Of partitions they are those that lie there, even if there was nothing to do; else the files
-        that an INSERT added, what a MERGE was fed, or the whole table.
+        For partitions these are their current rows, even if nothing was done. Otherwise they are
+        the files that an INSERT added, the input of a MERGE, or the whole table.
         """
         target, version = self.target, outcome.version
         if self.cut is not None:
@@ -348,7 +349,7 @@ class Watch:
 def watched(
     target: CheckTarget, step_inputs: StepInputs, before: tuple[CheckResult, ...]
 ) -> tuple[Watch, Work]:
-    """Return what watches a step that has checks, and its work, with the rows through a view."""
+    """Return the watch of a step that has checks, and its work with the rows in a view."""
     model, work = target.model, step_inputs.work or target.model.strategy.work
     build = build_of(target.services, target.context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view
@@ -377,7 +378,7 @@ def watched(
 
 
 def _kept_condition(build: Build, model: Model) -> str:
-    """Return the condition of a row of the table that rows of a feed leave in place, "" for all."""
+    """Return the condition of a table row that the rows of a feed leave in place, "" for all."""
     if build.replaced:
         return f"NOT coalesce({build.replaced}, false)"
     by = model.layout.partition_by if build.partition_by is None else build.partition_by

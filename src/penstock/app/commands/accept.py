@@ -1,4 +1,4 @@
-"""The use case `accept`: record that rows which others changed are right, and why."""
+"""The use case `accept`: accept rows that others changed, and record why."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class AcceptedCommits(ShownInNotebooks):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The commits in words."""
+        """The commits as text."""
         return tuple(message(commit) for commit in self.commits)
 
 
 def accept(services: Services, name: str, reason: str, arguments: str = "") -> AcceptedCommits:
-    """Accept the rows of a model that others changed; write nothing but records.
+    """Accept the rows of a model that others changed; write only records.
 
-    Models that read them see a change. Raises `nothing-to-accept` where nobody else changed rows,
-    and what `run` raises of a table that another store writes.
+    Models that read them see a change. Raises `nothing-to-accept` if there are no foreign changes,
+    and the error of `run` if another store writes the table.
     """
     if not reason.strip():
         hint = "--reason 'why the rows are right'"
@@ -87,7 +87,7 @@ def _survey_model(services: Services, model: Model) -> tuple[ProjectState, Verdi
 
 
 def _tampered(project_state: ProjectState, model: Model, verdict: Verdict) -> Ranges:
-    """Return the partitions that others changed; none where the table itself is another one."""
+    """Return the partitions that others changed; empty if the table itself was replaced."""
     if verdict.owner is not None:
         raise table_of_another_store(model, verdict.owner, project_state.project.name)
     if verdict.whole is not None or has_other_table(verdict):

@@ -1,4 +1,4 @@
-"""The use case `audit`: what each version of each model built, and whether that still holds."""
+"""The use case `audit`: what each version of each model built, and whether it is still current."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from penstock.plan.values import State
 
 _Key = tuple[int, int]
 _Built = tuple[Fingerprint, int, dt.datetime | None]
-"""What made rows that are there now, of how many partitions, and when."""
+"""The code that made current rows, their number of partitions, and the time."""
 
 
 @in_one_state
 def audit(services: Services, request: AuditRequest) -> AuditReport:
-    """Return a row per version and revision in the files or on record; start no JVM."""
+    """Return one row per version and revision in the files or on record; start no JVM."""
     now = services.clock.now()
     names = selected_models(services, request.select, request.exclude, now)
     project_state = survey(services, names, now)
@@ -71,7 +71,7 @@ def _rows(services: Services, project_state: ProjectState, model: Model) -> Iter
 def _built(
     services: Services, project_state: ProjectState, model: Model
 ) -> dict[_Key, list[_Built]]:
-    """Return what each version and revision has built, as the records have it now."""
+    """Return what each version and revision has built, from the current records."""
     made: list[_Built] = []
     if model.partition is None:
         record = project_state.records.get(model.name)

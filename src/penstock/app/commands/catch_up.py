@@ -1,4 +1,4 @@
-"""The use case `run --catch-up`: run after run, until packages hold all events up to now."""
+"""The use case `run --catch-up`: repeat runs until packages contain all events up to now."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def catch_up(
     listener: Listener = silent,
     ask: AskRefresh = lambda _: True,
 ) -> RunReport:
-    """Run on and on as of one time, each window a run of its own; give the last one's report.
+    """Repeat runs as of one time, one run per window; return the report of the last one.
 
-    It ends where the packages are caught up and in sync, where a run fails or leaves the limits as
-    they are, or after `max_windows`.
+    Ends when the packages are caught up and in sync, when a run fails or does not move the limits,
+    or after `max_windows`.
     """
     at = run_timestamp_of(services, request.run_timestamp)
     dated, packages = replace(request, as_of=at), _packages(services, request)
@@ -77,7 +77,7 @@ def _goes_on(services: Services, report: RunReport, packages: Sequence[SessionPa
 
 
 def _is_done(services: Services, package: SessionPackage) -> bool:
-    """Whether the last run of a package left nothing for the next, and no model behind."""
+    """Return whether the last run of a package left no work and no model behind."""
     sessions, strict = services.reading.sessions, package.options.strict_seed_limits
     passes = sessions.passes(package.name)
     last = next((each for each in passes if each.kind is not PassKind.BACKFILL), None)

@@ -1,4 +1,4 @@
-"""The use case `check`: evaluate checks on the rows of today and write nothing but results."""
+"""The use case `check`: evaluate checks on the current rows and write only results."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _SOURCE = "check_source"
 def check_sources(
     services: Services, request: CheckRequest, run_timestamp: dt.datetime
 ) -> tuple[results.SourceChecked, ...]:
-    """Compare the newest value of each source with what it may be at most, and record it.
+    """Compare the newest value of each source with its allowed age, and record the result.
 
     Records name a source as selectors do, `source:raw.events`. Raises `unknown-source` for a
-    selected name that no source with `freshness` has.
+    selected name without a source that has `freshness`.
     """
     sources = services.project.sources
     found = {name: each for name, each in sorted(sources.items()) if each.freshness is not None}
@@ -106,10 +106,9 @@ def freshness_checks(source: Source) -> tuple[Check, ...]:
 
 
 def check(services: Services, request: CheckRequest) -> results.CheckReport:
-    """Evaluate the checks of the selected models, and settle flags and pending checks by them.
+    """Evaluate the checks of the selected models, and settle flags and pending checks with them.
 
-    No data is written and no lease is taken. Raises `unknown-check` for a name that no selected
-    model has.
+    Writes no data and takes no lease. Raises `unknown-check` for a name that no selected model has.
     """
     notes: tuple[str, ...] = ()
     if request.record and services.has_state():
@@ -147,9 +146,9 @@ def _written(
 
 
 def _refuse_unknown(models: Sequence[Model], request: CheckRequest) -> None:
-    """Refuse the name of a check that no model has, and a --partition that is none of a model.
+    """Raise for an unknown check name, and for a --partition that no model has.
 
-    A model without partitions is looked at whole; what is a key nowhere is refused all the same.
+    A model without partitions is checked whole; an invalid key is still an error.
     """
     known = {name for model in models for name in check_names(model)}
     for name in request.checks:
@@ -169,10 +168,10 @@ def _refuse_unknown(models: Sequence[Model], request: CheckRequest) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some partitions of a model that one version makes, its checks, and the SQL of partitions.
+    """Some partitions of a model built by one version, its checks, and the SQL of partitions.
 
-    `there` are those that hold rows of a success, flagged ones included, and `made_by` the number
-    of the step that made them: it is no base of its own.
+    `there` are those with rows of a success, including flagged ones. `made_by` is the number of the
+    step that built them, which is not a base for itself.
     """
 
     model: Model
@@ -185,7 +184,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Checking:
-    """One command that evaluates checks."""
+    """One run of a command that evaluates checks."""
 
     services: Services
     request: CheckRequest
@@ -193,7 +192,7 @@ class _Checking:
     context: Context
 
     def of_model(self, model: Model) -> tuple[results.ModelChecked, ...]:
-        """Evaluate the checks of one model, by the versions of its partitions."""
+        """Evaluate the checks of one model, grouped by the versions of its partitions."""
         return tuple(self._of_part(each) for each in self._parts(model) if not each.checks.is_empty)
 
     def _parts(self, model: Model) -> Iterator[_Part]:
@@ -271,7 +270,7 @@ class _Checking:
         return results.ModelChecked(model.name, pairs, number, version, report, (*lines, *gone))
 
     def _windows(self, model: Model) -> tuple[InputWindow, ...]:
-        """Return the windows of the step that made the newest rows; without one there are none."""
+        """Return the windows of the step that made the newest rows; empty without such a step."""
         known = self.context.records.get(model.name)
         if known is None or model.strategy.window is None:
             return ()
@@ -279,9 +278,9 @@ class _Checking:
         return next((each.intent.windows for each in steps if each.intent.step == known.step), ())
 
     def _inputs(self, part: _Part) -> tuple[Inputs, tuple[str, ...]]:
-        """Return the inputs as they are now, and say which cannot be read: they have no part in it.
+        """Return the current inputs, and those that cannot be read and are left out.
 
-        Only checks before the step, and views, look at inputs.
+        Only checks before the step, and views, read inputs.
         """
         found, gone = Inputs({}, ()), []
         model, view = part.model, self.context.view
@@ -304,7 +303,7 @@ class _Checking:
 
 
 def _look_after(target: CheckTarget, made_by: int) -> tuple[int | None, tuple[CheckResult, ...]]:
-    """Look at the rows of today: partitions, or the whole table where step rows are gone."""
+    """Check the current rows: partitions, or the whole table if step rows are gone."""
     model, services = target.model, target.services
     if model.is_view:
         rows = target.rows_of_view()

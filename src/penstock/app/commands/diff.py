@@ -1,4 +1,4 @@
-"""The use case `diff`: the SQL and schema that built partitions beside those of the files."""
+"""The use case `diff`: compare the SQL and schema that built partitions with the files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.project.versioned.schema import read_schema_text
 
 @in_one_state
 def diff(services: Services, request: DiffRequest) -> DiffReport:
-    """Compare what built the rows now there with what is for them; start no JVM.
+    """Compare the code that built the current rows with the code for them; start no JVM.
 
     Raises `unknown-model` and `invalid-partition`.
     """
@@ -80,7 +80,7 @@ def model_diff(
 
 
 def text_of(services: Services, checksum: str) -> str | None:
-    """Return the SQL of a checksum, None where it was not kept."""
+    """Return the SQL of a checksum, None if it was not kept."""
     return services.reading.records.texts((checksum,)).get(checksum)
 
 

@@ -1,4 +1,4 @@
-"""What penstock stands on: `doctor`, which says what to do, and the JVMs that wait (`engine`)."""
+"""The use cases `doctor`, which checks the environment, and `engine`, for waiting JVMs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PROJECT_FILE = "penstock.yml"
 
 
 class Health(StrEnum):
-    """How well one thing is: a warning costs time, an error stops `run`."""
+    """The result of a health check: a warning costs time, an error stops `run`."""
 
     OK = "ok"
     WARNING = "warning"
@@ -47,7 +47,7 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """One thing that was looked at; the hint says what to do if it is not well."""
+    """One health check; the hint says how to fix a problem."""
 
     name: str
     health: Health
@@ -61,7 +61,7 @@ class HealthCheck:
 
 
 _Found = tuple[Health, str, str]
-"""What a check finds: how well the thing is, what it says, and the hint, "" if all is well."""
+"""The result of a check: its health, its message, and the hint, "" if all is well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class DoctorReport(ShownInNotebooks):
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing is broken; warnings are allowed."""
+        """Whether there is no error; warnings are allowed."""
         return all(check.ok for check in self.checks)
 
 
@@ -86,10 +86,10 @@ def examine(
     fix: bool = False,
     environ: Mapping[str, str] | None = None,
 ) -> DoctorReport:
-    """Look at Python, Java, Spark, jars and, with a project, at its state, warehouse and clock.
+    """Check Python, Java, Spark, jars and, in a project, its state, warehouse and clock.
 
-    `root` without penstock.yml counts as no project. `fix` fetches the jars and makes the archive
-    that lets sessions start faster; nothing else is changed.
+    Without penstock.yml, `root` does not count as a project. `fix` downloads the jars and creates
+    the archive that makes sessions start faster; it changes nothing else.
     """
     system = dict(os.environ) if environ is None else environ
     checks = [
@@ -106,7 +106,7 @@ def examine(
 
 
 def _guarded(name: str, examine: Callable[[], _Found]) -> HealthCheck:
-    """Look at one thing; an error is what is wrong with it."""
+    """Run one health check; an exception becomes its message."""
     try:
         return HealthCheck(name, *examine())
     except PenstockError as error:
@@ -198,7 +198,7 @@ def _warehouse(warehouse: str) -> _Found:
 
 
 def _logs(root: Path) -> _Found:
-    """Look into the logs of the last runs for what a JVM says that is about to die."""
+    """Search the logs of the last runs for signs of a failing JVM."""
     found = newest_with_signs(root / ".penstock" / "logs")
     if found is None:
         return Health.OK, "the logs of the last runs report no problem with Spark", ""
@@ -218,7 +218,7 @@ def _clock(services: Services) -> _Found:
 
 @dataclass(frozen=True, slots=True)
 class KeptJvm:
-    """A JVM that no command uses now, whose it is, and when it ends unless one does."""
+    """A JVM that no command uses now, its owner, and when it will end."""
 
     root: str
     target: str
@@ -228,18 +228,18 @@ class KeptJvm:
 
 @dataclass(frozen=True, slots=True)
 class EngineReport:
-    """The JVMs of this user on this machine that wait, or that waited and were ended."""
+    """The JVMs of this user on this machine that wait, or that waited and were stopped."""
 
     kept: tuple[KeptJvm, ...]
 
 
 def engine_status() -> EngineReport:
-    """Say which JVMs wait; those that a command uses are its own."""
+    """Return the waiting JVMs; a JVM in use belongs to its command."""
     return EngineReport(tuple(_ask_keepers("status")))
 
 
 def engine_stop() -> EngineReport:
-    """End all of them, and say which that were."""
+    """Stop all of them, and return which ones."""
     return EngineReport(tuple(_ask_keepers("stop")))
 
 

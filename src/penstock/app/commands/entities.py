@@ -1,4 +1,4 @@
-"""The use cases `entities list`, `show`, `validate`, and `slices`: what became of each slice."""
+"""The use cases `entities list`, `show`, `validate`, and `slices`: the state of each slice."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def list_entities(where: Where, select: Sequence[str] = ()) -> tuple[Entity, ...
 
 
 def show_entity(where: Where, name: str) -> Entity:
-    """Return one entity by its id, its name or its model, a disabled one too."""
+    """Return one entity by id, name or model, even if it is disabled."""
     return named_entity(open_project(where), name)
 
 
 def named_entity(project: Project, name: str) -> Entity:
-    """Return the entity of an id, a name or a model; raise `no-match` or `ambiguous-entity`."""
+    """Return the entity with an id, name or model; raise `no-match` or `ambiguous-entity`."""
     entities, wanted = project.entities, name.lower().removeprefix("entity:")
     words = {key: _words(each) for key, each in entities.items()}
     found = [key for key, own in words.items() if wanted in own]
@@ -66,10 +66,11 @@ def _words(entity: Entity) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SliceLine:
-    """One slice: what lies in bronze, and what its last step, or somebody, said of it.
+    """One slice: what is in bronze, and the result of its last step or of a manual decision.
 
-    `status` is waiting, incomplete, failed, running, success or skipped; changed where another lies
-    there than was processed, gone where none does any more. `metrics` are those of the summary.
+    `status` is waiting, incomplete, failed, running, success or skipped; changed if the slice in
+    bronze differs from the processed one, gone if it is no longer there. `metrics` are those of the
+    summary.
     """
 
     id: SliceId
@@ -83,9 +84,9 @@ class SliceLine:
 
 @dataclass(frozen=True, slots=True)
 class SlicesReport:
-    """Slices of an entity, those that lie in bronze and those on record, in their order.
+    """Slices of an entity, in bronze and on record, in their order.
 
-    `notes` are about files that belong to none.
+    `notes` are about files that belong to no slice.
     """
 
     model: str
@@ -95,7 +96,7 @@ class SlicesReport:
 
 @in_one_state
 def list_slices(services: Services, name: str) -> SlicesReport:
-    """Say what became of every slice of an entity."""
+    """Return the state of every slice of an entity."""
     entity = named_entity(services.project, name)
     folder = bronze_folder(entity, services.clock.now())
     if folder is None:
@@ -137,7 +138,7 @@ def _line(entity: Entity, there: ListedSlice | None, record: SliceRecord | None)
 def skip_slice(
     services: Services, name: str, called: str, reason: str, *, skips: bool = True
 ) -> SlicesReport:
-    """Write that runs leave a slice out, or no longer; give what is known of it then."""
+    """Record that runs skip a slice, or no longer skip it; return its state."""
     found = list_slices(services, name)
     lines = {line.id.name: line for line in found.slices}
     wanted = full_slice_name(found.model, lines, called)
@@ -158,7 +159,7 @@ def skip_slice(
 
 @dataclass(frozen=True, slots=True)
 class EntitiesReport:
-    """What was found in files of entities; with errors nothing is counted."""
+    """The findings in files of entities; with errors there are no counts."""
 
     findings: tuple[Finding, ...] = ()
     entities: int = 0
@@ -167,13 +168,13 @@ class EntitiesReport:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found that counts."""
+        """Whether there is no finding that counts."""
         counted = (f for f in self.findings if f.is_error or (self.strict and f.is_warning))
         return not any(counted)
 
 
 def validate_entities(where: Where, *, strict: bool = False) -> EntitiesReport:
-    """Load the project and give what is said of its entities alone."""
+    """Load the project and return the findings of its entities alone."""
     try:
         project = open_project(where)
     except ProjectError as error:
@@ -185,5 +186,5 @@ def validate_entities(where: Where, *, strict: bool = False) -> EntitiesReport:
 
 
 def _is_of_entities(finding: Finding) -> bool:
-    """Whether a finding is of a document, or of a native file, whose sentences have JSON paths."""
+    """Return whether a finding is about a document, or a file with JSON paths in messages."""
     return finding.where.path.startswith(_OF_ENTITIES) or _PATH in finding.sentence

@@ -1,4 +1,4 @@
-"""The use case `history`: the executions of a model, and what its checks said so far."""
+"""The use case `history`: the executions of a model, and the results of its checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CheckHistory:
 
 
 SOURCE = "source:"
-"""How the history names what is not a model."""
+"""The prefix of names in the history that are not models."""
 
 
 @in_one_state
@@ -35,8 +35,8 @@ def check_history(
 ) -> CheckHistory:
     """Return results of a model's checks, newest first, at most `limit`; start no JVM.
 
-    A check that is in no file any more is found by the name it had; `source:raw.events` gives what
-    `penstock check --sources` said. Raises `unknown-model` and `unknown-check`.
+    A check that is in no file any more is found by its old name; `source:raw.events` returns the
+    results of `penstock check --sources`. Raises `unknown-model` and `unknown-check`.
     """
     model, checks = request.model, services.reading.checks
     if model.startswith(SOURCE) and model.removeprefix(SOURCE) in services.project.sources:
@@ -86,7 +86,7 @@ def history(services: Services, request: HistoryRequest) -> HistoryReport:
 
 
 def _reverted(executions: Sequence[Execution]) -> dict[str, set[str]]:
-    """Return the steps whose next success went back to SQL of an earlier one, by partition."""
+    """Return the steps whose next success returned to SQL of an earlier one, by partition."""
     found: dict[str, set[str]] = {}
     by_partition: dict[str, list[Execution]] = {}
     for one in reversed(executions):

@@ -35,7 +35,7 @@ def init(folder: Path, template: str = DEFAULT_TEMPLATE) -> tuple[str, ...]:
 
     The project is called after the folder. Nothing is overwritten: a folder with penstock.yml is
     `project-exists`, one of dbt `dbt-project`, one with another file of the template `file-exists`.
-    penstock.yml comes last, so that what a crash leaves is no project yet.
+    penstock.yml comes last, so that a crash does not leave an incomplete project.
     """
     if template not in templates():
         known = ", ".join(templates())

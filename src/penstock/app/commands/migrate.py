@@ -1,4 +1,4 @@
-"""The use case `snapshot migrate`: a history table takes over its model's new settings."""
+"""The use case `snapshot migrate`: apply a model's new settings to its history table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 @dataclass(frozen=True, slots=True)
 class MigrateReport:
-    """What differed, and what a run will do once it does not.
+    """What differed, and what the next run will do afterwards.
 
     `opens` and `closes` count versions. `version` is that of the table afterwards.
     """
@@ -74,9 +74,9 @@ class MigrateReport:
 def migrate(
     services: Services, name: str, *, adopt: bool = False, dry_run: bool = False
 ) -> MigrateReport:
-    """Hold the laws under the model's settings, count the next run, then set the property.
+    """Check the invariants under the model's settings, count the next run, then set the property.
 
-    No interval and no business value changes. With `adopt` a table that penstock did not make is
+    No interval and no business value changes. With `adopt`, a table that penstock did not create is
     taken over. A dry run writes nothing.
     """
     model = history_model(services, name)
@@ -105,7 +105,7 @@ def migrate(
 
 
 def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
-    """Raise what forbids a run of the model, but for what a migration is there to mend."""
+    """Raise what forbids a run of the model, except what a migration fixes."""
     now = context.view.now
     seen = now.targets.get(model.name)
     said = seen.facts.properties.get(PROPERTY) if seen is not None and seen.facts else None
@@ -122,8 +122,8 @@ def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
 class _Migration:
     """One history table whose settings change; records of inputs and code stay as they are.
 
-    `facts` is what was seen of it before, `version` the one that it has by now: every commit is
-    refused if somebody else wrote since.
+    `facts` is the state of the table at the start, `version` its current version: if others write
+    in between, every commit is refused.
     """
 
     services: Services
@@ -134,7 +134,7 @@ class _Migration:
     version: int
 
     def migrated(self, report: MigrateReport) -> MigrateReport:
-        """Hold the laws, count, and unless it is a dry run write; raise for what is no history."""
+        """Check the invariants, count, and write unless it is a dry run."""
         model, said = self.model, self.facts.properties.get(PROPERTY)
         wanted = property_of(model) if said is None else migrated_property(model, said)
         change = model.history.change if model.history else None
@@ -165,7 +165,7 @@ class _Migration:
         return replace(report, version=self.version)
 
     def _count_changes(self, uri: str, new_hash: HashDiffers | None) -> Counts:
-        """Classify as the next run would, against the table as the migration leaves it."""
+        """Classify as the next run would, against the table after the migration."""
         services, context, model = self.services, self.context, self.model
         inputs = pin_inputs(services, model, context.records, context.view)
         step = Step(model.name, Reason(State.SQL_CHANGED, "its settings changed"), initial=False)
@@ -178,7 +178,7 @@ class _Migration:
         return Counts.of(run_stages(self.session, run, model.where))
 
     def _write(self, new_hash: HashDiffers | None, wanted: str) -> None:
-        """Make all commits as a run of its own, hashes before what the table says."""
+        """Make all commits in a separate run, hashes before the property."""
 
         def take_over() -> None:
             if new_hash is not None:
@@ -193,16 +193,16 @@ class _Migration:
             succeeded()
 
     def _say(self, text: str) -> None:
-        """Let the table say of itself what `text` says."""
+        """Set the property of the table to `text`."""
         target = self.services.project.sql_of(self.model.table)
         assignment = properties_sql({PROPERTY: text})
         self._commit(f"ALTER TABLE {target} SET TBLPROPERTIES ({assignment})")
 
     def _rehash(self, change: HashDiffers) -> None:
-        """Make the row hashes of current versions anew.
+        """Recompute the row hashes of current versions.
 
-        Until the table says the new settings it agrees with no model: neither the old list nor the
-        new one is then compared with hashes of the other.
+        Until the property has the new settings, it matches no model: so hashes of one list of
+        columns are never compared with hashes of the other.
         """
         history, target = self.model.history, self.services.project.sql_of(self.model.table)
         if history is None:
@@ -216,10 +216,10 @@ class _Migration:
         self._commit(rewrite, of_rows=True)
 
     def _commit(self, sql: str, *, of_rows: bool = False) -> None:
-        """Commit; one of rows leaves pins, code and high time of the last build on record.
+        """Commit; a commit of rows keeps the pins, code and watermark of the last build.
 
-        Readers are told that the table changed. A table without a build on record gets none by
-        this: a run has still to read its inputs.
+        Readers see that the table changed. A table without a recorded build gets none here, because
+        a run must still read its inputs.
         """
         model, records = self.model, self.context.records
         record = records.get(model.name)
@@ -253,7 +253,7 @@ class _Migration:
 
 
 def _high_time(model: Model, row: Row) -> dt.datetime | None:
-    """Return the latest instant of a table of others whose instants are run timestamps."""
+    """Return the latest timestamp of an adopted table whose timestamps are run times."""
     micros = row.get(HIGH)
     if micros is None or (model.history and model.history.event_time):
         return None

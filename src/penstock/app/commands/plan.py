@@ -1,6 +1,6 @@
-"""The use case `plan`, which is `run --dry-run`: the report of a run that did nothing.
+"""The use case `plan`, which is `run --dry-run`: the report of a run before it does anything.
 
-`rehearse` is that of `snapshot run`, which counts for real.
+`rehearse` is the dry run of `snapshot run`, which counts rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from penstock.strategies.relations import input_tables
 
 
 def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
-    """Return the report of a run of the plan before anything is done."""
+    """Return the report of a run of the plan before it starts."""
     return RunReport(
         run_id="",
         run_timestamp=planned.plan.run_timestamp,
@@ -54,7 +54,7 @@ def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
 def context_of(
     services: Services, planned: Planned, request: AnyRun | AnySync, report: RunReport
 ) -> Context:
-    """Return what the steps of a run of the plan share."""
+    """Return the shared context of the steps of a run."""
     holder, view = services.holder(report.run_id), planned.project_state.view
     records = dict(planned.project_state.records)
     of = PassesOf(holder, report.run_timestamp, request.wait, records, view)
@@ -73,7 +73,7 @@ def context_of(
 
 
 def planned_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:
-    """Return what would become of each step and each model without one, in the plan's order."""
+    """Return the planned result of each step and each model without one, in the plan's order."""
     models = services.project.models
     found = [ModelResult.of(models[name], "unchanged", "current") for name in plan.current]
     for blocked in plan.blocked:
@@ -94,7 +94,7 @@ def planned_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:
 
 
 def drifted_of(planned: Planned) -> tuple[ModelStatus, ...]:
-    """Return the states of the models that the plan runs on their own account."""
+    """Return the states of the models that run because they drifted themselves."""
     own = planned_partitions(planned, cascaded=False)
     drift = drift_report(planned.project_state)
     names = (name for name in planned.project_state.names if name in own)
@@ -103,7 +103,7 @@ def drifted_of(planned: Planned) -> tuple[ModelStatus, ...]:
 
 
 def planned_partitions(planned: Planned, *, cascaded: bool) -> dict[str, Ranges]:
-    """Return the partitions of a plan by model; of those that follow from others only if asked."""
+    """Return the partitions of a plan by model; those of a cascade only if requested."""
     found: dict[str, Ranges] = {}
     for step in planned.plan.steps:
         if cascaded or step.trigger != "cascade":
@@ -122,9 +122,9 @@ def diffs_of(services: Services, planned: Planned) -> tuple[ModelDiff, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SqlChange:
-    """Two texts of one model without secrets; `cosmetic` says that they mean the same.
+    """Two texts of one model without secrets; `cosmetic` means that they are equivalent.
 
-    `kind` is what they are.
+    `kind` is the kind of text.
     """
 
     model: str
@@ -150,10 +150,10 @@ def executed_sql(services: Services, step: Step, record: ModelRecord | None) -> 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A run's report before the run, and what changed in the SQL of its steps.
+    """A run's report before the run, and the changes in the SQL of its steps.
 
-    `checks` says of each step, by its key, how its checks are looked at. `sql` is that of the first
-    slice of an entity, by the key of its step, as far as it is known without the slice.
+    `checks` maps each step, by its key, to how its checks are evaluated. `sql` is the SQL of an
+    entity's first slice by step key, as far as it is known without the slice.
     """
 
     report: RunReport
@@ -164,7 +164,7 @@ class Preview:
 
 @in_one_state
 def preview(services: Services, request: AnyRun) -> Preview:
-    """Plan what `run` would do with the same request. Nothing is written, no JVM starts."""
+    """Plan what `run` would do with the same request. Writes nothing and starts no JVM."""
     request, messages = timed(services, request)
     planned = make_plan(services, request)
     planned = replace(planned, notes=(*messages, *planned.notes))
@@ -172,7 +172,7 @@ def preview(services: Services, request: AnyRun) -> Preview:
 
 
 def preview_of(services: Services, planned: Planned, request: AnyRun | AnySync) -> Preview:
-    """Return what would become of a plan, with what changed in the SQL of its steps."""
+    """Return the planned results, with the changes in the SQL of the steps."""
     steps = {step.key: step for step in planned.plan.steps}
     slices = dict(slice_previews(services, planned, request))
     results = tuple(
@@ -190,7 +190,7 @@ def preview_of(services: Services, planned: Planned, request: AnyRun | AnySync) 
 
     @cache
     def creates(model: str) -> bool:
-        """Whether a model has no table to write to."""
+        """Return whether a model has no table yet."""
         return services.log.head(project.uri_of(project.models[model].table)) is None
 
     alike: dict[tuple[object, ...], PlannedChecks] = {}  # of steps: slices are many
@@ -209,7 +209,7 @@ def preview_of(services: Services, planned: Planned, request: AnyRun | AnySync) 
 def _expected(
     services: Services, planned: Planned, step: Step, result: ModelResult, request: AnyRun | AnySync
 ) -> ModelResult:
-    """Add the windows that a step will read through, as far as the records tell."""
+    """Add the windows that each step will read, as far as the records show."""
     project, model = services.project, services.project.models[step.model]
     record = planned.project_state.records.get(step.model)
     if step.initial or record is None or model.strategy.window is None:
@@ -237,16 +237,16 @@ def _expected(
 
 
 def preview_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:
-    """Return what would become of each step and each model without one, in topological order."""
+    """Return the planned result of each step and each model without one, in topological order."""
     parents = {name: upstream_models(model) for name, model in services.project.models.items()}
     place = {name: number for number, name in enumerate(ordered(parents))}
     return tuple(sorted(planned_results(services, plan), key=lambda result: place[result.name]))
 
 
 def rehearse(services: Services, request: AnyRun) -> RunReport:
-    """Classify for real, so start Spark, and commit nothing: no table, no record, no lease.
+    """Classify rows with Spark but commit nothing: no table, no record, no lease.
 
-    A snapshot over another is counted against that one's table as it is now.
+    A snapshot over another one is counted against that one's current table.
     """
     planned = make_plan(services, request)
     report = report_of(planned, request)

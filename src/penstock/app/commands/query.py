@@ -1,4 +1,4 @@
-"""The use case `query`: a user's SQL over the project's tables as they are now."""
+"""The use case `query`: run a user's SQL over the project's current tables."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from penstock.strategies.relations import BoundQuery, bind_query, query_tables
 
 
 def query(services: Services, sql: str, limit: int) -> QueryResult:
-    """Run a query and give at most `limit` rows.
+    """Run a query and return at most `limit` rows.
 
-    Tables are read at the version that is newest when the query starts, views are their queries,
-    sources of files are what lies there now. Every name is checked before Spark starts.
+    Tables are read at their newest version when the query starts, views as their queries, and file
+    sources as they are. Every name is checked before Spark starts.
     """
     bound = _bound(services, sql)
     return services.engine.query(bound.relations, bound.sql, limit)
 
 
 def frame(services: Services, sql: str) -> object:
-    """Return the DataFrame of a query; nothing of it is run."""
+    """Return the DataFrame of a query without running it."""
     bound = _bound(services, sql)
     return services.engine.frame(bound.relations, bound.sql)
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """A file that the rows of a query were written to; "" is the screen."""
+    """A file with the rows of a query; "" is the screen."""
 
     file: str
     form: ExportForm
@@ -55,9 +55,9 @@ class ExportedFile:
 def export(
     services: Services, sql: str, limit: int | None, form: ExportForm, path: Path | BinaryIO
 ) -> ExportedFile:
-    """Write the rows of a query to a file, or to what is open already.
+    """Write the rows of a query to a file, or to an open stream.
 
-    The file is the old one or the new one, whole: rows are written beside it, then it is replaced.
+    A file is replaced atomically: rows are written to a sibling file first.
     """
     if not isinstance(path, Path):
         bound = _bound(services, sql)
@@ -69,9 +69,9 @@ def export(
 
 
 def form_of(form: str | None, path: Path | None) -> ExportForm | None:
-    """Return the format that is asked for, or that a file's name ends with; None for the screen's.
+    """Return the requested format, or that of the file extension; None for the screen's format.
 
-    Raises `UsageError` for a name that says nothing, and for Parquet on the screen.
+    Raises `UsageError` if the name determines no format, and for Parquet on the screen.
     """
     if form is None and path is not None:
         form = path.suffix.lower().removeprefix(".")
@@ -110,7 +110,7 @@ def _bound(services: Services, sql: str) -> BoundQuery:
 
 
 def bound_now(services: Services, parsed: Query) -> BoundQuery:
-    """Bind a query to everything it reads as it stands now; raises `not-built-yet`."""
+    """Bind a query to the current state of everything it reads; raise `not-built-yet`."""
     project = services.project
     reads: dict[InputName, Read] = {}
     for name in query_tables(project, parsed.inputs):

@@ -1,7 +1,7 @@
-"""The use case `rerun`: the rows of a range of one table's time column are made again.
+"""The use case `rerun`: rebuild the rows in a range of one table's time column.
 
-It is what `backfill` does of a table that windows keep up to date. `sync` runs what is planned
-here, so that progress, questions and reports are those of every backfill.
+`backfill` does this for tables that windows keep up to date. `sync` runs the plan made here, so
+that progress, prompts and reports are those of every backfill.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _OF_PARTITIONS = ("cascade", "max_partitions", "batch_size", "full_refresh")
 
 @dataclass(frozen=True, slots=True)
 class RerunRequest(BackfillRequest):
-    """A backfill whose range is one of a time column; `note` is what is to be said of it.
+    """A backfill over a range of a time column, with a `note` for the user.
 
-    `recovered` is what was settled before the range was held against the watermark.
+    `recovered` was settled before the range was compared with the watermark.
     """
 
     _: KW_ONLY
@@ -40,20 +40,20 @@ class RerunRequest(BackfillRequest):
 
     @property
     def ends(self) -> tuple[tuple[str, str], ...]:
-        """The range as reports show ranges of partitions."""
+        """The range in the form of partition ranges in reports."""
         low, high = self.rerun
         return ((low.text, high.text),)
 
 
 def takes_range(model: Model) -> bool:
-    """Whether a backfill of a model can only be a range of its time column."""
+    """Return whether a backfill of a model needs a range of its time column."""
     return model.function is not None
 
 
 def rerun_of(services: Services, request: BackfillRequest, low: Given, high: Given) -> RerunRequest:
-    """Return the request whose ends are read; nothing is planned yet.
+    """Return the request with parsed ends; nothing is planned yet.
 
-    Raises `RerunError`, and `option-conflict` for flags that are about partitions.
+    Raises `RerunError`, and `option-conflict` for flags about partitions.
     """
     # a crash may have left the watermark behind the rows that were committed
     settled = () if request.dry_run else recover(services).messages_by_step
@@ -79,7 +79,7 @@ def _read(services: Services, request: BackfillRequest, low: Given, high: Given)
 
 @in_one_state
 def plan_rerun(services: Services, request: RerunRequest) -> Planned:
-    """Plan the one step of a rerun; what is above and below the model is left as it is."""
+    """Plan the one step of a rerun; upstreams and downstreams of the model stay as they are."""
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     state = survey(services, (request.model,), run_timestamp)
@@ -92,5 +92,5 @@ def plan_rerun(services: Services, request: RerunRequest) -> Planned:
 
 
 def with_range(request: RerunRequest, overwrites: tuple[Overwrite, ...]) -> tuple[Overwrite, ...]:
-    """Return what is asked before rows go, of the range alone."""
+    """Return the confirmation for the range before its rows are replaced."""
     return tuple(replace(each, partitions=request.ends) for each in overwrites)

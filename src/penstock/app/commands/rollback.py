@@ -1,4 +1,4 @@
-"""The use case `rollback`: a table and its records as they were before a step."""
+"""The use case `rollback`: restore a table and its records to the state before a step."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _MADE = (StepKind.BUILD, StepKind.REWRITE, StepKind.ROLLBACK)
 
 @dataclass(frozen=True, slots=True)
 class RollbackReport(ShownInNotebooks):
-    """What a rollback did, or would do: which version of the table came back.
+    """The result of a rollback or its dry run: which version of the table was restored.
 
-    `partitions` are those whose records go back to an earlier success, or go (`deleted` of them)
-    where there is none. `committed` is the version of the RESTORE, None in a dry run.
+    `partitions` are those whose records return to an earlier success, or are deleted (`deleted` of
+    them) if there was none. `committed` is the version of the RESTORE, None in a dry run.
     """
 
     _columns = "model step version partitions count deleted committed dry_run aborted"
@@ -60,7 +60,7 @@ class RollbackReport(ShownInNotebooks):
 
 @dataclass(frozen=True, slots=True)
 class _Back:
-    """The way back: the step to undo, the version before it, the partitions that it reaches."""
+    """The rollback plan: the step to undo, the version before it, the affected partitions."""
 
     model: Model
     step: StepRecord
@@ -72,10 +72,11 @@ class _Back:
 def rollback(
     services: Services, request: RollbackRequest, ask: Ask = lambda _: True
 ) -> RollbackReport:
-    """Bring a model's table back to the version before a step, in one commit.
+    """Restore a model's table to the version before a step, in one commit.
 
     Raises `rollback-unknown-step`, `rollback-nothing-before`, `rollback-vacuumed`,
-    `rollback-rebuilt`, `rollback-base-table` and `rollback-foreign-commits`; nothing is written.
+    `rollback-rebuilt`, `rollback-base-table` and `rollback-foreign-commits` without writing
+    anything.
     """
     model = named_model(services, request.model)
     if not request.dry_run:
@@ -143,7 +144,7 @@ def _way_back(services: Services, project_state: ProjectState, request: Rollback
 
 
 def _check_alone(model: Model, project: Project) -> None:
-    """Refuse to restore a table that others share, or go on from: their rows go back with it."""
+    """Raise if others share the table or build on it: their rows would be undone too."""
     package, models = project.package_of(model.name), project.models.values()
     if package is not None and package.tag not in model.tags:
         sentence = f"all models of {package.name!r} go on from what {model.table} holds"
@@ -157,12 +158,12 @@ def _check_alone(model: Model, project: Project) -> None:
 
 
 def _built(step: StepRecord) -> bool:
-    """Whether a step made rows that are on record; one that failed its checks did."""
+    """Return whether a step made rows that are on record; a step that failed its checks did."""
     return step.outcome is not None and step.intent.kind in _MADE
 
 
 def _step_of(model: Model, steps: Sequence[StepRecord], step: str) -> tuple[StepRecord, int]:
-    """Return the step that is meant, and the version that it committed."""
+    """Return the requested step, and the version that it committed."""
     found = [one for one in steps if one.intent.step.startswith(step)] if step else []
     outcome = found[0].outcome if len(found) == 1 else None
     if outcome is not None and outcome.version is not None:

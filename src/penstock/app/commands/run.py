@@ -1,4 +1,4 @@
-"""The use case `run`: bring what is selected up to date."""
+"""The use case `run`: bring the selected models up to date."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from penstock.plan.values import Step
 from penstock.plan.work import work_of
 
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
-"""Seconds before each new try: the other writer's commit is in the log by then, or never comes."""
+"""Seconds before each retry; by then the other writer's commit is in the log, or never will be."""
 SPARK_DIED = "Spark's JVM is gone"
 Asked = TypeVar("Asked", AnyRun, AnySync)
 AskRefresh = Callable[[Sequence[str]], bool]
@@ -70,9 +70,9 @@ def run(
 ) -> RunReport:
     """Recover what a crash left open, plan, and execute the plan.
 
-    Nothing to do starts no JVM and writes no run. A failed step stops what hangs on it, not the
-    others; what was committed before stays. Raises only what keeps the plan from being made.
-    Before session packages are made anew it asks, and a refusal leaves everything as it is.
+    If there is nothing to do, no JVM starts and no run is recorded. A failed step stops only the
+    steps that depend on it; earlier commits stay. Raises only what prevents planning. Before
+    session packages are rebuilt it asks for confirmation; a refusal changes nothing.
     """
     request, messages = timed(services, request)
     anew: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ def begun(
     planner: Callable[[Services, Asked], Planned],
     anew: tuple[str, ...] = (),
 ) -> tuple[Planned, RunReport]:
-    """Settle what a crash left open, then plan; give the report of a run that did nothing yet."""
+    """Settle what a crash left open, then plan; return a report before any step."""
     if listener is not silent:
         services.patience.tell = lambda sentence: listener(Said(sentence))
     recovery = recover(services, give_up=anew)
@@ -153,7 +153,7 @@ class Runner:
         self._context = context_of(self.services, self.planned, self.request, self.report)
 
     def run(self) -> RunReport:
-        """Execute the plan; what a step raises is in the report."""
+        """Execute the plan; errors of steps are in the report."""
         services, request, report = self.services, self.request, self.report
         if self._steps:
             services.engine.require()
@@ -192,7 +192,7 @@ class Runner:
         return report
 
     def _end_run(self, status: Status) -> tuple[str, ...]:
-        """Write how the run ended; a store that is gone by now must not hide what the steps did."""
+        """Record how the run ended; an unavailable store must not hide the results of steps."""
         notes = tuple(each.render() for each in self._context.passes.warnings)
         try:
             self.services.writing.journal.end_run(self.report.run_id, status, holds=self._holds)
@@ -236,12 +236,12 @@ class Runner:
             raise
 
     def _heed(self) -> None:
-        """Go on as after Ctrl-C where a function raised what Ctrl-C raises."""
+        """Treat an interrupt raised by a function like Ctrl-C."""
         if self._raised:
             raise KeyboardInterrupt
 
     def _end(self, *results: ModelResult) -> None:
-        """Tell what came of one planned step; the last of its results ends it."""
+        """Report the result of one planned step; the last of its results ends it."""
         for left, result in zip(reversed(range(len(results))), results, strict=True):
             self._results.append(result)
             self.tell(StepEnded(result, steps=0 if left else 1))
@@ -267,7 +267,7 @@ class Runner:
         return (*results, *(result for each in share.steps for result in self._step(each)))
 
     def _step(self, step: Step, ahead: Ahead | None = None) -> tuple[ModelResult, ...]:
-        """Do a step; of what a gate ahead of it takes out of it, do what is left."""
+        """Run a step; if a gate before it removes partitions, run the rest."""
         started, clock = self.services.clock.now(), time.monotonic()
         self.tell(StepStarted(step.model, str(step.reason)))
         out: TakenOut | None = None
@@ -303,7 +303,7 @@ class Runner:
         return ModelResult.of(self.services.project.models[step.model], status, reason, step)
 
     def _attempt(self, step: Step, ahead: Ahead | None) -> ModelResult:
-        """Do a step; plan it anew, and look ahead anew, when another of its target came between."""
+        """Run a step; plan and check it again if another step of its target came between."""
         now, pauses, kind = step, iter(_CONFLICT_PAUSES), self._kinds[step.model]
         while True:
             needed = kind.step_to_run(self.services, self._context, now)
@@ -365,9 +365,9 @@ class Runner:
         return (self._of_step(step, "skipped", reason),)
 
     def _in_order(self) -> tuple[ModelResult, ...]:
-        """Return models in the order of the plan, and the steps of each in that of its partitions.
+        """Return models in the order of the plan, and the steps of each in the order of partitions.
 
-        Views that only their readers have looked at come first.
+        Views that only their readers have checked come first.
         """
         settled = (result.name for result in self.planned.settled.results)
         planned = (step.model for step in self.planned.plan.steps)

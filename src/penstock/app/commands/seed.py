@@ -1,4 +1,4 @@
-"""The use case `seed`: every file under seeds/ as a table, loaded when the file changes."""
+"""The use case `seed`: load every file under seeds/ as a table when the file changes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ COMMAND = "seed"
 
 
 def seed(services: Services, select: tuple[str, ...] = ()) -> RunReport:
-    """Load the selected seeds whose file, types or table changed; all of them without a selector.
+    """Load the selected seeds whose file, types or table changed; by default all seeds.
 
-    A seed that is as it was loaded starts no JVM. One that fails does not stop the others.
+    An unchanged seed starts no JVM. A failed seed does not stop the others.
     """
     wanted = selected_seeds(services, select)
     recovery = recover(services)
@@ -64,7 +64,7 @@ def seed(services: Services, select: tuple[str, ...] = ()) -> RunReport:
 
 
 def selected_seeds(services: Services, select: Iterable[str]) -> tuple[Seed, ...]:
-    """Return the seeds by name or glob; raise `SelectorError` for a selector that finds none."""
+    """Return the seeds by name or glob; raise `SelectorError` if a selector matches none."""
     seeds = services.project.seeds
     asked = [word for value in select for word in value.split()]
     if not asked:

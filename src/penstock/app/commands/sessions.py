@@ -1,4 +1,4 @@
-"""The use cases of `sessions`: limits, manifest, runs, and what people ask; none starts Spark."""
+"""The use cases of `sessions`: limits, manifest, runs, requests; none starts Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LimitsReport:
 
 @in_one_state
 def sessions_limits(services: Services, request: LimitsRequest) -> LimitsReport:
-    """Say what the next run of a package would read."""
+    """Return what the next run of a package would read."""
     now = services.clock.now()
     package = named_package(services.project, request.package)
     return LimitsReport(plan_package(services, package, request.run_timestamp or now), now)
@@ -59,9 +59,9 @@ def sessions_manifest(services: Services, name: str) -> ManifestReport:
 
 
 def sessions_export(services: Services, name: str) -> TableName:
-    """Write the manifest of a package into its table, in one commit; give the table.
+    """Write the manifest of a package to its table, in one commit; return the table.
 
-    Raises `foreign-table` where another table has its place.
+    Raises `foreign-table` if another table is in its place.
     """
     package = named_package(services.project, name)
     project, table = services.project, package.manifest_table
@@ -104,9 +104,9 @@ def sessions_forget(
     every: bool = False,
     truncate: bool = False,
 ) -> Forgotten:
-    """Let models forget what they have processed; their tables stay, or are made anew.
+    """Remove models from the manifest; their tables stay, or are rebuilt.
 
-    Raises `unknown-model` where no name has a row, and then nothing is forgotten.
+    Raises `unknown-model` for a name without a row, and then removes nothing.
     """
     named_package(services.project, name)
     if not models and not every:
@@ -120,7 +120,7 @@ def sessions_forget(
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedSession:
-    """A session that gets no more events; those that it lost are counted."""
+    """A session that gets no more events; the dropped events are counted."""
 
     session: str
     since: dt.datetime
@@ -133,7 +133,7 @@ class QuarantinedSession:
 
 @dataclass(frozen=True, slots=True)
 class QuarantineReport:
-    """The newest sessions in quarantine, and how many there are."""
+    """The newest sessions in quarantine, and their total number."""
 
     package: str
     sessions: tuple[QuarantinedSession, ...]
@@ -152,7 +152,7 @@ _COLUMNS = (
 
 
 def _quarantine(services: Services, name: str) -> tuple[SessionModel | None, str]:
-    """Return the quarantine of a package, None where it has none, and its folder."""
+    """Return the quarantine of a package, None if it has none, and its folder."""
     model = named_package(services.project, name).model(SessionTable.QUARANTINE)
     return model, services.project.uri_of(model.table) if model else ""
 
@@ -168,9 +168,9 @@ def sessions_quarantine(services: Services, name: str, limit: int) -> Quarantine
 
 
 def sessions_release(services: Services, name: str, sessions: Sequence[str]) -> tuple[str, ...]:
-    """Let the next run take sessions out of quarantine.
+    """Request that the next run releases sessions from quarantine.
 
-    Raises `not-quarantined` for one that is in none, and then nothing is asked for.
+    Raises `not-quarantined` if one is not in quarantine, and then requests nothing.
     """
     model, uri = _quarantine(services, name)
     asked = tuple(dict.fromkeys(sessions))

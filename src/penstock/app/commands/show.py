@@ -1,4 +1,4 @@
-"""The use cases `list`, `show` and `graph`: which models there are, all of one, what reads what."""
+"""The use cases `list`, `show` and `graph`: models, their details and their inputs."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def list_models(services: Services, request: ModelsRequest) -> tuple[Model, ...]
 class ModelDetail:
     """One model in full. `record` is None before its first run, `version` without a table.
 
-    `columns` are those of its table, if there is one. `versions` are its dated generations in a
-    line each, with what their authors say of them; `sql` is that of the day that was asked for.
-    `checks` stand beside the version that they are of, 0 where the model has none.
+    `columns` are those of its table, if it exists. `versions` are its dated generations, one line
+    each, with their descriptions; `sql` is that of the requested day. `checks` are paired with the
+    number of their version, 0 if the model has no versions.
     """
 
     model: Model
@@ -57,9 +57,10 @@ class ModelDetail:
 
 @in_one_state
 def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
-    """Look one model up by its name or its table's; start no JVM and write nothing.
+    """Find one model by its name or its table's name; start no JVM and write nothing.
 
-    With `date` the SQL is that of the partition holding the day; raises `no-version-for-partition`.
+    With `date`, the SQL is that of the partition containing the day; raises
+    `no-version-for-partition`.
     """
     from penstock.app.observation.project_state import survey  # `list` does without
 
@@ -93,7 +94,7 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
 
 
 def _body(model: Model, run_timestamp: dt.datetime, date: dt.date | None) -> Body | None:
-    """Return the SQL of a day; without one that of the newest partition."""
+    """Return the SQL of a day; by default that of the newest partition."""
     if not model.versions:
         return None
     within, run_date = due_partitions(model, run_timestamp), run_timestamp.date()
@@ -133,7 +134,7 @@ def _columns(model: Model, facts: TableFacts | None) -> tuple[ColumnDoc, ...]:
 class GraphNode:
     """A table in the graph. `kind` is model, seed, source or external.
 
-    `strategy` is a model's, `version` the one that counts on the run date; 0 for what is no model.
+    `strategy` is that of a model, `version` the one for the run date; 0 for other kinds.
     """
 
     table: str
@@ -145,14 +146,14 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes and arrows between their tables, each sorted; an arrow goes from the table read."""
+    """Nodes and edges between their tables, each sorted; an edge starts at the input."""
 
     nodes: tuple[GraphNode, ...] = ()
     edges: tuple[tuple[str, str], ...] = ()
 
 
 def graph(services: Services, request: ModelsRequest) -> Graph:
-    """Draw the selected models with the sources and seeds that they read."""
+    """Return the graph of the selected models with the sources and seeds that they read."""
     project, run_timestamp = services.project, services.clock.now()
     names = set(selected_models(services, request.select, request.exclude, run_timestamp))
     chosen = [project.models[name] for name in names]

@@ -1,4 +1,4 @@
-"""The use cases `state`, `unlock` and `watermark`: what is remembered, put in order by hand."""
+"""The use cases `state`, `unlock` and `watermark`: read and change records by hand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Entry = dict[str, str | dict[str, dict[str, str]]]
 
 
 def export_state(services: Services, *, models: bool = False) -> str:
-    """Return the whole store as one JSON document, or the small readable one of its models."""
+    """Return the whole store as one JSON document, or the short readable one of its models."""
     if not services.has_state():
         raise StateError(
             "no-state",
@@ -53,18 +53,18 @@ def import_state(services: Services, file: Path) -> None:
 
 
 def restore_state(services: Services) -> Path:
-    """Put the last good copy of a damaged SQLite file in its place; give where the old one is."""
+    """Replace a damaged SQLite file by its last good copy; return the path of the damaged file."""
     from penstock.state.sql.sqlite import restore
 
     return restore(services.project.target.state, services.clock.now())
 
 
 def export_models(records: Records, tables: Mapping[str, str]) -> str:
-    """Return the small readable file: an object per model that ever succeeded.
+    """Return the short readable file: one object per model that ever succeeded.
 
-    It stands under the name of its table, or its own if the project has it no more; one whose
-    table is "" is left out. It says the last run (UTC), the watermarks and the greatest of them,
-    which is left out when they do not compare. Keys are sorted.
+    It is listed under the name of its table, or its own name if it is no longer in the project; a
+    model whose table is "" is omitted. It contains the last run (UTC), the watermarks and the
+    greatest of them, which is omitted if they cannot be compared. Keys are sorted.
     """
     document = {
         tables.get(name, name): _entry(record, record.executed_at)
@@ -75,7 +75,7 @@ def export_models(records: Records, tables: Mapping[str, str]) -> str:
 
 
 def tables_shown(project: Project) -> dict[str, str]:
-    """Return the tables of seeds and models; "" for a frame of a function, which has none."""
+    """Return the tables of seeds and models; "" for a frame of a function, which has no table."""
     found = {each.name: str(each.table) for each in project.seeds.values()}
     for each in project.models.values():
         hidden = each.is_view and not each.strategy.is_written
@@ -97,7 +97,7 @@ def _entry(record: ModelRecord, ran: dt.datetime) -> Entry:
 
 
 def last_max_value(record: ModelRecord) -> str | None:
-    """Return the greatest watermark; None where there is none, or they do not compare.
+    """Return the greatest watermark; None if there is none, or they cannot be compared.
 
     A time is written as `2025-11-05 23:00:00`, with a fraction only if there is one.
     """
@@ -109,9 +109,9 @@ def last_max_value(record: ModelRecord) -> str | None:
 
 
 def lease_of(services: Services, target: str) -> Lease | None:
-    """Return the lease of a target, named by its table or its model; None if nobody holds it.
+    """Return the lease of a target, by its table or its model; None if the target is free.
 
-    Raises `unknown-table` for what is neither a model, nor a seed, nor a table that was leased.
+    Raises `unknown-table` for a name that is not a model, a seed, or a leased table.
     """
     project = services.project
     named = {name.lower(): str(model.table) for name, model in project.models.items()}
@@ -126,9 +126,9 @@ def lease_of(services: Services, target: str) -> Lease | None:
 
 
 def unlock(services: Services, lease: Lease) -> tuple[str, ...]:
-    """Drop the lease and settle the step that was written under it; say what became of it.
+    """Drop the lease and settle the step that holds it; return the result.
 
-    Its run, should it live after all, finds its step fenced: what it writes no longer counts.
+    If its run is alive after all, it finds its step fenced: its writes no longer count.
     """
     services.writing.leases.unlock(lease.target, lease.token)
     return recover(services).messages_by_step
@@ -136,9 +136,9 @@ def unlock(services: Services, lease: Lease) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkReport:
-    """The newest change of each watermark that is set, and every change if asked for.
+    """The newest change of each watermark, and every change if requested.
 
-    Of entities `lows` are the low bounds that a run would have now, by change, and `slices` those
+    For entities, `lows` are the current low bounds of a run, one per change, and `slices` those
     that steps read.
     """
 
@@ -173,7 +173,7 @@ def show_watermarks(
 
 
 def _next_low(entity: Entity, change: WatermarkChange, now: dt.datetime) -> str:
-    """Return the low bound that a run would have now, "" where the expression gives none."""
+    """Return the current low bound of a run, "" if the expression has none."""
     for entry in entity.watermark:
         if entry.column.lower() == change.column.lower():
             with suppress(UsageError, BadExpressionError):
@@ -193,9 +193,9 @@ def set_watermark(
     type_: str = "",
     reason: str = "",
 ) -> WatermarkChange:
-    """Set a watermark by hand, lower or higher; who and why stand in its history.
+    """Set a watermark by hand, lower or higher; its history records who and why.
 
-    `column` is `input.column`, its end, or "" where there is one.
+    `column` is `input.column`, its last part, or "" if there is only one.
     """
     model = named_model(services, name)
     known = watermarks_of(services, model)
@@ -212,7 +212,7 @@ def set_watermark(
 
 @in_one_state
 def watermarks_to_reset(services: Services, name: str, column: str = "") -> tuple[Watermark, ...]:
-    """Return the watermarks that a reset would take away; raise if there are none."""
+    """Return the watermarks that a reset would remove; raise if there are none."""
     model = named_model(services, name)
     known = watermarks_of(services, model)
     if not known:
@@ -229,13 +229,13 @@ def watermarks_to_reset(services: Services, name: str, column: str = "") -> tupl
 def reset_watermarks(
     services: Services, name: str, watermarks: tuple[Watermark, ...], reason: str = ""
 ) -> tuple[WatermarkChange, ...]:
-    """Take watermarks away: the next run reads these inputs from the start."""
+    """Remove watermarks: the next run reads these inputs from the start."""
     model = named_model(services, name)
     return tuple(_write(services, model, (w.input, w.column), None, reason) for w in watermarks)
 
 
 def watermarks_of(services: Services, model: Model) -> dict[str, Watermark]:
-    """Return a model's watermarks by `input.column`; before its first build those set by hand."""
+    """Return a model's watermarks by `input.column`; before its first build the manual ones."""
     record = services.reading.records.models().get(model.name)
     if record is not None:
         return {watermark.key: watermark for watermark in record.watermarks}
@@ -248,7 +248,7 @@ def watermarks_of(services: Services, model: Model) -> dict[str, Watermark]:
 
 
 def _column(model: Model, name: str, watermarks: Mapping[str, Watermark]) -> tuple[str, str]:
-    """Find the `input.column` that is meant."""
+    """Return the `input.column` that matches."""
     keys = {key: (watermark.input, watermark.column) for key, watermark in watermarks.items()}
     settings = model.strategy.window
     if settings is not None and (name or not keys):  # which of them exist only Spark can tell
@@ -278,10 +278,10 @@ def _column(model: Model, name: str, watermarks: Mapping[str, Watermark]) -> tup
 
 
 def _declared(services: Services, text: str, column: str, model: Model) -> str:
-    """Return the type that a source declares, or that a table's log tells; "" if neither does.
+    """Return the type from a source's declaration or a table's log; "" if neither has one.
 
-    A view has the columns of what it reads, unless it gives them another type. Watermarks of an
-    entity are those of its own table.
+    A view has the columns of its inputs, unless it changes their type. Watermarks of an entity are
+    those of its own table.
     """
     if text == BRONZE and model.entity is not None:
         docs = {doc.name.lower(): doc.type.upper() for doc in model.columns}

@@ -1,4 +1,4 @@
-"""The use case `status`: which tables and partitions are no longer what code and inputs make."""
+"""The use case `status`: which tables and partitions no longer match code and inputs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
 
 @dataclass(frozen=True, slots=True)
 class ModelOverview:
-    """One model of the graph: what it reads, and whether it is what the code makes."""
+    """One model of the graph: what it reads, and whether it matches its code."""
 
     model: str
     strategy: str
@@ -69,7 +69,7 @@ class ModelOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview(ShownInNotebooks):
-    """All models of a project in the order in which they are built, or some."""
+    """All models of a project in build order, or some of them."""
 
     _rows = "models"
     _columns = "model strategy reads state=states table last_run=executed_at"
@@ -119,7 +119,7 @@ def overview(services: Services, name: str = "") -> Overview:
 
 
 def _lines(services: Services, project_state: ProjectState, names: tuple[str, ...]) -> Lines:
-    """Return further lines about models: of their checks, and of seeds that they read."""
+    """Return further messages about models: their checks, and seeds that they read."""
     found = dict(check_lines(services, project_state.project, project_state.records))
     seeds = seeds_to_load(
         services, project_state.project, names, project_state.records, project_state.run_timestamp
@@ -133,7 +133,7 @@ def _lines(services: Services, project_state: ProjectState, names: tuple[str, ..
 
 
 def states_named(texts: Sequence[str]) -> frozenset[State]:
-    """Read the states that `--state` names; raises `bad-value` with the nearest one."""
+    """Parse the states of `--state`; raise `bad-value` with the nearest valid one."""
     known = {str(state) for state in State}
     shown = (state for state in State if state is not State.CURRENT)
     found = set()
@@ -148,7 +148,7 @@ def states_named(texts: Sequence[str]) -> frozenset[State]:
 def status_of_models(
     drift: DriftReport, name: str, partitions: Ranges, wanted: frozenset[State] = frozenset()
 ) -> ModelStatus:
-    """Tell of one model, of the partitions `within`; with `wanted` only of these states."""
+    """Return the state of one model and its partitions `within`; only the `wanted` states."""
     project_state = drift.project_state
     model, record = project_state.project.models[name], project_state.records.get(name)
     verdict, package = drift.verdicts[name], project_state.project.package_of(name)
@@ -185,7 +185,7 @@ def status_of_models(
 def _of_pieces(
     model: Model, verdict: Verdict, partitions: Ranges, wanted: frozenset[State]
 ) -> list[StateCount]:
-    """Put together what differs in nothing but the partitions."""
+    """Merge entries that differ only in their partitions."""
     found: dict[StateCount, list[Numbers]] = {}
     for piece in verdict.pieces:
         here = intersection((piece.range,), partitions)

@@ -1,4 +1,4 @@
-"""The use cases `sync` and `backfill`: run what drifted, or a range whatever its state."""
+"""The use cases `sync` and `backfill`: run what drifted, or a range in any state."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ from penstock.plan.verdict import Verdict, has_other_table
 
 @in_one_state
 def overwrites(services: Services, planned: Planned) -> tuple[Overwrite, ...]:
-    """Return a warning per model whose rows the plan would overwrite, in its order.
+    """Return one warning per model whose rows the plan would overwrite, in its order.
 
-    Partitions that never succeeded, or whose rows are gone, are nothing to lose.
+    Partitions that never succeeded, or whose rows are gone, do not count.
     """
     by_model: dict[str, list[Step]] = {}
     for step in planned.plan.steps:
@@ -135,9 +135,9 @@ Ask = Callable[[tuple[Overwrite, ...]], bool]
 def sync(
     services: Services, request: AnySync, listener: Listener = silent, ask: Ask = lambda _: True
 ) -> RunReport:
-    """Recover, plan, ask about what would be overwritten, and execute the plan.
+    """Recover, plan, ask before overwriting, and execute the plan.
 
-    Nothing to do starts no JVM and asks nothing. A refusal leaves everything as it is.
+    If there is nothing to do, no JVM starts and there is no prompt. A refusal changes nothing.
     """
     request = effective_request(services, request)
     planned, report = begun(services, request, listener, plan_sync)
@@ -156,7 +156,7 @@ def sync(
 
 
 def effective_request(services: Services, request: AnySync) -> AnySync:
-    """Return the request, of a model that windows keep up to date as a range of its time column."""
+    """Return the request; for a model with windows as a range of its time column."""
     if isinstance(request, RerunRequest) or not isinstance(request, BackfillRequest):
         return request
     package = services.project.package_of(named_model(services, request.model).name)
@@ -174,7 +174,7 @@ def effective_request(services: Services, request: AnySync) -> AnySync:
 
 @in_one_state
 def preview_sync(services: Services, request: AnySync) -> Preview:
-    """Plan what `sync` would do with the same request. Nothing is written, no JVM starts."""
+    """Plan what `sync` would do with the same request. Writes nothing and starts no JVM."""
     request = effective_request(services, request)
     planned = plan_sync(services, request)
     if isinstance(request, RerunRequest):
@@ -191,7 +191,7 @@ def preview_sync(services: Services, request: AnySync) -> Preview:
 
 @in_one_state
 def plan_sync(services: Services, request: AnySync) -> Planned:
-    """Select, judge the whole project, decide; a rerun is about its own model alone."""
+    """Select, compare the whole project, decide; a rerun covers only its own model."""
     if isinstance(request, RerunRequest):
         return plan_rerun(services, request)
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
@@ -210,7 +210,7 @@ def plan_sync(services: Services, request: AnySync) -> Planned:
 
 
 def _packages_left(project_state: ProjectState, names: Sequence[str]) -> Iterator[str]:
-    """Name the session packages that drifted: passes make their tables, and no sync does."""
+    """Return the session packages that drifted: passes build their tables, not sync."""
     project, drifted = project_state.project, Counter[str]()
     for name in names:
         package = project.package_of(name)
@@ -273,7 +273,7 @@ def _scope(project_state: ProjectState, names: tuple[str, ...], request: AnySync
 def _cascade(
     project: Project, start: Mapping[str, Ranges], verdicts: Mapping[str, Verdict]
 ) -> dict[str, Ranges]:
-    """Return what a cascade may run at most, by model: all that reads what it starts from."""
+    """Return the models that a cascade may run: all readers of the models it starts from."""
     return cascade(
         project,
         start,
@@ -306,7 +306,7 @@ _PLACE = ("as_of", "project", "target", "variables")
 
 
 def _mending(request: AnySync, left: Sequence[Cascaded]) -> str:
-    """Return the command that runs what is left, too; after a run nothing else has drifted."""
+    """Return the command that runs what is left too; after a run nothing else has drifted."""
     if request.dry_run:
         named = [request.model] * bool(request.model)
         words = [request.command, *named, *command_words(request, NARROWING), "--cascade"]
@@ -320,7 +320,7 @@ def _above(project: Project, name: str, planned: Collection[str]) -> tuple[str, 
 
 
 def _left(planned: Planned) -> tuple[Cascaded, ...]:
-    """Return what a cascade would add to the plan and nobody asked for."""
+    """Return what a cascade would add to the plan without being requested."""
     project, start = planned.project_state.project, planned_partitions(planned, cascaded=True)
     todo = _cascade(project, start, planned.scope.verdicts)
     more = {name: difference(ranges, start.get(name, ())) for name, ranges in todo.items()}
@@ -332,7 +332,7 @@ def _left(planned: Planned) -> tuple[Cascaded, ...]:
 
 
 def _lines(planned: Planned, request: AnySync) -> tuple[str, ...]:
-    """Warn of drift above or below what is synced, and of partitions that nothing is for."""
+    """Warn of drift upstream or downstream of the plan, and of partitions without a version."""
     scope, names = planned.scope, planned.names
     project = planned.project_state.project
     lines = []

@@ -1,4 +1,4 @@
-"""The use case `test`: unit tests of models, on one Spark, far from the project's own tables."""
+"""The use case `test`: unit tests of models, on one Spark, away from the project's tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Listener = Callable[[UnitResult], None]
 def chosen(
     project: Project, tests: Sequence[UnitTest], request: UnitTestRequest
 ) -> tuple[UnitTest, ...]:
-    """Return the tests selected by model, tag and name; raise `SelectorError` for none."""
+    """Return the tests selected by model, tag and name; raise `SelectorError` if there are none."""
     found = [test for test in tests if not request.tests or _is_named(test, request.tests)]
     for name in request.tests:
         if not any(_is_named(test, (name,)) for test in tests):
@@ -53,7 +53,7 @@ def chosen(
 def _selected(
     project: Project, tests: Sequence[UnitTest], request: UnitTestRequest
 ) -> tuple[UnitTest, ...]:
-    """Ask for each model with the tags of its tests; one that is none has the tags of all."""
+    """Select each model with the tags of its tests; an unknown model has the tags of all."""
     refusal: errors.SelectorError | None = None
     answers: dict[tuple[str, tuple[str, ...]], bool] = {}
     every = tuple(dict.fromkeys(tag for test in tests for tag in test.tags))
@@ -85,9 +85,9 @@ def _is_named(test: UnitTest, names: Sequence[str]) -> bool:
 
 
 def run_test(services: Services, project: Project, test: UnitTest, folder: Path) -> UnitResult:
-    """Run one test in a folder of its own; an error of its step is a difference.
+    """Run one test in its own folder; an error of its step is a difference.
 
-    An interruption is raised. All tests share the Spark of `services`, which is not the project's.
+    An interrupt is raised. All tests share the Spark of `services`, which is not the project's.
     """
     model = project.models[test.model]
     given: dict[InputName, tuple[str, ...]] = {}
@@ -162,10 +162,10 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> TestOutcome:
 def run_tests(
     services: Services, request: UnitTestRequest, listener: Listener = lambda _: None
 ) -> UnitTestReport:
-    """Run the chosen tests; `listener` gets each when it ends, in any order.
+    """Run the chosen tests; `listener` receives each one when it ends, in any order.
 
     Raises `ProjectError` with the findings of all test files before anything runs, and
-    `SelectorError` for a selector that matches nothing. Without tests no JVM starts.
+    `SelectorError` if a selector matches nothing. Without tests no JVM starts.
     """
     variants = Variants(services.project)
     loaded = load_tests(variants)

@@ -1,4 +1,4 @@
-"""The use case `validate`: every finding of every file, and nothing written but the parse cache."""
+"""The use case `validate`: report every finding of every file; write only the parse cache."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class ValidationReport(ShownInNotebooks):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found that counts."""
+        """Whether there is no finding that counts."""
         return not self.errors and not (self.strict and self.warnings)
 
 
 def validate(where: Where, *, strict: bool = False, connected: bool = False) -> ValidationReport:
-    """Load the project; `UsageError` only when there is none, or no such target.
+    """Load the project; raise `UsageError` only if there is no project or no such target.
 
-    With `connected` the files in the bronze folders of entities are looked at, too.
+    With `connected`, also check the files in the bronze folders of entities.
     """
     try:
         project = open_project(where)
@@ -75,7 +75,7 @@ def validate(where: Where, *, strict: bool = False, connected: bool = False) -> 
 
 
 def _of_bronze(project: Project) -> Iterator[Finding]:
-    """Yield findings of bronze folders: files that no run reads, and what cannot be listed."""
+    """Yield findings of bronze folders: files that no run reads, folders that cannot be read."""
     from penstock.app.observation.observe import slices_now, unreadable_error
     from penstock.plan.slices import unmatched_note
     from penstock.project.entities.places import bronze_folder

@@ -1,4 +1,4 @@
-"""The use case `snapshot verify`: whether history tables keep their laws. Nothing is written."""
+"""The use case `snapshot verify`: check the invariants of history tables. Writes nothing."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ __all__ = ["VerifyReport", "Violation", "verify"]
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport(ShownInNotebooks):
-    """What one Delta version of a history table holds, and the laws that it breaks.
+    """The contents of one Delta version of a history table, and the invariants that it breaks.
 
-    The counts are None where its columns are so wrong that its rows could not be read.
+    The counts are None if its columns are so wrong that its rows could not be read.
     """
 
     _rows = "violations"
@@ -50,21 +50,21 @@ class VerifyReport(ShownInNotebooks):
 
     @property
     def ok(self) -> bool:
-        """Whether all laws hold."""
+        """Whether all invariants hold."""
         return not self.violations
 
     @property
     def summary(self) -> str:
-        """What was counted."""
+        """The counts as text."""
         counts = f"{self.versions} versions of {self.keys} keys, {self.current} current"
         said = "all laws hold" if self.ok else "laws are broken"
         return f"{self.model} at version {self.version}: {counts}; {said}"
 
 
 def verify(services: Services, names: Iterable[str]) -> tuple[VerifyReport, ...]:
-    """Hold the laws against one Delta version of each table, read once.
+    """Check the invariants on one Delta version of each table, read once.
 
-    Names are checked, and tables looked for, before Spark starts. No lease, no record.
+    Names and tables are checked before Spark starts. It takes no lease and writes no record.
     """
     models = [history_model(services, name) for name in names]
     tables = [(model, facts_of(services, model)) for model in models]
@@ -90,7 +90,7 @@ def _verified(services: Services, model: Model, facts: TableFacts) -> VerifyRepo
 
 
 def history_model(services: Services, name: str) -> Model:
-    """Return the model of that name; raise `not-a-history-model` for one that keeps no versions."""
+    """Return the model of that name; raise `not-a-history-model` if it keeps no versions."""
     model = named_model(services, name)
     if model.history is None:
         sentence = f"{model.name!r} is a {model.shown_strategy} model and keeps no versions"
@@ -100,7 +100,7 @@ def history_model(services: Services, name: str) -> Model:
 
 
 def facts_of(services: Services, model: Model) -> TableFacts:
-    """Describe the table of a history model; raise `not-built-yet` where there is none."""
+    """Return the facts of a history model's table; raise `not-built-yet` if there is none."""
     uri = services.project.uri_of(model.table)
     facts = services.log.facts(uri)
     if facts is None:
@@ -111,7 +111,7 @@ def facts_of(services: Services, model: Model) -> TableFacts:
 
 
 def claims_on(services: Services, model: Model, text: str | None) -> Claims:
-    """Return what the table of a model must be true to; `text` is what it says of itself."""
+    """Return what the table of a model must satisfy; `text` is its own property."""
     snapshot = model.history
     if snapshot is None:
         raise TypeError(f"{model.name} is not a snapshot")
@@ -122,9 +122,9 @@ def claims_on(services: Services, model: Model, text: str | None) -> Claims:
 
 
 def _closed_keys(commits: tuple[LogCommit, ...]) -> bool:
-    """Whether a run may have closed a key as missing, since the table was made.
+    """Return whether a run may have closed a key as missing since the table was created.
 
-    Where the log no longer goes back to that, nobody can tell that none did.
+    True as well if the log no longer goes back that far.
     """
     for commit in reversed(commits):
         if commit.metrics.get("deleted", 0):
@@ -137,7 +137,7 @@ def _closed_keys(commits: tuple[LogCommit, ...]) -> bool:
 def hold_laws(
     session: StepSession, uri: str, facts: TableFacts, claims: Claims
 ) -> tuple[Row, tuple[Violation, ...]]:
-    """Read one version of a table once: give its counts, and what of V1 to V8 it breaks."""
+    """Read one version of a table once: return its counts, and which of V1 to V8 it breaks."""
     wrong = column_violations(claims, facts.schema)
     if wrong:
         return {}, wrong

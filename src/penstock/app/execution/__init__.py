@@ -1,1 +1,1 @@
-"""Running steps: begin, commit, finish, and settling what a crash left open."""
+"""Run steps: begin, commit, finish, and settle what a crash left open."""

@@ -1,4 +1,4 @@
-"""Begin, commit, finish: the part of a step in which data and records must come to agree."""
+"""Begin, commit, finish: the phases of a step that keep data and records in agreement."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ Given = TypeVar("Given")
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A step that is done: what it intended, what came of it, what its checks said.
+    """A finished step: its intent, its outcome, its check results.
 
-    `undone` is what came of the step that took it back, `restored` the version that came back.
+    `undone` is the outcome of the step that undid it, `restored` the version that came back.
     """
 
     intent: Intent
@@ -64,7 +64,7 @@ class Ended:
 
     @property
     def is_held_back(self) -> bool:
-        """Whether a gate kept all of it from being published: records are as they were."""
+        """Whether a gate held back all of it: records did not change."""
         checked = self.checked
         if checked is None or checked.failure is None or checked.mode is not OnFailure.BLOCK:
             return False
@@ -72,14 +72,14 @@ class Ended:
 
 
 def refresh_record(services: Services, records: dict[str, ModelRecord], name: str) -> None:
-    """Take over what the store holds of a model, once a step of it has ended."""
+    """Update a model's record from the store, once a step of it has ended."""
     records.update(services.reading.records.models(name))
 
 
 class Committer:
     """The commit protocol for one step: begin, one Delta commit, finish.
 
-    `session` is the one in which its statements run; it is opened once pins are taken.
+    `session` is the session of its statements; it is opened once pins are taken.
     """
 
     session: StepSession
@@ -87,7 +87,7 @@ class Committer:
     def __init__(
         self, services: Services, context: Context, where: Location | None, planned_on: int | None
     ) -> None:
-        """Take what steps of a run share; `planned_on` is the last step of others when planned."""
+        """Store what steps of a run share; `planned_on` is the target's last step when planned."""
         self.where = where
         self._services = services
         self._context = context
@@ -98,7 +98,7 @@ class Committer:
         self._journal = self._store.journal
 
     def fault(self, point: str) -> None:
-        """Pass a point of the protocol, where a test may want to die."""
+        """Report a point of the protocol, where a test may end the process."""
         if self._services.fault is not None:
             self._services.fault(point)
 
@@ -112,10 +112,10 @@ class Committer:
             raise
 
     def alter(self, intent: Intent, statement: Commit, kind: StepKind = StepKind.ALTER) -> Ended:
-        """Make a change that must come before the build as a step of its own.
+        """Commit a change that must precede the build as a separate step.
 
-        A gate lets it come between the beginning of the build and its commit: in a lane of its own
-        its number does not make the build's look old.
+        A gate may place it between the beginning of the build and its commit: with its own lane,
+        its number does not outdate that of the build.
         """
         own = replace(
             intent,
@@ -135,10 +135,11 @@ class Committer:
         return self.finish(begun, outcome_of(self._services, begun, commit, known))
 
     def undo(self, ended: Ended) -> Ended:
-        """Take back a step whose failure asks for it, as a step of its own.
+        """Undo a step whose failed checks require it, with a separate step.
 
-        One that cannot be undone is flagged. What keeps it from being undone now is told, and the
-        next command tries again. Nobody may write in between: their rows would be undone too.
+        If it can never be undone, it is flagged. If it cannot be undone now, that is reported, and
+        the next command tries again. No other writer may come between: its rows would be undone
+        too.
         """
         checked, version, intent = ended.checked, ended.outcome.version, ended.intent
         if checked is None or checked.failure is None or version is None:
@@ -169,7 +170,7 @@ class Committer:
         return replace(ended, undone=undone, restored=before, notes=notes)
 
     def apply(self, begun: Intent, decided: DecidedStatement) -> Outcome:
-        """Commit what was decided, and give what the commit did."""
+        """Commit the decided statement, and return what the commit did."""
         work, statement, known = decided.work, decided.statement, self._owned_table_id(begun)
         if statement is not None and work.last_look is not None:
             with self.failing(begun):
@@ -182,11 +183,11 @@ class Committer:
         return outcome
 
     def record(self, intent: Intent, checked: Checked) -> None:
-        """Write what checks said."""
+        """Record the check results."""
         self._journal.record_checks(intent.step, checked)
 
     def begin(self, intent: Intent) -> Intent:
-        """Write the step down and take the target's lease; give it with its number."""
+        """Record the step and take the target's lease; return the step with its number."""
         contents = _stored_texts(self._context.project, intent)
         record = self._context.records.get(intent.model)
         adopts = self._context.options.adopt  # whoever takes a table takes the rows that are there
@@ -206,7 +207,7 @@ class Committer:
         return self._wait_for_lease(begin)
 
     def await_target(self, intent: Intent) -> None:
-        """Raise `lease-held` before Spark starts where another run holds the target."""
+        """Raise `lease-held` before Spark starts if another run holds the target."""
 
         def check_lease() -> None:
             for lease in self._store.leases.taken():
@@ -218,7 +219,7 @@ class Committer:
         self._wait_for_lease(check_lease)
 
     def _wait_for_lease(self, act: Callable[[], Given]) -> Given:
-        """Do what the lease of another run may keep from being done, once it is free."""
+        """Call a function that needs a lease, once another run has released it."""
         try:
             return act()
         except LeaseHeldError:
@@ -227,10 +228,10 @@ class Committer:
     def _commit(
         self, intent: Intent, statement: Commit, again: Work | None = None
     ) -> LogCommit | None:
-        """Commit, and give what the log says of it; an error that came after that is no failure.
+        """Commit, and return what the log shows; an error after the commit is not a failure.
 
-        A step whose log cannot be read then stays RUNNING, and `recover` finds out. `again` tells
-        more about refused rows. A statement that Delta skipped without a word is an error as well.
+        If the log cannot be read, the step stays RUNNING for `recover`. `again` returns details
+        about refused rows. A statement that Delta skipped silently is an error too.
         """
         with self.failing(intent):
             if self._context.project.target.catalog:
@@ -268,7 +269,7 @@ class Committer:
         return commit
 
     def _require_lease(self, intent: Intent) -> None:
-        """Raise `lease-lost` where another run has taken the target, and given this step up."""
+        """Raise `lease-lost` if another run took the target and gave up this step."""
         if not self._store.leases.holds(intent.step):
             raise LeaseLostError(
                 "lease-lost",
@@ -279,7 +280,7 @@ class Committer:
     def prepare(
         self, intent: Intent, statement: Commit, prepare: Callable[[], int | None]
     ) -> Intent:
-        """Make what must come right before the rows; nobody else may write between the two."""
+        """Make the commits that must directly precede the rows, without other writers between."""
         with self.failing(intent):
             if statement.exclusive:
                 self._require_version(intent)
@@ -289,7 +290,7 @@ class Committer:
         return ready
 
     def _require_version(self, intent: Intent, own: int = -1) -> None:
-        """Refuse to write where somebody has written since the step looked; `own` is its last."""
+        """Raise if others wrote since the step read the target; `own` is its last version."""
         base, head = base_of(intent), self._services.log.head(intent.uri)
         others = foreign_between(self._services, intent.uri, base, own)
         if others or (head.version if head else -1) != max(base, own):
@@ -301,7 +302,7 @@ class Committer:
             )
 
     def _require_promises(self, intent: Intent, statement: Commit, commit: LogCommit) -> None:
-        """Compare what Delta says it did with what was staged; a difference is a bug."""
+        """Compare Delta's metrics with the staged rows; a difference is a bug."""
         # a statement that joined its rows twice, or lost some, is seen by no check of the rows
         metrics, asks = dict(commit.metrics), statement.breaches and statement.feed
         rows = metrics.get("numSourceRows", 0)
@@ -322,7 +323,7 @@ class Committer:
 
     @contextmanager
     def failing(self, intent: Intent) -> Iterator[None]:
-        """Record a begun step that fails before its commit."""
+        """Record the failure of a step that began but did not commit."""
         try:
             yield
         except (KeyboardInterrupt, SystemExit, LeaseLostError):
@@ -340,7 +341,7 @@ class Committer:
             raise
 
     def empty_outcome(self, intent: Intent) -> Outcome:
-        """Return what came of a step that made no commit."""
+        """Return the outcome of a step without a commit."""
         return outcome_of(self._services, intent, None, self._owned_table_id(intent))
 
     def _owned_table_id(self, intent: Intent) -> str:
@@ -348,7 +349,7 @@ class Committer:
         return record.table_id if record else ""
 
     def finish(self, intent: Intent, outcome: Outcome, checked: Checked | None = None) -> Ended:
-        """Write down what the step did; raises `commit-not-recorded` if nobody can be told."""
+        """Record what the step did; raise `commit-not-recorded` if the store is unavailable."""
         took = int((time.monotonic() - self._started) * 1000)
         outcome = replace(outcome, duration_ms=took)
         if self._context.options.adopt:
@@ -374,7 +375,7 @@ class Committer:
 def alter_each(
     committer: Committer, intent: Intent, statements: Iterable[str]
 ) -> tuple[Intent, Ended | None]:
-    """Make some changes, a step each; give the intent that follows them, and the last one."""
+    """Make several changes, one step each; return the intent after them, and the last one."""
     ended = None
     for sql in statements:
         ended = committer.alter(intent, Commit(sql, once=False))

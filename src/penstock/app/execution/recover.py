@@ -1,4 +1,4 @@
-"""Bringing data and records to agreement after a crash (design: the commit protocol, step 4)."""
+"""Make data and records agree after a crash (docs/ARCHITECTURE.md, the commit protocol)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from penstock.core.strategy import strategy_named
 
 @dataclass(frozen=True, slots=True)
 class RebuildReport:
-    """The steps that the logs told of, by model; the tables of `untold` have no step.
+    """The steps found in the logs, by model; the tables of `untold` have no step.
 
-    Of `unskipped` slices may have been skipped: that was in the state alone.
+    Slices of `unskipped` may have been skipped: only the lost state recorded that.
     """
 
     steps: int
@@ -37,10 +37,10 @@ class RebuildReport:
 
 
 def rebuild(services: Services) -> RebuildReport:
-    """Write into the store every step of ours that the logs hold and the store does not know.
+    """Add to the store every step of ours that is in the logs but not in the store.
 
-    Restores versions, partitions, fingerprints and watermarks as far as the logs still go back.
-    Views have no log: their next run writes their records anew.
+    Restores versions, partitions, fingerprints and watermarks as far back as the logs go. Views
+    have no log: their next run records them again.
     """
     recover(services)  # a step that a crash left open is on record, and would stay so
     found: list[list[RebuiltStep]] = []
@@ -64,15 +64,15 @@ def rebuild(services: Services) -> RebuildReport:
 
 
 def _merge_by_number(tables: Iterable[Sequence[RebuiltStep]]) -> list[RebuiltStep]:
-    """Put the steps of several tables together by their numbers.
+    """Merge the steps of several tables by their numbers.
 
-    Those of one table stay as its log has them: of all orders only that of its versions is sure.
+    Steps of one table keep the order of its log, because only that order is certain.
     """
     return [*heapq.merge(*tables, key=lambda step: step.intent.step_seq)]
 
 
 def _may_lack_skips(services: Services, name: str) -> bool:
-    """Whether slices of a model may have been skipped without a word of it on record."""
+    """Return whether slices of a model may have been skipped without a record."""
     model = services.project.models.get(name)
     if model is None or not model.strategy.reads_slices:
         return False
@@ -89,7 +89,7 @@ def _logged_tables(services: Services) -> Iterator[tuple[str, TableName]]:
 def steps_in_log(
     services: Services, name: str, uri: str, commits: Iterable[LogCommit], since: int | None = None
 ) -> Iterator[RebuiltStep]:
-    """Yield the steps of a model that commits of its table, after a version, tell of."""
+    """Yield the steps of a model from the commits of its table after a version."""
     facts = services.log.facts(uri)
     table_id = ""
     for commit in commits:
@@ -113,7 +113,7 @@ def steps_in_log(
 
 
 def _idle_steps(intent: Intent, table_id: str, commit: LogCommit) -> Iterator[RebuiltStep]:
-    """Yield the steps before a commit of which it tells, as they made none."""
+    """Yield earlier steps without a commit that a commit lists."""
     for each in intent.unchanged:
         own = replace(
             intent,
@@ -136,9 +136,10 @@ _CRASHED = StepFailure("crashed", "the process died before the step committed")
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What became of a step that a crash left open; `version` is None if it had not committed.
+    """The result of a step that a crash left open; `version` is None if it did not commit.
 
-    With `is_adopted` the step was not on record at all, or as failed, and its commit is in the log.
+    With `is_adopted` the step was not on record, or was recorded as failed, and its commit is in
+    the log.
     """
 
     step: str
@@ -147,7 +148,7 @@ class Recovered:
     is_adopted: bool = False
 
     def __str__(self) -> str:
-        """Return the sentence that reports print."""
+        """Return the sentence for reports."""
         if self.version is None:
             return f"step {self.step} of {self.model} had not committed; marked failed (crashed)"
         if self.is_adopted:
@@ -158,29 +159,28 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What was settled, and by model what keeps its open step from being settled."""
+    """What was settled, and by model the reason why a step could not be."""
 
     steps: tuple[Recovered, ...] = ()
     stuck: Mapping[str, PenstockError] = field(default_factory=dict)
 
     @property
     def messages_by_step(self) -> tuple[str, ...]:
-        """Say what became of each step."""
+        """Return the result of each step."""
         return tuple(str(each) for each in self.steps)
 
     def require_settled(self, model: str) -> None:
-        """Raise what keeps a model's open step from being settled."""
+        """Raise the reason why a model's open step could not be settled."""
         if model in self.stuck:
             raise self.stuck[model]
 
 
 def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
-    """Settle every step that is written as RUNNING and whose run no longer lives.
+    """Settle every step recorded as RUNNING whose run has ended.
 
-    Then what the logs tell of this store's steps and the store does not know is recorded. A step
-    that cannot be settled is its model's trouble alone: `undecidable-step` where the log is gone
-    and a rerun could double rows. Of the models in `give_up` such a step is called failed, because
-    all rows will be made anew.
+    Then record steps of this store that only the logs contain. A step that cannot be settled
+    affects only its model: `undecidable-step` if the log is gone and a rerun could duplicate rows.
+    For models in `give_up`, such a step counts as failed, because all rows will be rebuilt.
     """
     if not services.patience.repeat(services.has_state):
         return Recovery()
@@ -197,8 +197,8 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
         except OSError as error:
             stuck[intent.model] = TableError(
                 "target-unreadable",
-                f"{intent.table} cannot be read, so it is not known what became of step "
-                f"{intent.step}: {error}",
+                f"{intent.table} cannot be read, so it is unknown whether step "
+                f"{intent.step} was committed: {error}",
                 hint="restore what is missing or damaged; nothing was written",
             )
     # after the open steps: one of them may be what the log tells of
@@ -209,9 +209,9 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
 
 
 def settle_as(services: Services, step: str, *, committed: bool) -> Recovered:
-    """Settle an open step as somebody says who looked into its table.
+    """Settle an open step as decided by a user who checked its table.
 
-    Raises `unknown-step` for one that is not open, `step-running` for one whose run still lives.
+    Raises `unknown-step` if it is not open, `step-running` if its run is alive.
     """
     running = {record.intent.step: record for record in services.writing.journal.running()}
     named = [each for each in running if each.startswith(step)]
@@ -235,12 +235,12 @@ def settle_as(services: Services, step: str, *, committed: bool) -> Recovered:
 
 
 def _relocated(services: Services, intent: Intent) -> Intent:
-    """Return an intent with the place that its table has now: a project may have been moved."""
+    """Return an intent with the table's current location: a project may have been moved."""
     return replace(intent, uri=services.project.uri_of(intent.table)) if intent.uri else intent
 
 
 def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
-    """Record the step's commit, or make sure that there will never be one."""
+    """Record the step's commit, or prevent that it ever commits."""
     intent = _relocated(services, intent)
     commit, is_readable = _commit_of(services, intent)
     if commit is None and not is_readable and not give_up:
@@ -259,7 +259,7 @@ def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
 
 
 def _finish(services: Services, intent: Intent, outcome: Outcome) -> Recovered:
-    """Record that a step had committed; a table that it made may be unknown to the catalog."""
+    """Record that a step committed; its table may be unknown to the catalog."""
     if services.project.target.catalog and intent.uri and intent.base_version is None:
         services.engine.require()
         with services.engine.session(intent.model) as session:
@@ -269,7 +269,7 @@ def _finish(services: Services, intent: Intent, outcome: Outcome) -> Recovered:
 
 
 def _give_up(services: Services, intent: Intent) -> Recovered:
-    """Fence a step, look again, and only then call it failed."""
+    """Fence a step, search the log again, and only then mark it as failed."""
     fence(services, intent)
     # the statement may have landed between the first look and the fence; after it none can
     commit, _ = _commit_of(services, intent)
@@ -281,9 +281,9 @@ def _give_up(services: Services, intent: Intent) -> Recovered:
 
 
 def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bool]:
-    """Return the step's commit, and without one whether the log tells that there is none.
+    """Return the step's commit; without one, whether the log proves that there is none.
 
-    An append on a table that is not there any more may have been on it.
+    If the table no longer exists, an append may have been in it.
     """
     if not intent.uri:
         return None, True
@@ -305,9 +305,9 @@ def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bo
 
 
 def _adopt(services: Services) -> Iterator[Recovered]:
-    """Record steps of this store whose commits are in the logs and that it does not know.
+    """Record steps of this store that are missing in it although their commits are in the logs.
 
-    An older copy of the store was put back, or a step landed after it had been given up.
+    Either an older copy of the store was restored, or a step committed after it was given up.
     """
     records = services.writing.records.models()
     tables = _logged_tables(services)

@@ -1,4 +1,4 @@
-"""A table of partitions, brought to the columns and layout that its code asks for."""
+"""Bring a partitioned table to the columns and layout of its code."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from penstock.strategies.reshape import (
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A table ready for its rows: the columns it has after the build, its version before.
+    """A table ready for its rows: its columns after the build, its version before.
 
-    `stays` is SQL, over the view `penstock_target`, for the rows that it holds then, as they will
-    be; "" where it will be another table, without rows. `partition_by` is how a table lies that is
-    not made or written anew, whatever the code says.
+    `stays` is SQL, over the view `penstock_target`, for the remaining rows in their new form; "" if
+    the table will be replaced, without rows. `partition_by` is the current layout of a table that
+    is not created or rewritten, even if the code declares another.
     """
 
     columns: Schema
@@ -45,7 +45,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Reshaping:
-    """The table of one model, brought to what the code asks for."""
+    """Reshaping of one model's table."""
 
     services: Services
     context: Context
@@ -53,7 +53,7 @@ class Reshaping:
     model: Model
 
     def require_declared(self) -> None:
-        """Refuse a model that reads itself and says of no version which columns it has."""
+        """Raise if a model reads itself and a version declares no columns."""
         if target_schema(self.model) is None:
             raise SchemaError(
                 "schema-needed",
@@ -63,7 +63,7 @@ class Reshaping:
             )
 
     def check(self, described: Schema) -> None:
-        """Refuse names and changes of types that cannot be, before anything is written."""
+        """Raise for invalid names and type changes before anything is written."""
         facts = self._facts()
         stays = None if facts is None or self._is_replaced(facts) else facts
         wrong = tuple(check_names(self.model, described, stays.properties if stays else None))
@@ -82,7 +82,7 @@ class Reshaping:
             raise incompatible_type(self.model, moved.breaking)
 
     def create(self, intent: Intent, described: Schema) -> TableFacts:
-        """Make the table if it is not there, or if somebody's own stands in its place."""
+        """Create the table if it does not exist, or if a foreign table is in its place."""
         facts = self._facts()
         if facts is not None and not self._is_replaced(facts):
             return facts
@@ -98,12 +98,12 @@ class Reshaping:
 
     @property
     def is_new_table(self) -> bool:
-        """Whether there is no table yet that rows could be written to."""
+        """Whether there is no table yet for the rows."""
         facts = self._facts()
         return facts is None or self._is_replaced(facts)
 
     def expected_shape(self, described: Schema) -> Shape:
-        """Return the shape that `reshape` will leave, at the version of now; write nothing."""
+        """Return the shape that `reshape` will produce, at the current version; write nothing."""
         facts = self._facts()
         if facts is None or self._is_replaced(facts):
             return Shape(self._wanted_schema(described), facts.version if facts else None)
@@ -117,7 +117,7 @@ class Reshaping:
         return Shape(moved.schema, facts.version, changes, stays, facts.partition_by)
 
     def reshape(self, intent: Intent, described: Schema) -> Shape:
-        """Make the commits that must come before the rows; `check` has passed."""
+        """Make the commits that must precede the rows; call `check` first."""
         facts = self.create(intent, described)
         moved = self._migration(facts, described)
         if self._needs_rewrite(moved):
@@ -143,7 +143,7 @@ class Reshaping:
         return Shape(moved.schema, base, changes, partition_by=facts.partition_by)
 
     def _needs_rewrite(self, moved: Migration) -> bool:
-        """Whether rows that are there must be written anew before rows can come."""
+        """Return whether existing rows must be rewritten before new rows."""
         relays = bool(moved.moved)
         if self.context.options.full_refresh and not relays:  # are the records of another grid?
             known = self.services.reading.records.partitions().get(self.model.name)
@@ -171,7 +171,7 @@ class Reshaping:
         return self.services.log.facts(self.services.project.uri_of(self.model.table))
 
     def _is_replaced(self, facts: TableFacts) -> bool:
-        """Whether another table took the place of the one on record."""
+        """Return whether another table replaced the one on record."""
         record = self.context.records.get(self.model.name)
         return record is not None and record.table_id not in ("", facts.table_id)
 

@@ -1,4 +1,4 @@
-"""What a step's checks make of its result: status, error, and what became of its rows."""
+"""Add the check results to a step's result: status, error, and what happened to its rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from penstock.plan.values import Step
 
 
 def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
-    """Add what the checks of a step said; a failed gate makes it failed."""
+    """Add the check results of a step; a failed gate makes it failed."""
     checked = ended.checked
     if checked is None:
         return result
@@ -52,7 +52,7 @@ def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
 
 
 def view_result(project: Project, view: ViewReport) -> ModelResult:
-    """Return what came of a view whose checks a step that reads it has looked at again."""
+    """Return the result of a view whose checks were evaluated again by a step that reads it."""
     model, report = project.models[view.view], view.report
     result = replace(
         ModelResult.of(model, "unchanged", "what it reads has changed"),
@@ -69,7 +69,7 @@ def view_result(project: Project, view: ViewReport) -> ModelResult:
 
 
 def failed_partitions(ended: Ended) -> Ranges:
-    """Return the partitions that are not as their readers need them; those of a whole table: 0."""
+    """Return the partitions that readers must not use; 0 for a whole table."""
     checked = ended.checked
     if checked is None or checked.failure is None:
         return ()
@@ -77,7 +77,7 @@ def failed_partitions(ended: Ended) -> Ranges:
 
 
 def consequence_text(ended: Ended, checked: Checked) -> str:
-    """Say what became of the rows that failed."""
+    """Return what happened to the rows that failed."""
     if ended.undone is not None:
         return f"restored to version {ended.restored}"
     if checked.mode is not OnFailure.BLOCK:
@@ -109,7 +109,7 @@ def with_resume_command(
     request: AnyRun | AnySync,
     selecting: Mapping[str, str] = MappingProxyType({}),
 ) -> RunReport:
-    """Return the report with what is left to do, and the command that does it."""
+    """Return the report with the remaining work, and the command that does it."""
     if isinstance(request, AnySync):
         command, selecting = resume_sync(report, request), {}
     else:
@@ -146,9 +146,9 @@ def resume_sync(report: RunReport, request: AnySync) -> str:
 def resume_command(
     report: RunReport, request: AnyRun, selecting: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Return the command that does only what is left, "" if nothing is.
+    """Return the command that runs only the remaining models, "" if there are none.
 
-    `selecting` says of models that another word selects them; a package runs as a whole.
+    `selecting` maps models to the words that select them; a package runs as a whole.
 
     >>> words = ["penstock", "run", "--select", "a b"]
     >>> shlex.join(words)
@@ -176,7 +176,7 @@ def resume_command(
 
 
 def _with_schema_change(report: RunReport, request: Asked) -> Asked:
-    """Return the request that lets columns change, if that is what stopped a function."""
+    """Return the request with schema changes allowed, if that is what stopped a function."""
     errors = [result.error for result in report.results]
     if any(isinstance(error, SchemaChangeError) and error.passes for error in errors):
         return replace(request, allow_schema_change=True)
@@ -184,7 +184,7 @@ def _with_schema_change(report: RunReport, request: Asked) -> Asked:
 
 
 def _flagged_partitions(report: RunReport) -> list[str] | None:
-    """Return what of one model's partitions failed its checks, if nothing else is left."""
+    """Return one model's partitions that failed their checks, if nothing else is left."""
     left = [result for result in report.results if not result.ok]
     if not left or any(result.partitions == (("*", "*"),) for result in left):
         return None
@@ -196,7 +196,7 @@ def _flagged_partitions(report: RunReport) -> list[str] | None:
 
 
 def warnings_of_step(ended: Ended) -> tuple[str, ...]:
-    """Return warnings: rows that were not read, rows of others, a history table without rows."""
+    """Return warnings: rows that were not read, foreign rows, a history table without rows."""
     metrics, intent = ended.outcome.metrics, ended.intent
     notes = []
     if intent.cut_at is not None:
@@ -215,7 +215,7 @@ def warnings_of_step(ended: Ended) -> tuple[str, ...]:
 
 
 def final_error(error: PenstockError) -> PenstockError:
-    """Word what still stands in the way after the last try."""
+    """Return the final error after the last retry."""
     if isinstance(error, ConcurrentWriterError) and error.code != "concurrent-writer":
         return ConcurrentWriterError(
             "concurrent-writer", error.sentence, where=error.where, hint=error.hint
@@ -224,7 +224,7 @@ def final_error(error: PenstockError) -> PenstockError:
 
 
 def remaining_steps(step: Step, ranges: Ranges) -> tuple[Step, ...]:
-    """Return what is left of a step; SQL that takes a range needs one without gaps."""
+    """Return the remaining part of a step; SQL over a range needs a range without gaps."""
     if not ranges:
         return ()
     if step.work.is_range:

@@ -1,4 +1,4 @@
-"""Running steps on threads: each starts when its upstreams are done."""
+"""Run steps on threads: each starts when its upstreams are done."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Something to do after others; `after` may name what is not in the schedule.
+    """A task that runs after others; `after` may name tasks that are not in the schedule.
 
-    A `tolerant` node is done whatever became of those: it sees for itself what it lacks. Any node
-    is done whatever became of those in `later_than`, which it only waits for.
+    A `tolerant` node also runs if those failed: it checks what is missing. Nodes in `later_than`
+    are only waited for, with any result.
     """
 
     name: str
@@ -26,9 +26,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class StepActions(Generic[Result]):
-    """How nodes are done: `do` on a thread; `skip` at once for one that hangs on a failure.
+    """How nodes are processed: `do` on a thread; `skip` at once for one with a failed upstream.
 
-    `failed` says whether a result stops what comes after it.
+    `failed` returns whether a result stops later nodes.
     """
 
     do: Callable[[str], Result]
@@ -37,10 +37,10 @@ class StepActions(Generic[Result]):
 
 
 class Schedule(Generic[Result]):
-    """Nodes in topological order, done on at most `threads` threads.
+    """Nodes in topological order, run on at most `threads` threads.
 
-    After a failure the nodes that hang on it are skipped and the others go on; with `fail_fast`
-    nothing new starts. `bad` are names that failed before.
+    After a failure, dependent nodes are skipped and the others continue; with `fail_fast` no new
+    node starts. `bad` are names that failed before.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Schedule(Generic[Result]):
         threads: int,
         bad: Iterable[str] = (),
     ) -> None:
-        """Start no thread yet."""
+        """Store the nodes; start no thread yet."""
         self._waiting = {node.name: node for node in nodes}
         self._work = work
         self._threads = max(1, threads)
@@ -60,7 +60,7 @@ class Schedule(Generic[Result]):
         self._stopped = False
 
     def results(self, *, fail_fast: bool = False) -> Iterator[Result]:
-        """Yield results as they come."""
+        """Yield results as they arrive."""
         while self._waiting or self._running:
             yield from self._start()
             if self._running:
@@ -69,7 +69,7 @@ class Schedule(Generic[Result]):
         self._pool.shutdown()
 
     def stop(self) -> Iterator[Result]:
-        """Start nothing more; yield what was running, then what is left as skipped."""
+        """Start no more nodes; yield the running ones, then the rest as skipped."""
         self._stopped = True
         yield from self.results()
 

@@ -1,4 +1,4 @@
-"""One seed as a step: what of it differs from its table, and the one commit that loads it."""
+"""One seed as a step: how it differs from its table, and the one commit that loads it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from penstock.strategies.table import Table
 
 
 def run_plain_step(committer: Committer, intent: Intent, work: Work) -> Ended:
-    """Do a step that has no inputs to pin and no checks: a seed, hashes made anew."""
+    """Run a step without inputs to pin and without checks: a seed, recomputed hashes."""
     begun = committer.begin(intent)
     committer.fault("after-begin")
     with committer.failing(begun):
@@ -43,7 +43,7 @@ def run_plain_step(committer: Committer, intent: Intent, work: Work) -> Ended:
 
 
 def seed_model(seed: Seed) -> Model:
-    """Return the seed as a model without inputs: what drift and statements know how to treat."""
+    """Return the seed as a model without inputs, for drift detection and statements."""
     declared = "\n".join(f"{column.name} {column.type}" for column in seed.columns)
     settings = hashlib.sha256(f"{seed.table}\n{declared}".encode()).hexdigest()
     return Model(
@@ -60,7 +60,7 @@ def seed_model(seed: Seed) -> Model:
 def seed_reason(
     services: Services, seed: Seed, records: Mapping[str, ModelRecord], run_timestamp: dt.datetime
 ) -> Reason:
-    """Say whether the table is what the file holds: `current`, what differs, or `unreadable`."""
+    """Return whether the table matches the file: `current`, what differs, or `unreadable`."""
     model = seed_model(seed)
     try:
         seen = observe_seed(services, model, records.get(seed.name))
@@ -75,7 +75,7 @@ def seed_reason(
 
 
 def observe_seed(services: Services, model: Model, record: ModelRecord | None) -> Observed:
-    """Look at the table of a seed; what cannot be read is an error of the seed."""
+    """Return the state of a seed's table; read errors become errors of the seed."""
     try:
         return observe_target(services, model, record)
     except (TableError, OSError) as error:
@@ -89,9 +89,9 @@ def seeds_to_load(
     records: Mapping[str, ModelRecord],
     run_timestamp: dt.datetime,
 ) -> dict[str, tuple[str, ...]]:
-    """Say of each model which seeds it reads, through views too, that `seed` would load again.
+    """Return for each model which seeds below it, also through views, `seed` would load again.
 
-    What reads a seed drifts when the seed is loaded, not before: until then its table is as it was.
+    Readers of a seed drift when the seed is loaded, not before: until then its table is unchanged.
     """
     messages: dict[str, str] = {}
     found = {}
@@ -137,7 +137,7 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
 def refuse_foreign(
     services: Services, seed: Seed, reason: Reason, record: ModelRecord | None
 ) -> None:
-    """Refuse to replace a table that another project, or somebody else, has made."""
+    """Raise if another project, or another program, created the table."""
     model = seed_model(seed)
     owner = observe_seed(services, model, record).owner
     if owner is not None:
@@ -167,9 +167,9 @@ def _seed_intent(services: Services, context: Context, seed: Seed, reason: Reaso
 
 
 def define_seed(session: StepSession, seed: Seed) -> Schema:
-    """Name the file's rows, with declared types, else those that the values suggest.
+    """Create a view of the file's rows with declared types, or types inferred from the values.
 
-    CSV is read twice, once as text: a number that is declared as text keeps its leading zeros.
+    CSV is read twice, once as text: a number declared as text keeps its leading zeros.
     """
     if seed.format != "csv":
         relation = _relation(seed, QUERY_VIEW, {}, tuple((c.name, c.type) for c in _columns(seed)))
@@ -190,7 +190,7 @@ def _columns(seed: Seed) -> tuple[Column, ...]:
 
 
 def _check(seed: Seed, schema: Schema) -> Schema:
-    """Refuse a file without columns, and declared columns that the file does not have."""
+    """Raise for a file without columns, and for declared columns that the file does not have."""
     missing = [column.name for column in seed.columns if schema.find(column.name) is None]
     if schema.columns and not missing:
         return schema

@@ -1,7 +1,7 @@
-"""Settling what a crash left undecided: checks that are pending, a rollback that is due.
+"""Settle what a crash left open: pending checks, due rollbacks.
 
-The rows are committed and recorded. The checks look at that version, and what they say makes of
-the records what an undisturbed run would have made.
+The rows are committed and recorded. The checks run on that version, and their results change the
+records as an uninterrupted run would have done.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ EVERYTHING: Ranges = ((-(2**62), 2**62),)
 class Settled:
     """What was settled, as results of a run.
 
-    `failed` are partitions by model that nobody may build on now. Of the models in `unlooked` it is
-    only because their checks could not be looked at: to build them anew is a way out.
+    `failed` are partitions by model that must not be used now. For models in `unlooked` the only
+    reason is that their checks could not be evaluated: rebuilding solves that.
     """
 
     results: tuple[ModelResult, ...] = ()
@@ -54,7 +54,7 @@ class Settled:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say what became of each step."""
+        """Return the result of each step as text."""
         return tuple(
             f"{each.name}: {each.reason}; now {each.status}"
             + (f": {each.error.sentence}" if each.error else "")
@@ -62,7 +62,7 @@ class Settled:
         )
 
     def __add__(self, other: Settled) -> Settled:
-        """Put together what was settled of two steps."""
+        """Combine the results of two steps."""
         models = self.failed.keys() | other.failed.keys()
         failed = {
             name: union(self.failed.get(name, ()), other.failed.get(name, ()))
@@ -73,11 +73,10 @@ class Settled:
 
 
 def settle(services: Services, *, writes: bool = True) -> Settled:
-    """Settle every step whose checks still decide something; without any start nothing.
+    """Settle every step with open checks; start nothing if there is none.
 
-    A step that cannot be settled now stays as it is, and its model fails with the reason; the
-    others are settled all the same. Without `writes` a rollback that is due is left for the next
-    command that writes tables.
+    If a step cannot be settled now, it stays open and its model fails with the reason; the others
+    are settled. Without `writes`, a due rollback is left for the next command that writes tables.
     """
     waiting = services.reading.checks.unsettled()
     if not writes:
@@ -96,13 +95,13 @@ def settle(services: Services, *, writes: bool = True) -> Settled:
 
 
 def pending_notes(services: Services) -> tuple[str, ...]:
-    """Say what the next command that writes will settle."""
+    """Return what the next command that writes will settle."""
     waiting = services.reading.checks.unsettled()
     return tuple(f"{each.step.intent.model}: {each.sentence}" for each in waiting)
 
 
 def _settle(services: Services, run: str, what: Unsettled, *, writes: bool) -> Settled:
-    """Settle one step; what keeps it from being settled is its model's failure."""
+    """Settle one step; if that is impossible, its model fails."""
     intent = what.step.intent
     model = services.project.models.get(intent.model)
     if model is None or what.step.outcome is None or _is_gone(services, what):
@@ -140,7 +139,7 @@ _WAY_OUT = "penstock rollback {0.model} --to {0.step} removes the rows that no c
 
 
 def _is_gone(services: Services, what: Unsettled) -> bool:
-    """Whether the table that held the rows is no more, or another one stands in its place."""
+    """Return whether the table of the rows is gone or was replaced."""
     outcome = what.step.outcome
     if not what.step.intent.uri or outcome is None:
         return False
@@ -154,7 +153,7 @@ def _is_gone(services: Services, what: Unsettled) -> bool:
 def _end_settled(  # one step that is being settled
     services: Services, run: str, what: Unsettled, model: Model, outcome: Outcome, *, writes: bool
 ) -> Ended:
-    """Evaluate what is pending, undo what must be undone."""
+    """Evaluate pending checks, and undo what must be undone."""
     intent, checked = what.step.intent, what.checked
     context = Context(
         holder=services.holder(run),
@@ -187,7 +186,7 @@ def _end_settled(  # one step that is being settled
 
 
 def _check_rows(target: CheckTarget, intent: Intent, outcome: Outcome) -> Checked:
-    """Look at the rows; those of a step that the model would not make so now fail unlooked."""
+    """Check the rows; rows that the model's code would not produce now fail without checks."""
     services, model, version = target.services, target.model, outcome.stands_at
     if model.grid != intent.grid or model.strategy_name != intent.strategy:
         given = CheckInputs(intent.run_timestamp, grid=intent.grid, partitions=intent.ords)
@@ -210,7 +209,7 @@ def _check_rows(target: CheckTarget, intent: Intent, outcome: Outcome) -> Checke
 def _rows_to_check(
     target: CheckTarget, intent: Intent, number: int | None, version: int | None
 ) -> CheckedRows | None:
-    """Return the rows of the step; the batch of a MERGE is gone, so there the whole table."""
+    """Return the rows of the step; for a MERGE the whole table, because its input is gone."""
     if target.model.partition is not None:
         return replaced_rows(target, version)
     adds = target.model.writing is Writing.ADDED and intent.base_version is not None
@@ -221,7 +220,7 @@ def _rows_to_check(
 
 
 def _pinned_reads(project: Project, model: Model, intent: Intent) -> dict[InputName, Read]:
-    """Return how inputs are read at the versions that the step pinned."""
+    """Return how to read inputs at the pinned versions of the step."""
     pins = {pin.input: pin.pin for pin in intent.inputs}
     found: dict[InputName, Read] = {}
     for name in input_tables(project, model):

@@ -1,4 +1,4 @@
-"""One step from pins to record: its phases in their order (design: the commit protocol)."""
+"""One step from pins to record: its phases in order (docs/ARCHITECTURE.md, commit protocol)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from penstock.strategies.reshape import alter_properties
 
 
 def update_properties(state: StepState) -> StepState:
-    """Bring properties and comments up to date; rows, inputs and watermarks stay on record."""
+    """Update properties and comments; the records of rows, inputs and watermarks stay."""
     run, intent = state.run, state.intent
     services, model, record = run.services, run.model, run.context.records[intent.model]
     session = run.closing.enter_context(services.engine.session(model.name, model.where))
@@ -45,9 +45,9 @@ def update_properties(state: StepState) -> StepState:
 
 
 def pin(state: StepState) -> StepState:
-    """Fix the versions of all inputs, once nobody else writes the target.
+    """Pin the versions of all inputs, once no other run writes the target.
 
-    Checks of views are looked at as they are pinned: a view has no rows of its own to hold back.
+    Checks of views are evaluated here: a view has no stored rows to hold back.
     """
     run, intent = state.run, state.intent
     # the wait comes first, or the pins would be older than what the other run has written meanwhile
@@ -63,7 +63,7 @@ def pin(state: StepState) -> StepState:
 
 
 def inspect(state: StepState) -> StepState:
-    """Open the session; find windows, columns and facts. Nothing is written."""
+    """Open the session; find windows, columns and facts. Writes nothing."""
     state = state.run.kind.inspect(state)
     run = state.run
     version = run.segment.version if run.segment else None
@@ -87,7 +87,7 @@ def inspect(state: StepState) -> StepState:
 
 
 def check_before(state: StepState) -> StepState:
-    """Evaluate the checks of the input rows; a failed gate takes partitions out of the step."""
+    """Evaluate the checks of the input rows; a failed gate removes partitions from the step."""
     run, target = state.run, state.check_target
     if run.ahead is not None:
         return replace(state, results=run.ahead.results)
@@ -98,14 +98,14 @@ def check_before(state: StepState) -> StepState:
 
 
 def begin(state: StepState) -> StepState:
-    """Make the table ready, each change a step of its own; write the step down, take the lease."""
+    """Prepare the table, one step per change; record the step and take the lease."""
     state = state.run.kind.prepare(state)
     promised = state.watch.promised(state.intent) if state.watch else state.intent
     return replace(state, intent=state.run.committer.begin(promised))
 
 
 def stage(state: StepState) -> StepState:
-    """Run the stages and decide the statement; where a gate blocks, check its rows beside it."""
+    """Run the stages and decide the statement; if a gate blocks, check its rows beside it."""
     if state.step_inputs.is_idle:
         return state
     committer, watch, begun = state.run.committer, state.watch, state.intent
@@ -128,7 +128,7 @@ def stage(state: StepState) -> StepState:
 
 
 def write(state: StepState) -> StepState:
-    """Make the one commit, or none where nothing is to be written; find out what it did."""
+    """Make the one commit, or none if there is nothing to write; read what it did."""
     committer, begun, watch, decided = (
         state.run.committer,
         state.intent,
@@ -144,14 +144,14 @@ def write(state: StepState) -> StepState:
 
 
 def _add_late(state: StepState, outcome: Outcome) -> Outcome:
-    """Add the rows that no commit tells of: those that came late, and those without a time."""
+    """Add counts that no commit contains: late rows, and rows without a time."""
     late, opened = state.step_inputs.late, state.step_inputs.windows
     nulls = opened.null_rows if opened else 0
     return replace(outcome, rows=replace(outcome.rows, late=late, null_time=nulls))
 
 
 def check_after(state: StepState) -> StepState:
-    """Look at what the commit wrote; a look that cannot end leaves the step to `recover`."""
+    """Check what the commit wrote; if that cannot finish, the step is left to `recover`."""
     committer, watch, begun = state.run.committer, state.watch, state.intent
     if watch is None or state.checked is not None:
         return state
@@ -167,7 +167,7 @@ def check_after(state: StepState) -> StepState:
 
 
 def record(state: StepState) -> StepState:
-    """Write down what the step did; take it back, as another step, where a gate asks for it."""
+    """Record what the step did; undo it with another step if a gate requires that."""
     run, begun, checked = state.run, state.intent, state.checked
     if checked is not None and checked.failure is not None and state.staged.is_kept_back:
         run.services.writing.journal.fail(begun.step, checked.failure)
@@ -186,20 +186,20 @@ def record(state: StepState) -> StepState:
 
 Phase = Callable[[StepState], StepState]
 PHASES: tuple[Phase, ...] = (pin, inspect, check_before, begin, stage, write, check_after, record)
-"""A crash is safe between any two: before `begin` nothing is on record, from then on `recover`
-finds out from the table's log whether `write` was reached, and does the rest.
+"""A crash is safe between any two phases: before `begin` nothing is on record, after it
+`recover` reads from the table's log whether `write` was reached, and does the rest.
 """
 PROPERTIES: tuple[Phase, ...] = (pin, update_properties)
-"""What a step does that touches no row."""
+"""The phases of a step that changes no rows."""
 
 
 def execute(
     services: Services, context: Context, kind: WorkKind, step: Step, ahead: Ahead | None = None
 ) -> Ended:
-    """Do one step; `ahead` is what was said ahead of the one that its partitions are left of.
+    """Run one step; `ahead` are check results from the step that it is the rest of.
 
-    An error before `begin` is recorded without a lease; one after it fails the begun step. What
-    raises is a `PenstockError`, `TakenOut`, or a bug.
+    An error before `begin` is recorded without a lease; an error after it fails the step. Raises
+    only `PenstockError`, `TakenOut`, or a bug.
     """
     model = context.project.models[step.model]
     segment = next(iter(step.work.segments(model)), None)
@@ -221,13 +221,13 @@ def execute(
 
 
 def _window_error(error: DataError) -> IncrementalConfigError:
-    """Say of rows that were refused that it was a model with windows that refused them."""
+    """Explain refused rows: the windows of a model refused them."""
     code, sentence, where = error.code, error.sentence, error.where
     return IncrementalConfigError(code, sentence, where=where, hint=error.hint)
 
 
 def initial_intent(run: StepRun) -> Intent:
-    """Return what a step intends before anything was looked at."""
+    """Return the intent of a step before anything is read."""
     services, context, step, model = run.services, run.context, run.step, run.model
     return Intent(
         step=services.clock.new_id(),

@@ -1,4 +1,4 @@
-"""What the phases of a step hand on, and what they ask of its kind of work."""
+"""The state that phases of a step pass on, and the port for its kind of work."""
 
 from __future__ import annotations
 
@@ -26,38 +26,38 @@ Known = TypeVar("Known")
 
 
 class WorkKind(Protocol):
-    """What running a step asks of its kind of work; a module of `app.kinds` is one."""
+    """What running a step needs from its kind of work; modules of `app.kinds` implement it."""
 
     def share_of(self, services: Services, /, context: Context, step: Step) -> Share:
-        """Divide a step into what is to be done, what reads something that failed, and the rest."""
+        """Divide a step into what is to be done, what reads failed inputs, and the rest."""
         ...
 
     def step_to_run(self, services: Services, /, context: Context, step: Step) -> Step | str:
-        """Return the step that is to be done now, or why nothing is."""
+        """Return the step to run now, or why there is nothing to do."""
         ...
 
     def replan(self, services: Services, /, context: Context, step: Step) -> Step | None:
-        """Decide again about a step before which another of its target came; None: it is done."""
+        """Plan a step again after another step of its target; None: it is done."""
         ...
 
     def complete_intent(self, run: StepRun, intent: Intent) -> Intent:
-        """Return the intent with what this kind of work adds to it."""
+        """Return the intent with the values of this kind of work."""
         ...
 
     def pin_versions(self, run: StepRun) -> Inputs:
-        """Fix the versions of the inputs that are there."""
+        """Pin the versions of the existing inputs."""
         ...
 
     def inspect(self, state: StepState) -> StepState:
-        """Open the session; find windows, columns and facts. Nothing is written."""
+        """Open the session; find windows, columns and facts. Writes nothing."""
         ...
 
     def prepare(self, state: StepState) -> StepState:
-        """Choose the statements; make the commits that must come before the rows."""
+        """Choose the statements; make the commits that must precede the rows."""
         ...
 
     def note_success(self, context: Context, step: Step) -> None:
-        """Take note of a step that has ended well."""
+        """Record that a step succeeded."""
         ...
 
 
@@ -66,16 +66,16 @@ class Share:
     """A step in parts."""
 
     steps: tuple[Step, ...] = ()
-    """Those to do."""
+    """Steps to run."""
     blocked: tuple[Step, ...] = ()
-    """Those that read what failed."""
+    """Steps whose inputs failed."""
     idle: tuple[Step, ...] = ()
-    """Those for which nothing above changed."""
+    """Steps without a change upstream."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    """One step under way: what is the same in all its phases."""
+    """One running step: the values that all its phases share."""
 
     services: Services
     context: Context
@@ -84,11 +84,11 @@ class StepRun:
     model: Model
     committer: Committer
     closing: ExitStack
-    """Ends what a phase has opened."""
+    """Closes what the phases opened."""
     segment: Segment | None = None
     """The SQL of a step of partitions."""
     ahead: Ahead | None = None
-    """What was said already ahead of the step that these partitions are left of."""
+    """Check results from the step that these partitions are the rest of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +96,25 @@ class Staged:
     """What a step is about to write."""
 
     decided: DecidedStatement | None = None
-    """None where there is nothing to read."""
+    """None if there is nothing to read."""
     observed: Observation = Observation()
-    """What is counted while rows are written."""
+    """Values counted while rows are written."""
     is_kept_back: bool = False
-    """Whether a gate lets nothing of it be published."""
+    """Whether a gate holds back all of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepState:
-    """One step under way, as far as it came."""
+    """One running step, with the results of its phases so far."""
 
     run: StepRun
     intent: Intent
     inputs: Inputs = Inputs({}, ())
     step_inputs: StepInputs = NOTHING
     check_target: CheckTarget | None = None
-    """None where nothing is to be checked; `watch` too."""
+    """None if there are no checks; so is `watch`."""
     results: tuple[CheckResult, ...] = ()
-    """What the checks before the step have said."""
+    """The results of the checks before the step."""
     watch: Watch | None = None
     work: Work = Work.just(None)
     changes: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class StepState:
 
 
 def need(value: Known | None) -> Known:
-    """Return what an earlier phase has found out; a phase that comes too soon is a bug."""
+    """Return the result of an earlier phase; calling it too early is a bug."""
     if value is None:
         raise TypeError("a phase of a step came before the one that it needs")
     return value

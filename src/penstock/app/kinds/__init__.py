@@ -1,4 +1,4 @@
-"""What the app has to say of each kind of work, a module each behind `WorkKind`."""
+"""What the app does for each kind of work, one module each behind `WorkKind`."""
 
 from collections.abc import Mapping
 

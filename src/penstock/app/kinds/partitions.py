@@ -1,4 +1,4 @@
-"""Partitions of a table: which of a step are made, and what must come before their rows."""
+"""Partitions of a table: which ones a step builds, and what must precede their rows."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ note_success = tables.note_success
 
 
 _LARGE = 2**31
-"""What no INT holds: Spark reads greater numbers as BIGINT."""
+"""The first number that no INT holds: Spark reads greater numbers as BIGINT."""
 
 
 def prepare(state: StepState) -> StepState:
-    """Describe the query, bring the table to its shape, and choose the work.
+    """Describe the query, reshape the table, and choose the work.
 
-    What must come before the rows (a table, a wider type) is a step of its own each, safe to stop
-    after; where a gate may hold rows back it comes once they have passed.
+    Changes that must precede the rows (a table, a wider type) are separate steps, safe to stop
+    after; if a gate may hold rows back, they run once the rows have passed.
     """
     run, target = state.run, state.check_target
     services, committer, model, segment = run.services, run.committer, run.model, need(run.segment)
@@ -113,12 +113,12 @@ def _partition_table(state: StepState, shape: Shape, described: Schema) -> Parti
 
 
 def pin_versions(run: StepRun) -> Inputs:
-    """Fix the inputs but for the own table, which may not be there yet."""
+    """Pin the inputs except for the own table, which may not exist yet."""
     return _pin_versions(run, own=False)
 
 
 def _pin_versions(run: StepRun, *, own: bool) -> Inputs:
-    """Fix the own table, if the SQL reads it, or everything else."""
+    """Pin the own table, if the SQL reads it, or everything else."""
     services, model, body = run.services, run.model, need(run.segment).body
     read = query_tables(services.project, body.query.inputs)
     every = dict.fromkeys((*read, *(mapping.input for mapping in body.inputs)))
@@ -128,7 +128,7 @@ def _pin_versions(run: StepRun, *, own: bool) -> Inputs:
 
 
 def _bound_slices(state: StepState) -> tuple[tuple[Slice, ...], Schema]:
-    """Bind the SQL to its tables once, its parameters once per slice; give its columns.
+    """Bind the SQL to its tables once, its parameters once per slice; return its columns.
 
     Each slice is a view, so that an error of Spark names a line of the user's SQL.
     """
@@ -148,7 +148,7 @@ def _bound_slices(state: StepState) -> tuple[tuple[Slice, ...], Schema]:
 
 
 def _bound_slice(state: StepState, sql: str, number: int, piece: Range) -> tuple[Slice, Schema]:
-    """Define the SQL with the parameters of some neighbours."""
+    """Create a view of the SQL with the parameters of some neighbouring partitions."""
     settings = need(state.run.model.partition)
     values = of_range(settings, state.run.context.run_timestamp, *piece)
     view = f"{QUERY_VIEW}_{number}"
@@ -157,9 +157,9 @@ def _bound_slice(state: StepState, sql: str, number: int, piece: Range) -> tuple
 
 
 def _combined_slice(state: StepState, sql: str, described: Schema) -> Slice | None:
-    """Define one query for all partitions, of SQL that is for one; None where that is not safe.
+    """Create one query for all partitions from SQL for one; return None if that is not safe.
 
-    Spark has the last word: the query must pass its analysis with the columns of the single one.
+    Spark has the last word: its analysis must give the columns of the single query.
     """
     partitions, grid = state.run.step.partitions, state.run.model.grid
     settings = need(state.run.model.partition)
@@ -195,8 +195,9 @@ def _defined_slice(state: StepState, view: str, partitions: Ranges) -> Slice:
 def share_of(services: Services, context: Context, step: Step) -> Share:
     """Divide a step of partitions.
 
-    Partitions that read failed ones are not made, and count as failed for those below them. Those
-    that were only planned because something above would change are not made where nothing did.
+    Partitions that read failed ones are not built, and count as failed for their readers.
+    Partitions that were planned only because something upstream would change are skipped if it did
+    not.
     """
     model = context.project.models[step.model]
     here = step.work.segments(model)
@@ -214,7 +215,7 @@ def share_of(services: Services, context: Context, step: Step) -> Share:
 
 
 def _stale(services: Services, context: Context, model: Model, here: tuple[Segment, ...]) -> Ranges:
-    """Return the partitions that read rows which this run changed; of a whole table by its log."""
+    """Return the partitions that read rows which this run changed; for a whole table by its log."""
     bases = context.bases
     cut = {name: ranges for name, ranges in context.changed.items() if name not in bases}
     found = mapped_to(context.project, model, here, cut)
@@ -241,19 +242,19 @@ def _split_step(step: Step, ranges: Ranges) -> tuple[Step, ...]:
 
 
 def step_to_run(services: Services, context: Context, step: Step) -> Step | str:
-    """Return the step: what it need not make was left out before."""
+    """Return the step; partitions without work were left out before."""
     del services, context
     return step
 
 
 def replan(services: Services, context: Context, step: Step) -> Step | None:
-    """Go on with partitions while any of them still drifts, or where they were asked for."""
+    """Continue with the partitions that still drift, or that were requested."""
     forced = step.trigger == "backfill" or context.options.full_refresh
     return renewed_step(services, context, step, forced=forced)
 
 
 def complete_intent(run: StepRun, intent: Intent) -> Intent:
-    """Say which partitions it makes; one that runs beside others of its table has its own lane."""
+    """Add the partitions to the intent; a step that runs in parallel gets its own lane."""
     work = run.step.work
     keys = write_ranges(work.grid, work.partitions)
     at_once = isinstance(work, PartitionsWork) and work.at_once
@@ -261,5 +262,5 @@ def complete_intent(run: StepRun, intent: Intent) -> Intent:
 
 
 def inspect(state: StepState) -> StepState:
-    """Open the session; SQL that reads its own table is described once that is there."""
+    """Open the session; SQL that reads its own table is described once the table exists."""
     return replace(state, run=open_session(state.run))

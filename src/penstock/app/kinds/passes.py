@@ -53,28 +53,28 @@ share_of = tables.share_of
 
 
 def step_to_run(services: Services, context: Context, step: Step) -> Step | str:
-    """Return the step, or why its model takes no part in the pass."""
+    """Return the step, or why its model does not take part in the pass."""
     del services
     return context.passes.skip_reason(pass_work(step)) or step
 
 
 def replan(services: Services, context: Context, step: Step) -> Step | None:
-    """Go on: the package is leased, so nobody has brought it further meanwhile."""
+    """Continue: the package is leased, so its state has not changed."""
     return renewed_step(services, context, step, forced=True)
 
 
 def pin_versions(run: StepRun) -> Inputs:
-    """Fix the versions of the inputs; the events are those of the pass."""
+    """Pin the versions of the inputs; the events are those of the pass."""
     return run.context.passes.with_events(pass_work(run.step), tables.pin_versions(run))
 
 
 def inspect(state: StepState) -> StepState:
-    """Make readable what the step reads, in the session of its pass where it shares one."""
+    """Create views of what the step reads, in the session of its pass if it shares one."""
     return examine(state, PassLooking, state.run.context.passes.session(pass_work(state.run.step)))
 
 
 def note_success(context: Context, step: Step) -> None:
-    """Write down what is known of the events of the pass."""
+    """Record the counts of events of the pass."""
     context.passes.note_events(pass_work(step))
 
 
@@ -88,30 +88,30 @@ _READ: Mapping[SessionTable, tuple[SessionTable, ...]] = {
     SessionTable.SESSIONS: (*_THIS_RUN, SessionTable.USER_MAPPING, SessionTable.SESSIONS),
     SessionTable.USERS: (*_THIS_RUN, SessionTable.SESSIONS, SessionTable.USERS),
 }
-"""The tables of the package that the SQL of each reads, under their views."""
+"""The tables of the package that the SQL of each one reads, under their views."""
 _MICROSECOND = dt.timedelta(microseconds=1)
 
 
 def pass_work(step: Step) -> PassWork:
-    """Return what a step is in its pass."""
+    """Return the work of a step in its pass."""
     if not isinstance(step.work, PassWork):
         raise TypeError(f"{step.key} is in no pass")
     return step.work
 
 
 class PassLooking(Looking):
-    """One step of a pass about to begin."""
+    """One step of a pass before it begins."""
 
     __slots__ = ()
 
     @property
     def work(self) -> PassWork:
-        """What the step is in its pass."""
+        """The work of the step in its pass."""
         return pass_work(self.step)
 
     @property
     def is_cut(self) -> bool:
-        """The pass has cut the events already."""
+        """True: the pass has already limited the events."""
         return True
 
     @property
@@ -120,12 +120,12 @@ class PassLooking(Looking):
         return self.context.passes.of(self.work)
 
     def with_findings(self, intent: Intent, step_inputs: StepInputs) -> Intent:
-        """Write into the intent what the step leaves in the manifest, too."""
+        """Add to the intent what the step leaves in the manifest."""
         promise = self.context.passes.promise(self.work)
         return replace(super().with_findings(intent, step_inputs), session=promise)
 
     def inspect(self, session: StepSession) -> StepInputs:
-        """Make the tables readable that the SQL of the step names; look at the table itself."""
+        """Create views of the tables that the step's SQL names; read the table itself."""
         if self.work.part.kind is PassStepKind.MODEL:
             return super().inspect(session)
         run, is_base = self.run, self.work.part.kind is PassStepKind.BASE
@@ -153,12 +153,12 @@ class PassLooking(Looking):
         )
 
     def _target_table(self) -> SessionTable:
-        """Say which table of the package the step writes."""
+        """Return which table of the package the step writes."""
         name = self.work.part.model
         return next(each.part for each in self.run.package.models if each.name == name)
 
     def _open_events(self, session: StepSession, run: PassRun) -> None:
-        """Make the events readable, and the quarantine as the pass found it."""
+        """Create views of the events, and of the quarantine at the start of the pass."""
         project, events = self.services.project, run.package.events
         found = bind_tables(project, (events,), run.inputs.reads, run.begun.now, "in")
         session.bind(found[0])
@@ -191,7 +191,7 @@ class PassLooking(Looking):
     def _bind_tables(
         self, session: StepSession, parts: tuple[SessionTable, ...], facts: TableFacts | None = None
     ) -> None:
-        """Make tables readable as they are now; one that is not there yet has no rows."""
+        """Create views of current tables; a table that does not exist yet has no rows."""
         for part in parts:
             model = self.run.package.model(part)
             if model is None:
@@ -238,7 +238,7 @@ class PassLooking(Looking):
                 return module_work(sql, part, build, run.dates)
 
     def _lifecycle_work(self, build: Build) -> Work:
-        """Note what scan A has counted."""
+        """Store the counts of scan A."""
         run, work = self.run, lifecycle_work(self.run.sql, build)
 
         def decide(row: Row) -> Commit | None:
@@ -248,7 +248,7 @@ class PassLooking(Looking):
         return replace(work, stages=(*window_stages(run.sql), *work.stages), decide=decide)
 
     def _quarantine_work(self, session: StepSession, build: Build) -> Work:
-        """Note which of the sessions that were released are quarantined anew."""
+        """Store which of the released sessions are quarantined again."""
         run, work = self.run, quarantine_work(self.run.sql, build)
 
         def decide(row: Row) -> Commit | None:
@@ -260,7 +260,7 @@ class PassLooking(Looking):
         return replace(work, decide=decide)
 
     def _sessions_work(self, session: StepSession, build: Build) -> Work:
-        """Note where the sessions lie that are rebuilt; hold them for the steps after it."""
+        """Store the dates of the sessions to rebuild; keep the sessions for later steps."""
         run, work, part = self.run, sessions_work(self.run.sql, build), self._target_table()
 
         def decide(row: Row) -> Commit | None:
@@ -272,7 +272,7 @@ class PassLooking(Looking):
         return replace(work, decide=decide)
 
     def _events_work(self, session: StepSession, build: Build) -> Work:
-        """Build the events; what they are counted to be must add up before they are written."""
+        """Build the events; their counts must add up before they are written."""
         run, part = self.run, self._target_table()
         work = events_work(run.sql, build, run.first)
 
@@ -284,7 +284,7 @@ class PassLooking(Looking):
         return replace(work, decide=decide)
 
     def _checked_counts(self, session: StepSession, row: Row) -> PassEvents:
-        """Hold the sums of both scopes, and ask what waits behind the window."""
+        """Check the sums of both scopes, and ask whether events wait after the window."""
         run = self.run
         scopes = {scope: _event_counts(row, scope) for scope in ("window", "history")}
         for scope, counts in scopes.items():
@@ -308,7 +308,7 @@ class PassLooking(Looking):
         return PassEvents(greatest, later, scopes["window"], scopes["history"], behind)
 
     def _count_late_rows(self) -> int:
-        """Count the rows of files, added since the last pass, that end before the window."""
+        """Count the rows of files, added since the last pass, that are before the window."""
         run = self.run
         events, begun = run.package.events, run.begun
         passes = self.services.reading.sessions.passes(begun.package, 4)  # two of each run
@@ -323,19 +323,19 @@ class PassLooking(Looking):
         return sum(each.rows for each in files or () if each.ends_before(column, low))
 
     def _events_uri(self) -> str:
-        """Say where the table of the events lies."""
+        """Return the location of the events table."""
         project, events = self.services.project, self.run.package.events
         if events.kind is InputKind.SOURCE:
             return project.sources[events.name].path
         return project.uri_of(project.table_of(events))
 
     def _is_newest(self, time: dt.datetime) -> bool:
-        """Whether the log alone says that no event lies after a time."""
+        """Return whether the log alone proves that no event is after a time."""
         files, column = self.run.files, self.run.package.options.timestamp
         return files is not None and all(each.ends_before(column, time) for each in files)
 
     def _has_event(self, session: StepSession, *bounds: str) -> bool:
-        """Whether some event lies in bounds."""
+        """Return whether there is an event in a range of times."""
         ts = as_time(self.run.sql, self.run.package.options.timestamp)
         where = " AND ".join(f"{ts} {bound}" for bound in bounds)
         found = session.row(

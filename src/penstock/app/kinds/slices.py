@@ -1,4 +1,4 @@
-"""Slices of an entity: what a step of one intends, and how it looks at what it reads."""
+"""Slices of an entity: the intent of their steps, and how a step reads its slice."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ share_of = tables.share_of
 
 
 def replan(services: Services, context: Context, step: Step) -> Step | None:
-    """Decide again as about any table; no other slice of the run has the step's time."""
+    """Decide again as for any table; no other slice of the run has the step's time."""
     again, work = tables.replan(services, context, step), step.work
     if again is not None and isinstance(again.work, SliceWork) and isinstance(work, SliceWork):
         again = replace(again, work=replace(again.work, moment=work.moment))
@@ -69,7 +69,7 @@ def replan(services: Services, context: Context, step: Step) -> Step | None:
 
 
 def complete_intent(run: StepRun, intent: Intent) -> Intent:
-    """Say which slice it is about, when it is processed, and how its rows are written.
+    """Add the slice, its processing time and its process type to the intent.
 
     Steps of entities that share a table may write it at the same time.
     """
@@ -84,18 +84,18 @@ def complete_intent(run: StepRun, intent: Intent) -> Intent:
 
 
 def inspect(state: StepState) -> StepState:
-    """Read and count the slice. Nothing is written."""
+    """Read and count the slice. Writes nothing."""
     return examine(state, SliceLooking)
 
 
 BRONZE = "bronze"
-"""The name of the input whose watermarks an entity keeps."""
+"""The name of the input under which an entity's watermarks are stored."""
 _AT_MOST = 6
-"""How many slices without a commit the next token tells of: it has room for no more."""
+"""How many slices without a commit the next token lists: it has no room for more."""
 
 
 class SliceLooking(Looking):
-    """One step of an entity about to begin."""
+    """One step of an entity before it begins."""
 
     __slots__ = ()
 
@@ -122,9 +122,9 @@ class SliceLooking(Looking):
         return strategy_of_entity(self.entity, self.context.options.strategy).process()
 
     def inspect(self, session: StepSession) -> StepInputs:
-        """Take the slice through its steps, count it, and hold what must not be in it.
+        """Process the slice, count it, and refuse what it must not contain.
 
-        A table that others share stays, whatever is made anew of it.
+        A table shared with other entities is kept even for a full refresh.
         """
         entity, facts, process = self.entity, self._table_facts(), self._process_type()
         table = facts.schema if facts and (entity.scope or not self.step.initial) else None
@@ -167,7 +167,7 @@ class SliceLooking(Looking):
         )
 
     def _unchanged_slices(self) -> tuple[UnchangedSlice, ...]:
-        """Return the slices that were run since the last commit of which anything is on record."""
+        """Return the slices processed since the last recorded commit."""
         known = self.services.reading.slices.recorded(self.model.name)
         last = max((each.step_seq for each in known if each.version is not None), default=0)
         return tuple(
@@ -177,7 +177,7 @@ class SliceLooking(Looking):
         )
 
     def _require_unchanged(self) -> None:
-        """Hold the slice against the one that was planned: another may have taken its place."""
+        """Raise if the slice differs from the planned one: its files may have been replaced."""
         planned, folder = self.slice, bronze_folder(self.entity, self.context.run_timestamp)
         if planned is None or folder is None:
             return
@@ -194,7 +194,7 @@ class SliceLooking(Looking):
             )
 
     def _bind_rows(self, session: StepSession, lows: Mapping[int, TypedValue]) -> SliceRead:
-        """Bind the rows to be read: of one slice, or of a whole source above its watermarks."""
+        """Bind the rows to read: those of one slice, or of a whole source above its watermarks."""
         entity, planned, options = self.entity, self.slice, self.context.options
         folder = bronze_folder(entity, self.context.run_timestamp)
         if planned is None or folder is None:
@@ -216,7 +216,7 @@ class SliceLooking(Looking):
 
     @contextmanager
     def _explained_errors(self, planned: ListedSlice, root: str) -> Iterator[None]:
-        """Say which file of a slice Spark cannot read, and what it is instead of Parquet."""
+        """Name the file of a slice that Spark cannot read, and its actual format."""
         try:
             yield
         except (QueryError, TableError, DataError) as error:
@@ -236,7 +236,7 @@ class SliceLooking(Looking):
             ) from error
 
     def _count_rows(self, session: StepSession, rows: SliceRows, name: str) -> SliceCounts:
-        """Count the rows in one action, and hold them."""
+        """Count the rows in one action, and keep them."""
         size = self.slice.id.size if self.slice else None
         stage = count_stage(self.entity, rows, name, size)
         seen = session.stage(stage)
@@ -244,21 +244,21 @@ class SliceLooking(Looking):
         return read_counts(self.entity, rows, seen)
 
     def _stored_watermarks(self) -> Mapping[str, Watermark]:
-        """Return the watermarks on record, by column; none for a table that is made anew."""
+        """Return the recorded watermarks by column; empty for a table that is rebuilt."""
         record = self.context.records.get(self.model.name)
         if record is None or self.step.initial:
             return {}
         return {each.column.lower(): each for each in record.watermarks}
 
     def _low_bounds(self) -> dict[int, TypedValue]:
-        """Return the low bound of every entry that has one, by its place."""
+        """Return the low bound of every entry that has one, by position."""
         record = self.context.records.get(self.model.name)
         return low_bounds(self.entity, None if self.step.initial else record, self.moment)
 
     def _moved_watermarks(self, counts: SliceCounts) -> Iterator[Watermark]:
-        """Yield the watermarks that the step leaves; none goes back.
+        """Yield the watermarks after the step; none of them decreases.
 
-        Also those that stay: a step without a commit may have moved them.
+        Unchanged ones are included: a step without a commit may have moved them.
         """
         stored = self._stored_watermarks()
         highs = {k.lower(): (k, v) for k, v in counts.highs.items()}
@@ -271,7 +271,7 @@ class SliceLooking(Looking):
                 yield Watermark(BRONZE, before, value)
 
     def _empty_warning(self, counts: SliceCounts, table: Schema | None) -> Iterator[str]:
-        """Warn of a slice without rows, which is more often a failed extract than the truth."""
+        """Warn about a slice without rows, which usually means a failed extract."""
         if not counts.rows and table is not None:
             name = self.slice.id.name if self.slice else "the source"
             yield f"empty-slice: {name} of {self.model.name} holds no row"
@@ -282,19 +282,19 @@ def _schema_changes(query: Schema, rows: SliceRows) -> Evolution:
 
 
 def _nonzero(metrics: Mapping[str, int]) -> dict[str, int]:
-    """Leave out what is 0, but for the number of rows."""
+    """Return the counts without zeros, but always with the number of rows."""
     return {name: count for name, count in metrics.items() if count or name == RECORDS}
 
 
 def recorded_watermarks(record: ModelRecord | None) -> dict[str, TypedValue]:
-    """Return the watermarks on record, by column in small letters."""
+    """Return the recorded watermarks, by column in lower case."""
     return {each.column.lower(): each.value for each in record.watermarks} if record else {}
 
 
 def low_bounds(
     entity: Entity, record: ModelRecord | None, moment: dt.datetime
 ) -> dict[int, TypedValue]:
-    """Return the low bound of every entry that has one, by its place."""
+    """Return the low bound of every entry that has one, by position."""
     stored, found = recorded_watermarks(record), {}
     for place, each in enumerate(entity.watermark):
         value = stored.get(each.column.lower())
@@ -305,12 +305,12 @@ def low_bounds(
 
 
 def _added_columns(rows: SliceRows, table: Schema | None) -> tuple[str, ...]:
-    """Return the columns that the table gets: those of the slice, and a key that has a new name."""
+    """Return the columns that the table gets: those of the slice, and a renamed key."""
     return tuple(n for n in rows.stored.names if table is not None and table.find(n) is None)
 
 
 def _delete_windows(windows: tuple[EntityWindow, ...] | None) -> Iterator[InputWindow]:
-    """Yield the windows in which keys may be found to be gone, as records keep windows."""
+    """Yield the windows in which keys may be found missing, in the form of records."""
     for each in windows or ():
         high = None if each.high is None else Bound(each.high, inclusive=True)
         window = Window(each.column, Bound(each.low, inclusive=True), high)

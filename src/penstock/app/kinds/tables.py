@@ -1,4 +1,4 @@
-"""A whole table or view: whether it still is to be built, what it reads, what makes it ready."""
+"""A whole table or view: whether it must be built, what it reads, what comes before."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOTHING_CHANGED = "its upstream made no change"
 
 
 def share_of(services: Services, context: Context, step: Step) -> Share:
-    """Do all of it: it has no part that could be left out."""
+    """Keep the whole step: it has no parts that could be left out."""
     del services, context
     return Share((step,))
 
@@ -38,7 +38,7 @@ def share_of(services: Services, context: Context, step: Step) -> Share:
 def step_to_run(services: Services, context: Context, step: Step) -> Step | str:
     """Decide about a step that waited for others, once these have ended.
 
-    Where none of them made a change nothing is to be done. What is left may be a change of its
+    If none of them made a change, there is nothing to do, except perhaps a change of its
     properties.
     """
     return _due_step(services, context, step) if step.reason.pending else step
@@ -59,10 +59,10 @@ def _due_step(services: Services, context: Context, step: Step) -> Step | str:
 
 @in_one_state
 def replan(services: Services, context: Context, step: Step) -> Step | None:
-    """Decide about a step again, from the store, the log and the sources of this moment.
+    """Decide about a step again, from the current store, log and sources.
 
-    None means that another run has brought the model up to date. Sources are look_at at again
-    because that run may have read newer versions than this one planned with.
+    None means that another run has brought the model up to date. Sources are read again because
+    that run may have read newer versions than this one planned with.
     """
     renew(services, context, step)
     project, records = services.project, context.records
@@ -80,14 +80,14 @@ def replan(services: Services, context: Context, step: Step) -> Step | None:
 
 
 def renew(services: Services, context: Context, step: Step) -> None:
-    """Look at the records, the table and the inputs of a step again."""
+    """Read the records, the table and the inputs of a step again."""
     context.records.update(services.reading.records.models())
     context.view.renew(observe(services, [step.model], context.records, context.run_timestamp))
 
 
 @in_one_state
 def renewed_step(services: Services, context: Context, step: Step, *, forced: bool) -> Step | None:
-    """Return a step that goes on after the newest of its table, where something of it drifts."""
+    """Return a step based on the newest one of its table, if something of it drifts."""
     renew(services, context, step)
     if not forced:
         now = look_at_project(services, (step.model,), context.run_timestamp).verdict(step.model)
@@ -104,17 +104,17 @@ def complete_intent(run: StepRun, intent: Intent) -> Intent:
 
 
 def pin_versions(run: StepRun) -> Inputs:
-    """Fix the versions of all inputs."""
+    """Pin the versions of all inputs."""
     return pin_inputs(run.services, run.model, run.context.records, run.context.view)
 
 
 def inspect(state: StepState) -> StepState:
-    """Open the session; find windows, columns and facts. Nothing is written."""
+    """Open the session; find windows, columns and facts. Writes nothing."""
     return examine(state, Looking)
 
 
 def examine(state: StepState, way: type[Looking], session: StepSession | None = None) -> StepState:
-    """Look at what a step reads in some way, in a session of its own where it has no other."""
+    """Read what a step needs with a given function, in a session of its own if necessary."""
     run = open_session(state.run, session)
     looking = way(run.services, run.context, run.step, run.model, state.inputs, state.intent.uri)
     with run.committer.rejecting(state.intent):
@@ -137,9 +137,9 @@ def open_session(run: StepRun, session: StepSession | None = None) -> StepRun:
 
 
 def prepare(state: StepState) -> StepState:
-    """Choose the step's work; make the metadata commits that must come before it.
+    """Choose the step's work; make the metadata commits that must precede it.
 
-    Where a gate may hold rows back they come once these have passed; a step that has nothing to
+    If a gate may hold rows back, the commits come once the rows have passed; a step with nothing to
     read makes none.
     """
     run, target, found, model = state.run, state.check_target, state.step_inputs, state.run.model
@@ -159,7 +159,7 @@ def prepare(state: StepState) -> StepState:
 
 
 def _alter_metadata(state: StepState, facts: TableFacts) -> Intent:
-    """Make the metadata commits; give the intent that follows them."""
+    """Make the metadata commits; return the intent after them."""
     run, intent, model = state.run, state.intent, state.run.model
     widens = bool(state.step_inputs.evolution.widened)
     target = run.services.project.sql_of(model.table)
@@ -172,5 +172,5 @@ def _alter_metadata(state: StepState, facts: TableFacts) -> Intent:
 
 
 def note_success(context: Context, step: Step) -> None:
-    """Note nothing."""
+    """Record nothing."""
     del context, step

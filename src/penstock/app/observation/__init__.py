@@ -1,1 +1,1 @@
-"""Looking at tables, inputs and records as they are now. Nothing is written, no JVM starts."""
+"""Read the current tables, inputs and records. Writes nothing and starts no JVM."""

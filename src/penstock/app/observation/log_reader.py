@@ -1,4 +1,4 @@
-"""Looking at tables and inputs without Spark, no deeper than something happened there."""
+"""Read tables and inputs without Spark, only as far as they changed."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from penstock.strategies.relations import query_tables
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What anybody asks of the logs, by the names of their notes.
+    """What the project needs from the logs, by the names of their notes.
 
-    `floors` are the least versions above which a record may ask, `columns` those asked by, and
-    `grains` those of the partitions that a column is compared with.
+    `floors` are the lowest versions that a record refers to, `columns` those that partitions depend
+    on, and `grains` those of the partitions that a column is compared with.
     """
 
     floors: Mapping[str, int]
@@ -40,9 +40,9 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The data changes of a table above a version: those noted before and those read now.
+    """The data changes of a table above a version: recorded ones and those read now.
 
-    `gap` are versions that the log no longer holds and that nobody noted.
+    `gap` are versions that are neither in the log nor in the store.
     """
 
     commits: tuple[Touched, ...]
@@ -61,7 +61,7 @@ class _Reading:
 
 @dataclass(slots=True)
 class LogReader:
-    """One look at the world, for one command. Logs are read above what was noted before."""
+    """Reads logs for one command, above what is recorded."""
 
     services: Services
     noted: Mapping[str, Seen]
@@ -80,7 +80,7 @@ class LogReader:
     def tail(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> Tail:
         """Return what changed rows of a table above a version; `name` is that of its notes.
 
-        The commits tell of every column that the project asks by, and of `columns` beside those.
+        The commits cover every column that the project depends on, and `columns` in addition.
         """
         known = self.noted.get(name)
         read = self._log(name, uri, after, columns)
@@ -90,13 +90,13 @@ class LogReader:
         return Tail(commits, read.tail.gap)
 
     def is_foreign(self, commit: Touched) -> bool:
-        """Whether somebody else made a commit."""
+        """Return whether a commit was made outside this store."""
         return not commit.step or commit.store != self.store
 
     def keep(self) -> None:
-        """Note what was read of logs, for the next command.
+        """Record what was read of logs, for the next command.
 
-        A commit that nobody is on record as having made is noted as somebody else's.
+        A commit without a recorded step is recorded as foreign.
         """
         for read in self._read.values():
             unknown = {each.version for each in unrecorded(self.services, read.tail.commits)}
@@ -107,9 +107,9 @@ class LogReader:
             self.services.writing.notes.note(read.noted, commits)
 
     def _log(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> _Reading:
-        """Read a log above what is noted; without notes from where anybody may ask, and for all.
+        """Read a log above what is recorded; without notes, from the lowest version needed.
 
-        Notes begin there, and nobody can see that they began too late.
+        Notes begin there, and no later command can tell that they began too late.
         """
         read, known = self._read.get(name), self.noted.get(name)
         reaches = read is not None and (known is not None or read.start <= after)
@@ -150,14 +150,14 @@ class LogReader:
 
 
 def open_log_reader(services: Services) -> LogReader:
-    """Begin a look: with what was noted of tables, and no table opened yet."""
+    """Return a reader with the recorded notes; no table is opened yet."""
     records = services.reading
     needs = cache(lambda: _needs(services))
     return LogReader(services, records.notes.seen_tables(), records.archive.store_id(), needs)
 
 
 def _needs(services: Services) -> Needs:
-    """Ask the records once: pins, where partitions were settled, columns that windows go by."""
+    """Read the records once: pins, settled versions of partitions, columns of windows."""
     records, project = services.reading.records, services.project
     tables = {name: str(model.table) for name, model in project.models.items()}
     tables |= {name: str(seed.table) for name, seed in project.seeds.items()}
@@ -191,7 +191,7 @@ def _needs(services: Services) -> Needs:
 
 
 def _columns_in_use(project: Project) -> Iterator[tuple[str, str, Grain]]:
-    """Yield inputs, a column by which somebody asks where each changed, and whose grain asks."""
+    """Yield inputs, columns by which their changes are located, and the grain that needs them."""
     for model in project.models.values():
         if model.partition is not None:
             yield model.name, model.partition.field, model.grid.grain
@@ -201,7 +201,7 @@ def _columns_in_use(project: Project) -> Iterator[tuple[str, str, Grain]]:
 
 
 def tables_below(project: Project, name: str) -> Iterator[str]:
-    """Yield an input, and the models and seeds that it reads if it is a view."""
+    """Yield an input, and the models and seeds below it if it is a view."""
     yield name
     model = project.models.get(name)
     if model is not None and model.is_view:
@@ -211,7 +211,7 @@ def tables_below(project: Project, name: str) -> Iterator[str]:
 
 
 def is_newer(pin: LeastPin | None, steps: int, table_id: str, changed: int | None) -> bool:
-    """Whether an input changed after some step read it; None has never changed."""
+    """Return whether an input changed after a step read it; None has never changed."""
     if pin is None or pin.steps != steps:
         return True
     if pin.kind == "delta" and pin.table_ids - {table_id}:
@@ -220,9 +220,9 @@ def is_newer(pin: LeastPin | None, steps: int, table_id: str, changed: int | Non
 
 
 def note_written(services: Services, names: Iterable[str]) -> None:
-    """Note the logs of tables that a run has just written; what cannot be noted is read again.
+    """Record the logs of tables that a run has just written; on failure they are read again.
 
-    Notes are a cache, and the memory of what logs lose: a failure here loses no record.
+    Notes are a cache, and the only copy of what logs lose: a failure here loses no record.
     """
     with suppress(StateError, TableError):
         log_reader = open_log_reader(services)
@@ -235,7 +235,7 @@ def note_written(services: Services, names: Iterable[str]) -> None:
 
 
 def observe_changed(log_reader: LogReader, model: Model, parts: PartitionsRecord) -> Observed:
-    """Look at a table with partitions that somebody changed, or that another one replaced."""
+    """Read a partitioned table that was changed outside, or that another one replaced."""
     services, partition = log_reader.services, model.partition
     uri = services.project.uri_of(model.table)
     settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
@@ -267,11 +267,11 @@ def observe_changed(log_reader: LogReader, model: Model, parts: PartitionsRecord
 def changed_below(
     log_reader: LogReader, name: str, records: Mapping[str, ModelRecord]
 ) -> frozenset[str]:
-    """Return the upstreams of a model that changed rows which its windows have passed.
+    """Return the upstreams of a model that changed rows below the model's watermarks.
 
-    Rows that a `lookback` takes in again are not passed. Logs are read only where an upstream has
-    a newer data change than was read of it. Of a table that another one replaced, and of a view
-    that was made anew, every row counts as changed.
+    Rows within `lookback` do not count. Logs are read only if an upstream has a newer data change
+    than the one that was read. If a table was replaced, or a view rebuilt, every row counts as
+    changed.
     """
     project = log_reader.services.project
     settings, record = project.models[name].strategy.window, records.get(name)
@@ -294,7 +294,7 @@ def _has_changed(
     low: Bound,
     where: tuple[str, str],
 ) -> bool:
-    """Whether an input has changed rows below a bound of a column since it was pinned."""
+    """Return whether an input has changed rows below a bound of a column since its pin."""
     match above, pin:
         case ModelRecord(), ViewPin(read):
             return above.step_seq > read

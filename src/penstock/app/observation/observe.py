@@ -1,4 +1,4 @@
-"""Looking at targets and sources as they are now, without Spark."""
+"""Read the current state of targets and sources, without Spark."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from penstock.plan.verdict import is_replaced
 
 
 def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
-    """Return the store whose step wrote rows last; None without any. It may be this one.
+    """Return the store whose step wrote rows last, possibly this one; None without any.
 
-    A property that it set on a foreign table does not count, nor a commit that holds nothing.
+    A property that it set on a foreign table does not count, nor does a commit without changes.
     """
     for commit in reversed([*commits]):
         if commit.step and (commit.changes_data or commit.table_id):
@@ -39,17 +39,17 @@ def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
 
 
 def rival(services: Services, writer: Owner | None) -> Owner | None:
-    """Return a writer that is another store than this one, None for this one or nobody."""
+    """Return the last writer if it is another store, otherwise None."""
     if writer is None or writer.store == services.reading.archive.store_id():
         return None
     return writer
 
 
 def without_record(services: Services, uri: str) -> Observed:
-    """Tell a table that is there and not on record by who wrote it last.
+    """Describe a table that exists but is not on record, by its last writer.
 
-    This project may have, with this store or with one that was lost. A token of before tokens
-    named their project tells nothing else.
+    This project may have written it, with this store or with one that was lost. Tokens without a
+    project do not allow a conclusion.
     """
     writer = last_writer(services.log.commits(uri, -1, partial=True))
     owner = rival(services, writer)
@@ -63,7 +63,7 @@ Value = TypeVar("Value")
 
 
 def unrecorded(services: Services, changes: Iterable[Commit]) -> tuple[Commit, ...]:
-    """Return changes of rows that name this store but that no recorded step made.
+    """Return changes of rows that name this store but have no recorded step.
 
     The log is read before the store: a step that is running now is on record by then.
     """
@@ -75,9 +75,9 @@ def unrecorded(services: Services, changes: Iterable[Commit]) -> tuple[Commit, .
 
 
 def unsettled(services: Services, changes: Iterable[Commit]) -> tuple[Commit, ...]:
-    """Return those that are unrecorded, and those that a crash left between commit and record.
+    """Return unrecorded changes, and those that a crash left between commit and record.
 
-    Until they are settled no record tells of these rows, nor what reads them that it is stale.
+    Until they are settled, the records lack these rows, and their readers do not appear stale.
     """
     made = [change for change in changes if change.step]
     if not made:
@@ -89,7 +89,7 @@ def unsettled(services: Services, changes: Iterable[Commit]) -> tuple[Commit, ..
 
 @dataclass(slots=True)
 class ObservedTables:
-    """What was seen last: the plan's side of it, and the listings that steps will read."""
+    """The latest observations: facts for the plan, and the listings that steps will read."""
 
     now: Now
     listings: dict[str, Listing] = field(default_factory=dict)
@@ -97,14 +97,14 @@ class ObservedTables:
 
     @classmethod
     def empty(cls, run_timestamp: dt.datetime) -> ObservedTables:
-        """Return a look at nothing."""
+        """Return an empty observation."""
         return cls(Now(run_timestamp, {}, {}))
 
     def renew(self, later: ObservedTables) -> None:
-        """Take over what was seen later.
+        """Merge a later observation.
 
-        Listings go before pins: a step that pins in between then reads more than its pin says,
-        and reads it again, but never less.
+        Listings are updated before pins: a step that pins in between then reads more than its pin
+        covers, and reads it again, but never less.
         """
         with self._lock:
             self.listings.update(later.listings)
@@ -122,7 +122,7 @@ class ObservedTables:
 def _renewed(
     earlier: Mapping[str, Value], later: Mapping[str, Value], other: Mapping[str, object]
 ) -> Mapping[str, Value]:
-    """Take over what was seen later; what is the other of two things now no longer counts."""
+    """Merge a later mapping, and remove entries that the other mapping now holds."""
     return {name: value for name, value in {**earlier, **later}.items() if name not in other}
 
 
@@ -132,7 +132,7 @@ def observe(
     records: dict[str, ModelRecord],
     run_timestamp: dt.datetime,
 ) -> ObservedTables:
-    """Look at the targets of the models and at every source below them."""
+    """Read the targets of the models and every source below them."""
     project = services.project
     wanted = [project.models[name] for name in models]
     targets: dict[str, Observed] = {}
@@ -173,7 +173,7 @@ def _observe_slices(
     run_timestamp: dt.datetime,
     unreadable: dict[str, PenstockError],
 ) -> dict[str, SlicesNow]:
-    """Look at the slices of entities: what lies there, and what is on record of it."""
+    """Read the slices of entities, in bronze and on record."""
     listed: dict[str, SlicesNow] = {}
     for model in models:
         if model.entity is None:
@@ -192,13 +192,13 @@ def _observe_slices(
 
 
 def slices_now(services: Services, folder: BronzeFolder) -> SlicesNow:
-    """Look at a bronze folder: its slices in their order, and files that belong to none."""
+    """List a bronze folder: its slices in order, and files that belong to none."""
     there = folder.ordering.of(services.log.slices(folder), folder.where)
     return SlicesNow(there, folder=folder, unmatched=services.log.unmatched(folder))
 
 
 def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:
-    """Look at one target: the newest entry of its log, and more only if something happened."""
+    """Read one target: the newest entry of its log, and more only if it changed."""
     if model.keeps_history or model.strategy.moves_forward:
         return _observe_guarded(services, model, record)
     head = services.log.head(services.project.uri_of(model.table))
@@ -206,9 +206,9 @@ def observe_target(services: Services, model: Model, record: ModelRecord | None)
 
 
 def _observe_guarded(services: Services, model: Model, record: ModelRecord | None) -> Observed:
-    """Look at a table that must not be taken for one that is not there, as no query makes it again.
+    """Read a table that must never be mistaken for a missing one: no query can rebuild it.
 
-    That is a history, of which more is asked, or what slices have made.
+    That is a history, for which more facts are read, or a table built from slices.
     """
     uri = services.project.uri_of(model.table)
     try:
@@ -227,7 +227,7 @@ def _observe_guarded(services: Services, model: Model, record: ModelRecord | Non
 
 
 def unreadable_error(model: Model, error: TableError | OSError) -> TableError:
-    """Return the error of a table that cannot be read as that of its model."""
+    """Return the read error of a table as an error of its model."""
     if isinstance(error, OSError):
         return _unreadable(model, str(error))
     return TableError(error.code, error.sentence, where=error.where or model.where, hint=error.hint)
@@ -271,7 +271,7 @@ def _observe_there(
 
 
 def _is_of_others(services: Services, model: Model, uri: str) -> bool:
-    """Whether a table that several entities share holds rows of the others alone."""
+    """Return whether a table shared by several entities holds only rows of the others."""
     if model.entity is None or model.entity.scope is None:
         return False
     commits = services.log.commits(uri, -1, partial=True)
@@ -283,9 +283,9 @@ def _touched_commits(commits: Iterable[LogCommit]) -> tuple[Touched, ...]:
 
 
 def is_as_left(head: Head, record: ModelRecord) -> bool:
-    """Whether a table surely is as the last success left it, seen from its newest entry alone.
+    """Return whether a table is certainly as the last success left it, by its newest entry.
 
-    The same version is not enough: another table in its place may have got as far.
+    An equal version is not enough: another table in its place may have reached it.
     """
     return head.version == record.settled_version and bool(head.step) and head.step == record.step
 
@@ -293,7 +293,7 @@ def is_as_left(head: Head, record: ModelRecord) -> bool:
 def _commits_above(
     services: Services, uri: str, version: int, head: Head
 ) -> tuple[tuple[LogCommit, ...], Versions | None]:
-    """Return the commits above a version, and the versions that the log has lost of them."""
+    """Return the commits above a version, and the versions missing from the log."""
     try:
         return services.log.commits(uri, version), None
     except TableError as error:
@@ -314,7 +314,7 @@ def log_gap(after: int, newest: int, commits: Iterable[LogCommit]) -> Versions |
 
 
 def pin_source(services: Services, source: Source, listings: dict[str, Listing]) -> Pin:
-    """Return the version of a source as it is now; of files their listing too."""
+    """Return the current version of a source; for files with their listing."""
     if not source.path:
         return NoPin()
     if source.may_be_delta and (facts := services.log.facts(source.path)) is not None:

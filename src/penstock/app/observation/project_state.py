@@ -1,6 +1,6 @@
-"""One look at models, tables and inputs: what plans and reports are decided from.
+"""The state of models, tables and inputs that plans and reports are based on.
 
-Partitions are judged quickly where nothing happened, exactly where something did.
+Partitions are compared by group if nothing changed, exactly if something did.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _AT_ONCE = 100  # models whose records are read with one statement
 
 @dataclass(slots=True)
 class ProjectState:
-    """What one command sees; every verdict on partitions is made once.
+    """What one command reads; every verdict on partitions is computed once.
 
     `project` has the SQL of the run date, `names` are the models in topological order.
     """
@@ -81,7 +81,7 @@ class ProjectState:
     _quiet: dict[str, bool] = field(default_factory=dict)
 
     def verdict(self, name: str) -> Verdict:
-        """Say which partitions of a model drifted; those of a table without any are `*`.
+        """Return which partitions of a model drifted; a table without partitions is `*`.
 
         A model whose logs cannot be read is `unreadable`.
         """
@@ -96,7 +96,7 @@ class ProjectState:
         return self._verdicts[name]
 
     def give_up(self, name: str, error: TableError | OSError) -> Verdict:
-        """Judge a model `unreadable`, whatever was found of it before."""
+        """Mark a model as `unreadable`, overriding earlier results."""
         model, why = self.project.models[name], unreadable_error(self.project.models[name], error)
         known = due_partitions(model, self.run_timestamp)
         self._verdicts[name] = Verdict(
@@ -111,13 +111,13 @@ class ProjectState:
 
     @property
     def changes(self) -> Changes:
-        """What changed in inputs since anybody read them."""
+        """The changes of inputs since they were read."""
         if self._changes is None:
             self._changes = Changes(cache(self._partitions_now), cache(self._table_now))
         return self._changes
 
     def meaning(self, fingerprint: Fingerprint) -> str:
-        """Return the canonical checksum of a recorded SQL as today's parser makes it."""
+        """Return the canonical checksum of a recorded SQL under the current parser."""
         if fingerprint.sql not in self._meanings:
             text, found = self._text(fingerprint.sql), fingerprint.canonical
             if text is not None and MASK in text:  # SQL without its secrets means another thing
@@ -131,12 +131,12 @@ class ProjectState:
         return self._meanings[fingerprint.sql]
 
     def explain(self, recorded: Fingerprint, now: Fingerprint) -> str:
-        """Say what changed between two checksums of settings."""
+        """Return what changed between two checksums of settings."""
         before = self.services.reading.records.texts((recorded.settings,)).get(recorded.settings)
         return outside_differences(before, self.project.outside(now))
 
     def _text(self, checksum: str) -> str | None:
-        """Read the SQL of a fingerprint; of all that are on record with one statement."""
+        """Read the SQL of a fingerprint; one statement reads all recorded ones."""
         if self._older is None:
             made = {one.fingerprint.sql for one in self.records.values() if one.fingerprint}
             groups = (each.fingerprint for parts in self.parts.values() for each in parts.groups)
@@ -168,7 +168,7 @@ class ProjectState:
         return replace(found, relaid=relaid, whole=None, lines=(*found.lines, line))
 
     def _layout_change(self, model: Model, parts: PartitionsRecord) -> str:
-        """Say how the partitions on record are cut, where the code cuts them otherwise."""
+        """Return the recorded grain if the code declares another one."""
         if not parts.groups or model.partition is None:
             return ""
         if parts.grid != model.grid:
@@ -187,7 +187,7 @@ class ProjectState:
         return f"by {before} and are by {now} now"
 
     def _is_quiet(self, name: str) -> bool:
-        """Whether nothing differs, found without looking at single partitions."""
+        """Return whether nothing differs, determined without single partitions."""
         if name not in self._quiet:
             model, parts = self.project.models[name], self.parts.get(name)
             self._quiet[name] = (
@@ -222,7 +222,7 @@ class ProjectState:
         )
 
     def _is_untouched(self, model: Model, parts: PartitionsRecord) -> bool:
-        """Whether nobody else changed the table since its partitions were made."""
+        """Return whether the table has no foreign changes since its partitions were built."""
         name = str(model.table)
         head = self.log_reader.head(self.project.uri_of(model.table), name)
         seen = self.log_reader.noted.get(name)
@@ -240,7 +240,7 @@ class ProjectState:
         return facts is not None and facts.table_id == parts.table_id
 
     def _has_news(self, mapping: InputMapping, parts: PartitionsRecord) -> bool:
-        """Whether an input changed at all after some step of the model read it."""
+        """Return whether an input changed after a step of the model read it."""
         name = mapping.input.name
         pin = parts.pins.get(name)
         above = self.parts.get(name)
@@ -274,7 +274,7 @@ class ProjectState:
         )
 
     def _unread_reason(self, model: Model) -> str:
-        """Say why a source of a model cannot be read; "" if all can."""
+        """Return why a source of a model cannot be read; "" if all can."""
         below = sources_below(self.project, model) if self.view.now.broken else ()
         lost = (self.view.now.broken[name] for name in below if name in self.view.now.broken)
         return "; ".join(error_line(error) for error in lost)
@@ -297,15 +297,15 @@ class ProjectState:
         return PartitionsNow(parts.table_id, parts.grid, self._runs_of(name))
 
     def _runs_of(self, name: str) -> tuple[PartitionRun, ...]:
-        """Read the records of a model once, for its own verdict and for those below it."""
+        """Read the records of a model once, for its own verdict and those of its readers."""
         if name not in self._runs:
             self._runs |= self.services.reading.records.runs(name)
         return self._runs[name]
 
     def _read_ahead(self, name: str) -> None:
-        """Read what one verdict needs, and those that most likely come next, at once.
+        """Read what one verdict needs together with what the next ones are likely to need.
 
-        Pins are needed by no other, and are kept no longer: there may be one for every partition.
+        Pins are used by one verdict only and not kept: there may be one for every partition.
         """
         after = self.names[self.names.index(name) + 1 :] if name in self.names else ()
         wanted = [name, *islice(filter(self._is_loud, after), _AT_ONCE - 1)]
@@ -316,7 +316,7 @@ class ProjectState:
         self._runs |= records.runs(*(n for n in known if n in self.parts and n not in self._runs))
 
     def _is_loud(self, name: str) -> bool:
-        """Whether it has partitions of which each must be looked at."""
+        """Return whether it has partitions that must be compared one by one."""
         if name not in self.parts or self.project.models[name].partition is None:
             return False
         try:
@@ -337,13 +337,13 @@ class ProjectState:
         return TableNow(pin, self._news(str(table), self.project.uri_of(table), least))
 
     def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
-        """Return the commits that changed a table; one that nobody can tell of may change all."""
+        """Return the commits that changed a table; an unknown commit may change everything."""
         tail = self.log_reader.tail(name, uri, least, ())
         lost = tail.gap and Touched(tail.gap[1], self.run_timestamp, "unknown")
         return (lost, *tail.commits) if lost else tail.commits
 
     def files_lines(self, name: str) -> tuple[str, ...]:
-        """Say which inputs of files of a model changed; nobody knows for which partitions."""
+        """Return which file inputs of a model changed; the affected partitions are unknown."""
         parts, sources = self.parts.get(name), self.view.now.sources.items()
         files = {
             source: now
@@ -361,7 +361,7 @@ class ProjectState:
 
 @in_one_state
 def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -> ProjectState:
-    """Look at some models; tables are opened only where something happened."""
+    """Read the state of some models; tables are opened only if something changed."""
     project = dated_project(services, run_timestamp)
     reading = services.reading.records
     records = dict(reading.models())
@@ -394,7 +394,7 @@ def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime)
 
 
 def dated_project(services: Services, run_timestamp: dt.datetime) -> Project:
-    """Return the project with the SQL that counts at a time, and keep it in the shop."""
+    """Return the project with the SQL for a given time, and keep it in the services."""
     models = dated_models(services.project.models, run_timestamp.date())
     services.project = replace(services.project, models=models)
     return services.project

@@ -1,4 +1,4 @@
-"""The use case `plan`: what a run would do, and why. Nothing is written, no JVM starts."""
+"""The use case `plan`: what a run would do, and why. Writes nothing and starts no JVM."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _AHEAD = dt.timedelta(seconds=60)  # clocks of machines differ; a slip of that m
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan with what it was made from, so that a run executes exactly it.
+    """A plan with its inputs, so that a run executes exactly this plan.
 
-    `names` are the selected models in topological order, without those of `not_run`, which
-    another command builds. What is `said` is said before anything else.
+    `names` are the selected models in topological order, without those of `not_run`, which another
+    command builds. The messages in `said` are printed first.
     """
 
     plan: Plan
@@ -74,9 +74,9 @@ class Planned:
         return selecting(self.project_state.project, self.names)
 
     def after(self, settled: Settled) -> Planned:
-        """Return the plan without what was settled as failed in the same command.
+        """Return the plan without steps that this command settled as failed.
 
-        An undisturbed run would have failed there too; the next plan makes it anew.
+        An uninterrupted run would have failed there too; the next plan builds them again.
         """
         steps = []
         for step in self.plan.steps:
@@ -87,7 +87,7 @@ class Planned:
         return replace(self, plan=replace(self.plan, steps=tuple(steps)), settled=settled)
 
     def without(self, stuck: Mapping[str, PenstockError]) -> Planned:
-        """Return the plan, with models blocked whose open step cannot be settled."""
+        """Return the plan with models blocked whose open step could not be settled."""
         names = [name for name in self.names if name in stuck]
         if not names:
             return self
@@ -104,7 +104,7 @@ class Planned:
 
 @in_one_state
 def make_plan(services: Services, request: AnyRun) -> Planned:
-    """Select, look at tables and inputs, decide."""
+    """Select models, read tables and inputs, decide."""
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names, not_run, note = divided(services, request, run_timestamp)
@@ -144,7 +144,7 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
 
 
 def _look_at_packages(state: ProjectState, anew: Sequence[SessionPackage]) -> tuple[str, ...]:
-    """Add what the passes of the packages would do; give what is said of them first."""
+    """Add what the passes of the packages would do; return their messages."""
     names, now = state.names, state.view.now
     changing = {
         name for name in names if not state.project.package_of(name) and state.verdict(name).pieces
@@ -156,7 +156,7 @@ def _look_at_packages(state: ProjectState, anew: Sequence[SessionPackage]) -> tu
 
 
 def _stale_notes(services: Services, names: Sequence[str], at: dt.datetime) -> Iterator[str]:
-    """Name what histories read, no history itself, and is not what code and inputs make."""
+    """Return the outdated inputs of histories that are not histories themselves."""
     project = dated_project(services, at)
     parents = {name: direct_parents(model) for name, model in project.models.items()}
     above = reach(names, parents).intersection(project.models).difference(names)
@@ -182,13 +182,13 @@ def _is_behind(verdict: Verdict) -> bool:
 
 
 def findings_on(project: Project, names: Sequence[str]) -> list[Finding]:
-    """Return what is said of the whole project, and of the models that a command selected."""
+    """Return the findings on the whole project, and on the selected models."""
     chosen = set(names)
     return [f for f in project.findings if not f.about or not chosen.isdisjoint(f.about)]
 
 
 def _check_entities(services: Services, names: Sequence[str], options: Options) -> None:
-    """Refuse what is asked of one entity where not just one is selected, or it cannot be done."""
+    """Raise for entity options if not exactly one entity is selected, or it lacks support."""
     entities = [e for name in names if (e := services.project.models[name].entity) is not None]
     adopts = options.adopt and bool(entities)
     words = {"--slice": options.slice, "--strategy": options.strategy, "--adopt": adopts}
@@ -213,9 +213,9 @@ def _check_entities(services: Services, names: Sequence[str], options: Options) 
 
 
 def timed(services: Services, request: Asked) -> tuple[Asked, tuple[str, ...]]:
-    """Read the processing time of a request, and what is to be said of it.
+    """Return the processing time of a request, and its messages.
 
-    What is no time is left out with a warning, as the run timestamp then counts; with `strict` it
+    An invalid time is ignored with a warning, and the run timestamp is used; with `strict` it
     raises `invalid-processing-time`.
     """
     text = getattr(request, "processing_time", None)
@@ -234,7 +234,7 @@ def timed(services: Services, request: Asked) -> tuple[Asked, tuple[str, ...]]:
 
 
 def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
-    """Return the partitions that `run` is about: those of the dates, or the newest due ones."""
+    """Return the partitions for `run`: those of the dates, or the newest due ones."""
     verdicts = {
         name: project_state.verdict(name)
         for name in project_state.names
@@ -258,9 +258,9 @@ def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
 def facts_of(
     project_state: ProjectState, verdicts: dict[str, Verdict], *, forced: bool
 ) -> dict[str, TableFacts]:
-    """Return the facts of the tables whose partitions may be run.
+    """Return the facts of the tables whose partitions may run.
 
-    A table that cannot be read makes the verdict on its model `unreadable`.
+    A table that cannot be read makes its model `unreadable`.
     """
     found = {}
     for name, verdict in verdicts.items():
@@ -279,7 +279,7 @@ def facts_of(
 
 
 def gap_notes(project_state: ProjectState, names: Iterable[str]) -> Iterator[str]:
-    """Say of which tables the log lost what came after the last success."""
+    """Return which tables' logs lost commits after the last success."""
     for name in names:
         gap = project_state.verdict(name).gap
         if gap is not None:
@@ -287,7 +287,7 @@ def gap_notes(project_state: ProjectState, names: Iterable[str]) -> Iterator[str
 
 
 def run_timestamp_of(services: Services, as_of: dt.datetime | None) -> dt.datetime:
-    """Return the run timestamp; raises `as-of-in-future`."""
+    """Return the run timestamp; raise `as-of-in-future`."""
     now = services.clock.now()
     if as_of is not None and as_of > now + _AHEAD:
         raise UsageError(
@@ -301,7 +301,7 @@ def run_timestamp_of(services: Services, as_of: dt.datetime | None) -> dt.dateti
 def seed_notes(
     services: Services, project_state: ProjectState, names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Say once of each seed that the models read, and whose file is not what was loaded."""
+    """Return one note for each seed that the models read and whose file changed since loading."""
     found = seeds_to_load(
         services, project_state.project, names, project_state.records, project_state.run_timestamp
     )

@@ -1,4 +1,4 @@
-"""Session packages before a run: who is tracked, whether inputs changed, which passes there are."""
+"""Session packages before a run: tracked models, changed inputs, passes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PackagePlan:
 
 
 def named_package(project: Project, name: str) -> SessionPackage:
-    """Return the package of that name; raises `SelectorError` `no-match`."""
+    """Return the package of that name; raise `SelectorError` `no-match`."""
     found = project.packages.get(name)
     if found is not None:
         return found
@@ -65,10 +65,9 @@ def plan_package(
     pending: bool = False,
     anew: bool = False,
 ) -> PackagePlan:
-    """Plan a run from the records and the logs of the inputs; nothing is written.
+    """Plan a run from the records and the logs of the inputs; write nothing.
 
-    With `pending` the events are made anew by the same run, with `anew` the package is refreshed
-    by it.
+    With `pending`, the same run rebuilds the events; with `anew`, it refreshes the package.
     """
     project, sessions = services.project, services.reading.sessions
     fingerprints = tracked_models(project, package)
@@ -86,7 +85,7 @@ def plan_package(
 
 
 def refreshed(project: Project, request: AnyRun) -> tuple[SessionPackage, ...]:
-    """Return the packages that are to be made anew: those that `--full-refresh` names.
+    """Return the packages to rebuild: those that `--full-refresh` names.
 
     Raises `refresh-not-allowed`, and `option-conflict` for a part of a package.
     """
@@ -116,7 +115,7 @@ def refreshed(project: Project, request: AnyRun) -> tuple[SessionPackage, ...]:
 def not_refreshed(
     project: Project, names: Iterable[str], request: AnyRun, anew: Collection[SessionPackage]
 ) -> Iterator[str]:
-    """Say which packages a full refresh leaves, as nobody named them."""
+    """Return a note on packages that a full refresh leaves out because they were not named."""
     found = {own.name: own for name in names if (own := project.package_of(name)) is not None}
     for package in found.values():
         if request.full_refresh and package not in anew:
@@ -125,7 +124,7 @@ def not_refreshed(
 
 
 def refresh(services: Services, packages: Iterable[SessionPackage]) -> None:
-    """Let the next run make packages anew; one that a crash cuts short is gone on with."""
+    """Mark packages for a rebuild by the next run; an interrupted rebuild is continued."""
     for package in packages:
         rows = services.writing.sessions.manifest(package.name)
         overwrites = overwritten(services.project, package)
@@ -133,15 +132,15 @@ def refresh(services: Services, packages: Iterable[SessionPackage]) -> None:
 
 
 def overwritten(project: Project, package: SessionPackage) -> frozenset[str]:
-    """Name the tables that a refresh makes anew: all but those of one run."""
+    """Return the tables that a refresh rebuilds: all except those with rows of one run."""
     kept = {each.name for each in package.models if each.kind is SessionTableKind.KEPT}
     return frozenset(kept.union(tracked_models(project, package)))
 
 
 def selecting(project: Project, names: Collection[str]) -> dict[str, str]:
-    """Say how to select models of packages again: with the package where it was whole.
+    """Return selectors for models of session packages: the package if it was complete.
 
-    Base tables follow from any of the others.
+    Base tables are included by any of the others.
     """
     found: dict[str, str] = {}
     for package in project.packages.values():
@@ -154,9 +153,9 @@ def selecting(project: Project, names: Collection[str]) -> dict[str, str]:
 
 
 def with_base_tables(project: Project, names: Sequence[str]) -> tuple[str, ...]:
-    """Add what tracked models among the names are made of: base tables, and tracked models.
+    """Add what tracked models depend on: base tables, and other tracked models.
 
-    They are made whoever asks for one. The order stays topological.
+    They are built for any of their readers. The order stays topological.
     """
     wanted = {*names}
     for package in project.packages.values():
@@ -178,9 +177,9 @@ def passes_now(
     changing: Collection[str] = (),
     anew: Collection[SessionPackage] = (),
 ) -> dict[str, PassesNow]:
-    """Say of every package that some of the models belong to what a run would do.
+    """Return what a run would do for every package of the models.
 
-    `changing` are models that the same run makes anew, `anew` packages.
+    `changing` are models that the same run rebuilds, `anew` packages.
     """
     project, found = services.project, {}
     packages = {p.name: p for name in names if (p := project.package_of(name)) is not None}
@@ -213,9 +212,9 @@ def passes_now(
 
 
 def _check_events(services: Services, package: SessionPackage) -> None:
-    """Refuse events without a column that the package needs, as far as a Delta log tells columns.
+    """Raise if the events lack a column that the package needs, according to a Delta log.
 
-    A run asks the same of what it opens. What cannot be read is reported with the source.
+    A run checks the same on what it opens. Unreadable events are reported with the source.
     """
     from penstock.project.sessions.columns import events_findings  # few projects have packages
 
@@ -244,7 +243,7 @@ def limits_said(now: PassesNow) -> Iterator[str]:
 
 
 def _unchanged(services: Services, package: SessionPackage, last: SessionPass | None) -> str:
-    """Say that no input has a new commit of rows; "" where one has, or nobody can tell."""
+    """Return a message if no input has a new commit of rows; otherwise ""."""
     if last is None:
         return ""
     said = []
@@ -257,7 +256,7 @@ def _unchanged(services: Services, package: SessionPackage, last: SessionPass | 
 
 
 def _changed(services: Services, uri: str, pin: DeltaPin) -> bool:
-    """Whether a table has rows of later commits; another table in its place may have."""
+    """Return whether a table has rows of later commits, or may have been replaced."""
     try:
         facts = services.log.facts(uri)
         if facts is None or facts.table_id != pin.table_id:
@@ -269,9 +268,9 @@ def _changed(services: Services, uri: str, pin: DeltaPin) -> bool:
 
 
 def _inputs(project: Project, events: InputName) -> Iterator[tuple[str, str]]:
-    """Yield the tables that the events come from, below views, with their folders.
+    """Yield the tables below the events, also through views, with their folders.
 
-    The folder is "" where nobody counts versions.
+    The folder is "" for inputs without versions.
     """
     if events.kind is InputKind.SOURCE:
         source = project.sources[events.name]

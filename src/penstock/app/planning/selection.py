@@ -1,4 +1,4 @@
-"""Selecting models for a command; what drifted of them, and what would follow from running it."""
+"""Select models for a command; find what drifted, and what running it would affect."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DriftReport:
-    """Every model that was looked at: partitions that drifted, and those that wait for them."""
+    """All compared models: partitions that drifted, and those that wait for them."""
 
     project_state: ProjectState
     verdicts: Mapping[str, Verdict]
     pending: Mapping[str, Ranges] = field(default_factory=dict)
 
     def runs(self, name: str) -> bool:
-        """Whether something of a model drifted by itself."""
+        """Return whether the model itself, not an upstream model, drifted."""
         return name in self.verdicts and bool(self.verdicts[name].drifted)
 
     def stale_above(self, model: Model) -> tuple[str, ...]:
-        """Name the models above one that drifted or wait for one that did."""
+        """Return the upstream models that drifted or wait for one that did."""
         above = parents_of(self.project_state.project, model)
         return tuple(name for name in above if name in self.pending or self.runs(name))
 
@@ -57,7 +57,7 @@ class DriftReport:
 
 
 def drift_report(project_state: ProjectState) -> DriftReport:
-    """Report what drifted of the models that were looked at, and what running it would change."""
+    """Return what drifted in the compared models, and what running it would change."""
     project = project_state.project
     verdicts = {name: project_state.verdict(name) for name in project_state.names}
     start = {
@@ -79,9 +79,9 @@ def drift_report(project_state: ProjectState) -> DriftReport:
 def selected_models(
     services: Services, include: Sequence[str], exclude: Sequence[str], run_timestamp: dt.datetime
 ) -> tuple[str, ...]:
-    """Return the selected models in topological order; raise `SelectorError` for none.
+    """Return the selected models in topological order; raise `SelectorError` if there are none.
 
-    Drift and results are read only when a selector asks for them.
+    Drift and results are read only if a selector needs them.
     """
     asked = " ".join((*include, *exclude))
     states = {}
@@ -104,10 +104,10 @@ def selected_models(
 def divided(
     services: Services, request: AnyRun, run_timestamp: dt.datetime
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-    """Return what a run builds, what it leaves to another command, and the line that says so.
+    """Return what a run builds, what it leaves to another command, and a note about that.
 
-    `penstock run` leaves snapshots out and `penstock snapshot run` all else; naming one of the
-    others is an error, and so is a selection of nothing but others.
+    `penstock run` leaves out snapshots, and `penstock snapshot run` everything else. It is an error
+    to name one of the others, or to select only others.
     """
     project = services.project
     if (
@@ -144,7 +144,7 @@ NEEDS_SNAPSHOT_RUN = (
 
 
 def steps_of_their_own(project: Project, names: Iterable[str]) -> tuple[str, ...]:
-    """Leave out the tables of session packages, which passes make."""
+    """Return the models without tables of session packages, which passes build."""
     return tuple(name for name in names if not project.models[name].strategy.by_passes)
 
 
@@ -167,7 +167,7 @@ def _not_a_snapshot(project: Project, names: list[str]) -> SelectorError:
 def narrowed(model: Model, ends: Range, run_timestamp: dt.datetime, partitions: Ranges) -> Ranges:
     """Return the known partitions of a model in the range; `*` is never narrowed.
 
-    Raises `invalid-partition`, and `bad-value` where the range ends before it begins.
+    Raises `invalid-partition`, and `bad-value` if the range ends before it begins.
     """
     grid = model.grid
     if ends.is_open or grid.is_whole or not partitions:
@@ -185,7 +185,7 @@ def narrowed(model: Model, ends: Range, run_timestamp: dt.datetime, partitions: 
 
 
 def _ends(model: Model, ends: Range) -> Numbers:
-    """Return the partitions that a range names; one end stands for both."""
+    """Return the partitions of a range; a single end is also the other end."""
     low = model.grid.bound(ends.first or ends.last or "", last=False)
     high = model.grid.bound(ends.last or ends.first or "", last=True)
     if low > high:
@@ -198,9 +198,9 @@ def _ends(model: Model, ends: Range) -> Numbers:
 
 
 def check_named(model: Model, ends: Range, verdict: Verdict, there: Ranges) -> None:
-    """Refuse a range of which nothing can be run (exit 2): not due yet, or before any version.
+    """Raise (exit 2) if no partition of a range can run: not due yet, or before any version.
 
-    Inside a range such partitions are passed over.
+    Inside a range such partitions are skipped.
     """
     grid = model.grid
     if grid.is_whole or (ends.first is None and ends.last is None):

@@ -1,4 +1,4 @@
-"""What the steps of an entity will read and run, as far as that can be told without a slice."""
+"""What the steps of an entity will read and run, as far as it is known without a slice."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from penstock.strategies.entities.work import query_of
 
 @dataclass(frozen=True, slots=True)
 class SlicePreview:
-    """The low bounds of watermark columns, and the SQL of the twelve steps; "" where none is known.
+    """The low bounds of watermark columns, and the SQL of the twelve steps; "" if unknown.
 
-    What later slices of a run find is for those before them to say, so only the first has any.
+    Only the first slice has any: the bounds of later slices depend on earlier ones.
     """
 
     windows: tuple[InputWindow, ...] = ()
@@ -37,7 +37,7 @@ class SlicePreview:
 def slice_previews(
     services: Services, planned: Planned, request: AnyRun | AnySync
 ) -> Iterator[tuple[str, SlicePreview]]:
-    """Look ahead at the first step of every entity of a plan, by the key of the step."""
+    """Return the preview of the first step of every entity of a plan, by step key."""
     firsts: dict[str, Step] = {}
     for step in planned.plan.steps:
         firsts.setdefault(step.model, step)
@@ -78,13 +78,13 @@ def _windows(entity: Entity, lows: dict[int, TypedValue]) -> Iterator[InputWindo
 
 @dataclass(frozen=True, slots=True)
 class _SliceColumns:
-    """The columns of a slice as its entity and its table name them; it may bring others."""
+    """The columns of a slice that its entity and its table name; a slice may have more."""
 
     entity: Entity
     table: Schema
 
     def described(self, sql: str) -> Schema:
-        """Return the columns of a query over the slice, read off its text."""
+        """Return the columns of a query over the slice, derived from its text."""
         types = self._types()
         names = tuple(types)
         if sql != f"SELECT * FROM {quoted(SLICE_VIEW)}":
@@ -95,7 +95,7 @@ class _SliceColumns:
         return Schema(tuple(Column(name, folded.get(name.lower(), "string")) for name in names))
 
     def _types(self) -> dict[str, str]:
-        """Return the type of each; what has a datatype is text until it is cast."""
+        """Return the type of each column; a column with a datatype is text until it is cast."""
         entity, system = self.entity, {name.lower() for name in system_names(self.entity)}
         declared = {each.final_name.lower(): each for each in entity.columns}
         found = {each.name: "string" for each in entity.columns if not each.is_calculated}

@@ -1,1 +1,1 @@
-"""What one step knows before anything is written: its run, its inputs, its statements."""
+"""Everything a step needs before it writes: its run, its inputs, its statements."""

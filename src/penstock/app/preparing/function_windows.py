@@ -36,11 +36,11 @@ from penstock.strategies.relations import frame_readers
 
 @dataclass(slots=True, eq=False)
 class StepWindows:
-    """What the functions of one step are told of its windows, and those that they open.
+    """The windows of one step for its functions, and those that the functions open.
 
     `input_windows` are the windows on its inputs, once they are known. `initial` steps read
-    everything. `again` is the range of a rerun. `as_of` cuts what is read; a window without an
-    input ends at `run_timestamp`. `decided` is the kind of a step that decides it alone.
+    everything. `again` is the range of a rerun. `as_of` limits what is read; a window without an
+    input ends at `run_timestamp`. `decided` is the kind of a step that alone decides it.
     """
 
     model: Model
@@ -57,7 +57,7 @@ class StepWindows:
 
     @property
     def kind(self) -> str:
-        """Why the step reads what it reads."""
+        """Why the step reads these rows."""
         if self.again is not None:
             return "rerun"
         if self.initial:
@@ -69,9 +69,9 @@ class StepWindows:
     def on(
         self, function: str, column: str, kind: str, name: str, query: Callable[..., Row]
     ) -> Window:
-        """Return the window on a column of a frame: one of the step's, or one of its own.
+        """Return the window on a column of a frame: one of the step's, or a new one.
 
-        `query` gives one row of aggregates over the frame.
+        `query` returns one row of aggregates over the frame.
         """
         key = (function, name or column)
         if key in self.names:
@@ -95,7 +95,7 @@ class StepWindows:
     def _open(
         self, each: WindowedInput, column: str, own: Sequence[Watermark], query: Callable[..., Row]
     ) -> Opened:
-        """Pin the greatest value by one aggregate on the frame."""
+        """Pin the greatest value with one aggregate on the frame."""
         quoted = f"`{column.replace('`', '``')}`"
         limit = None
         if self.as_of is not None and each.type in ("date", "timestamp", "timestamp_ntz"):
@@ -117,9 +117,9 @@ class StepWindows:
         return extend(settings, new, self.watermarks)
 
     def _own_watermarks(self, name: str, column: str) -> tuple[Watermark, ...]:
-        """Return the watermark of a window of its own; raises `new-windowed-input`.
+        """Return the watermark of a new window; raise `new-windowed-input`.
 
-        Without one it would read from the start again what came in through another window.
+        Without a watermark, it would read from the start what came in through another window.
         """
         if self.initial:
             return ()
@@ -129,7 +129,7 @@ class StepWindows:
         return found
 
     def span(self) -> Window:
-        """Return the window that spans all; without an input that of the run's time."""
+        """Return the window that covers all others; without an input that of the run's time."""
         if self.input_windows:
             return joined_windows(self.input_windows)[0].window
         self.names.add((self.model.name, EXTERNAL))
@@ -146,9 +146,9 @@ class StepWindows:
         return window
 
     def lowest(self, name: str) -> Window | None:
-        """Return what the step may read of an input, open above; None if that may be all.
+        """Return what the step may read of an input, without an upper bound; None for everything.
 
-        Where one window spans several inputs, it begins where that of another may begin.
+        If one window covers several inputs, it begins at the lowest of their beginnings.
         """
         deltas = {each.name for each in self.model.query.deltas}
         known = [each for each in self.watermarks if each.input == name]
@@ -163,7 +163,7 @@ class StepWindows:
         return Window(known[0].column, Bound(low.value, inclusive=True), nulls=True)
 
     def filtered(self, function: str, column: str) -> bool:
-        """Whether a function has opened a window on a column by itself."""
+        """Return whether a function has opened a window on a column itself."""
         return (function, column) in self.names
 
     def _range(self, column: str, kind: str) -> Window:
@@ -175,9 +175,9 @@ class StepWindows:
 
 
 def extend(settings: WindowSettings, windows: Opened, watermarks: Sequence[Watermark]) -> Opened:
-    """Let windows whose range is replaced begin where any of the step begins.
+    """Move the start of windows whose range is replaced to the earliest start of the step.
 
-    Of an input that is read from later on, the rows before would be gone.
+    Otherwise the earlier rows of an input with a later start would be lost.
     """
     if not settings.overlaps:
         return windows
@@ -194,9 +194,9 @@ def extend(settings: WindowSettings, windows: Opened, watermarks: Sequence[Water
 def step_windows(
     context: Context, step: Step, watermarks: Sequence[Watermark], table: Schema | None
 ) -> StepWindows | None:
-    """Return what the functions of a step are told; None for a model that reads through no window.
+    """Return the windows for the functions of a step; None for a model without windows.
 
-    `table` is the schema of the table that is there.
+    `table` is the schema of the existing table.
     """
     model = context.project.models[step.model]
     settings = model.strategy.window
@@ -218,7 +218,7 @@ def step_windows(
 def shared_frames(
     services: Services, context: Context, steps: Sequence[Step]
 ) -> dict[str, FrameReaders]:
-    """Return who reads which frame in a run; one that is kept holds what its readers may read."""
+    """Return which models share a frame in a run; a kept frame holds what its readers may read."""
     project = services.project
     found = frame_readers(project, dict.fromkeys(step.model for step in steps))
 
@@ -238,7 +238,7 @@ def shared_frames(
 
 
 def _hull(windows: Sequence[Window | None]) -> Window | None:
-    """Return the window that holds all others on one column; None where there is none."""
+    """Return the window that covers all others on one column; None if there is none."""
     lows = [each for each in windows if each is not None and each.lower is not None]
     if not lows or len(lows) < len(windows) or len({each.column.lower() for each in lows}) > 1:
         return None

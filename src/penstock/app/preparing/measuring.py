@@ -1,4 +1,4 @@
-"""Measuring what a step's inputs hold: greatest values, NULLs, rows that came late."""
+"""Measure a step's inputs: greatest values, NULLs, late rows."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Arrived:
 def arrivals(
     services: Services, pins: Mapping[str, Pin], record: ModelRecord | None
 ) -> dict[str, Arrived]:
-    """Return what arrived, for every Delta input whose rows were only appended since.
+    """Return the new files of every Delta input that has had only appends since.
 
-    An input that is new, was replaced or had rows rewritten is left out: nobody can tell.
+    An input that is new, was replaced or had rows rewritten is left out.
     """
     found = {}
     for name, now in pins.items():
@@ -79,7 +79,7 @@ _EXACT = ("date", "tinyint", "smallint", "int", "bigint")
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """What a measurement is made with: the model, its inputs' views, what it remembers."""
+    """The context of a measurement: the model, its inputs' views, its watermarks."""
 
     model: Model
     settings: WindowSettings
@@ -95,14 +95,14 @@ class Measuring:
 
     @property
     def was_filtered(self) -> bool:
-        """Whether other code opened windows of its own: what they read has no watermark here."""
+        """Return whether other code opened its own windows, which have no watermark here."""
         made, names = self.record and self.record.fingerprint, self.model.query.inputs
         changed = made is not None and made != self.model.fingerprint
         own = {w.input for w in self.watermarks} - {each.name for each in names}
         return changed and bool(own)
 
     def tables_of(self, name: str) -> tuple[InputName, ...]:
-        """Return an input, or the tables below it if it is a view; none if that is unknown."""
+        """Return an input, or the tables below it if it is a view; empty if unknown."""
         own = tuple(each for each in self.model.query.inputs if each.name == name)
         below = query_tables(self.project, own)
         views = [m for each in below if (m := self.project.models.get(each.name)) and m.is_view]
@@ -115,8 +115,8 @@ class Measuring:
 def measure(session: StepSession, what: Measuring) -> Opened:
     """Find the greatest value and the NULLs of every windowed input, and open the windows.
 
-    Whole numbers and dates are told by the log; else one scan per input, and only of rows above
-    the watermark: files below it are skipped by their statistics.
+    Whole numbers and dates are read from the log. Other types take one scan per input, only of rows
+    above the watermark: files below it are skipped by their statistics.
     """
     before = frozenset(() if what.was_filtered else what.record.pins if what.record else ())
     if not what.initial:  # before Spark compares a watermark with a column of another type
@@ -139,10 +139,10 @@ def measure(session: StepSession, what: Measuring) -> Opened:
 
 
 def _measure_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
-    """Measure whole numbers and dates by the statistics of the files that arrived, without a job.
+    """Measure whole numbers and dates by the statistics of new files, without a job.
 
-    Rows that arrived before lie below the watermark and had no NULL, or the model would have
-    failed on them; so this is only for `null_watermark: error`.
+    Earlier rows are below the watermark and had no NULL, or the model would have failed on them; so
+    this applies only to `null_watermark: error`.
     """
     arrived = what.arrived.get(each.input)
     known = _last_value(what.watermarks, each.input)
@@ -192,8 +192,8 @@ def _last_value(watermarks: Sequence[Watermark], name: str) -> TypedValue | None
 def late_rows(session: StepSession, what: Measuring) -> int | None:
     """Count rows at or below the low bound that arrived since the model last read its inputs.
 
-    Only appended files of Delta inputs can tell; None where any input cannot. There is no job where
-    the statistics of these files say that there is none, by the column of the same name.
+    Needs appended files of Delta inputs; None if any input lacks them. Runs no job if the
+    statistics of these files, by the column of the same name, rule out late rows.
     """
     if what.initial or not what.settings.counts_late:
         return None
@@ -222,9 +222,9 @@ def _count_late(
     new: Mapping[InputName, Arrived],
     low: Bound,
 ) -> int | None:
-    """Count late rows in what arrived; of several tables only the rows before tell them apart.
+    """Count late rows in new files; with several tables, compare with the rows before.
 
-    None where what arrived is no longer there by itself.
+    None if the new rows are no longer in files of their own.
     """
     alone = len(what.tables_of(each.input)) == 1
     reads: dict[InputName, Read] = {**what.reads.by_name}
@@ -249,7 +249,7 @@ def _count_late(
 
 
 def _bound(each: WindowedInput, file: AddedFile) -> TypedValue | None:
-    """Return the least value in a file; None if its log does not tell, or of another type."""
+    """Return the least value in a file; None if its log has none, or one of another type."""
     try:
         return _value(each, file.minimum.get(each.column))
     except UsageError:
@@ -263,7 +263,7 @@ def _is_below(value: TypedValue, low: Bound) -> bool:
 def lag_notes(
     services: Services, session: StepSession, what: Measuring, watermarks: Sequence[Watermark]
 ) -> tuple[str, ...]:
-    """Warn of inputs that hold less than was read of them once, which the log's statistics tell."""
+    """Warn of inputs whose greatest value, by the log's statistics, is below their watermark."""
     if what.as_of is not None or what.initial:
         return ()
     notes, after = [], {each.input: each.value for each in watermarks}

@@ -1,4 +1,4 @@
-"""What a commit did, and taking back what failed a gate: one RESTORE as a step of its own."""
+"""What a commit did, and undoing what failed a gate: one RESTORE as a separate step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from penstock.core.strategy import Writing, strategy_named
 
 
 def own_commit(services: Services, intent: Intent) -> LogCommit | None:
-    """Return the commit that a step has made, None without one."""
+    """Return the commit of a step, None without one."""
     if not intent.uri:
         return None
     commits = services.log.commits(intent.uri, base_of(intent))
@@ -31,7 +31,7 @@ def own_commit(services: Services, intent: Intent) -> LogCommit | None:
 
 
 def base_of(intent: Intent) -> int:
-    """Return the version above which the commit of a step lies, -1 where there was no table."""
+    """Return the version before the commit of a step, -1 if there was no table."""
     return -1 if intent.base_version is None else intent.base_version
 
 
@@ -42,11 +42,11 @@ def outcome_of(
     made_id: str = "",
     since: int | None = None,
 ) -> Outcome:
-    """Read what a commit did, if there was one, from its metrics (docs/ARCHITECTURE.md, step 3).
+    """Return what a commit did, if there was one, from its metrics (docs/ARCHITECTURE.md, step 3).
 
-    What it wrote to each partition its files tell. `known` is the id of the table, which only the
-    commit that made it names. Commits of others count from the version `since`: without it from
-    the one that the record says was settled before. For a rollback all of them count.
+    Its files show what it wrote to each partition. `known` is the id of the table, which only the
+    commit that created it contains. Foreign commits count from the version `since`, by default from
+    the last settled version. For a rollback all of them count.
     """
     if not intent.uri:
         return Outcome(None)
@@ -71,7 +71,7 @@ def outcome_of(
 def settled_before(services: Services, intent: Intent, table_id: str) -> int:
     """Return the version up to which the records know who changed the rows of a target.
 
-    Of another table than theirs they know nothing: its first step looked at all of it.
+    They know nothing about a table that replaced theirs: its first step read all of it.
     """
     records = services.reading.records
     record = records.models(intent.model).get(intent.model)
@@ -88,7 +88,7 @@ def settled_before(services: Services, intent: Intent, table_id: str) -> int:
 def foreign_between(
     services: Services, uri: str, after: int, upto: int
 ) -> tuple[ForeignCommit, ...]:
-    """Return the commits of others that changed rows, above a version and up to another."""
+    """Return foreign commits that changed rows, above a version and up to another."""
     if upto <= after:
         return ()
     store = services.reading.archive.store_id()
@@ -152,9 +152,9 @@ _RESHAPES = (StepKind.ALTER, StepKind.REWRITE)
 
 
 def features_left(services: Services, intent: Intent, version: int) -> str:
-    """Say which table features stay on after a RESTORE that a version did not have, "" if none.
+    """Return which table features stay after a RESTORE although the version lacked them, or "".
 
-    Delta takes back rows, schema and properties, never a feature.
+    Delta restores rows, schema and properties, but never features.
     """
     uri = intent.uri
     try:
@@ -168,7 +168,7 @@ def features_left(services: Services, intent: Intent, version: int) -> str:
 
 
 def flag_if_overwritten(services: Services, intent: Intent, checked: Checked) -> Checked:
-    """Return a failure that must be undone as a flag where others have written since."""
+    """Return a failure that must be undone as a flag if others have written since."""
     if checked.mode is not OnFailure.ROLLBACK or checked.failure is None or not intent.uri:
         return checked
     if checked.version is None or foreign_after(services, intent, checked.version) is None:
@@ -177,16 +177,16 @@ def flag_if_overwritten(services: Services, intent: Intent, checked: Checked) ->
 
 
 def foreign_after(services: Services, intent: Intent, version: int) -> Touched | None:
-    """Return the first change of rows by anybody after a version of the target."""
+    """Return the first change of rows, by any writer, after a version of the target."""
     commits = services.places.touched(intent.uri, version, {}, partial=True)
     return next((each for each in commits if each.step != intent.step), None)
 
 
 def way_back(services: Services, intent: Intent, version: int) -> tuple[Intent, int] | str:
-    """Return the step that brings a target back to the version before a step's commit, and that.
+    """Return the step that restores a target to the version before a step, and that version.
 
-    What made the table ready for the step goes too, unless others wrote between. Where there is no
-    way back the words that say why: rows of others would be undone, or VACUUM took the old ones.
+    The commits that prepared the table are undone too, unless others wrote in between. If there is
+    no way back, returns the reason: foreign rows would be undone, or VACUUM removed the old ones.
     """
     foreign = foreign_after(services, intent, version)
     refused = f"rollback-refused: {intent.model}: {{}}; rows stay and are flagged"
@@ -213,14 +213,14 @@ def way_back(services: Services, intent: Intent, version: int) -> tuple[Intent, 
 
 
 def can_be_tried_again(error: PenstockError) -> bool:
-    """Whether an error is of one step: the next command may do what this one could not."""
+    """Return whether an error may disappear in the next command."""
     if isinstance(error, LeaseHeldError):
         return True
     return not isinstance(error, StateError | InterruptedRunError)
 
 
 def _step_before(services: Services, intent: Intent, version: int) -> tuple[int, int]:
-    """Return the number of the first step that is undone, and the version before it."""
+    """Return the number of the first undone step, and the version before it."""
     older = [
         each
         for each in services.reading.records.steps_of(intent.model)

@@ -1,7 +1,7 @@
-"""Passes of session packages under way: what their steps share, from the lease to the last count.
+"""Running passes of session packages: what their steps share, from the lease to the last count.
 
-The base tables of a pass are made one after another in one session, which holds the window that
-was scanned once. Modules have sessions of their own, as all other steps have.
+The base tables of a pass are built one after another in one session, which holds the window that
+was scanned once. Modules have their own sessions, like all other steps.
 """
 
 from __future__ import annotations
@@ -54,34 +54,34 @@ _PROCESSES = (PassStepKind.MODULE, PassStepKind.MODEL)
 
 @dataclass(slots=True)
 class PassRun:
-    """One pass under way. What a step of it finds out is there for those after it."""
+    """One running pass. Later steps use what earlier ones found."""
 
     package: SessionPackage
     begun: SessionPass
     inputs: Inputs
-    """The events, at the version that all of the pass reads."""
+    """The events, at the version that the whole pass reads."""
     left: set[str]
-    """Keys of its steps that have not ended."""
+    """Keys of its unfinished steps."""
     processed: set[str] = field(default_factory=set)
-    """Models that have made what they make of its events."""
+    """Models that have processed its events."""
     quarantined_at: int | None = None
     schema: Schema = Schema()
     released_ids: tuple[str, ...] = ()
-    """All sessions that are to be released."""
+    """All sessions to be released."""
     released: tuple[ReleasedSession, ...] = ()
     """Those of them that were in quarantine."""
     events: PassEvents | None = None
     future_events: bool | None = None
     files: tuple[AddedFile, ...] | None = None
-    """The files of the events, where the log says of each which times it holds."""
+    """The files of the events, if the log has the range of times of each."""
     window: Row = field(default_factory=dict)
-    """How many events of each class scan A saw."""
+    """The number of events of each class in scan A."""
     dates: tuple[str, ...] = ()
-    """Those of the sessions that it touches."""
+    """The dates of the sessions that it changes."""
     first: dt.datetime | None = None
-    """When the first of these starts."""
+    """The start of the first of these sessions."""
     shared: dict[SessionTable, str] = field(default_factory=dict)
-    """Tables whose rows its steps need not read again, as SQL."""
+    """Tables that its steps need not read again, as SQL."""
     held_again: tuple[str, ...] = ()
     failed: bool = False
     closing: ExitStack = field(default_factory=ExitStack)
@@ -89,14 +89,14 @@ class PassRun:
 
     @property
     def sql(self) -> SessionRun:
-        """What all SQL of the pass depends on."""
+        """The values that all SQL of the pass depends on."""
         begun = self.begun
         found = (self.package, self.schema, begun.limits, begun.run, begun.seq, begun.now)
         return SessionRun(*found, released=self.released, rows=self.rows)
 
     @property
     def rows(self) -> int | None:
-        """How many events its scans read at most; None if the log does not say."""
+        """The greatest number of events that its scans read; None if the log lacks it."""
         options, limits = self.package.options, self.begun.limits
         if self.files is None or self.released:
             return None
@@ -109,7 +109,7 @@ class PassRun:
         )
 
     def end(self) -> PassEnd:
-        """Say how it ended."""
+        """Record how it ended."""
         later = self.events.later_events if self.events else None
         caught_up = is_caught_up(self.begun.limits, self.begun.now, later)
         status = Status.FAILED if self.failed else Status.SUCCESS
@@ -118,7 +118,7 @@ class PassRun:
 
 @dataclass(frozen=True, slots=True)
 class PassesOf:
-    """The run that the passes are of: who it is, when, and the run's own view of models."""
+    """The run of the passes: its identity, time, and models."""
 
     holder: Holder
     run_timestamp: dt.datetime
@@ -136,7 +136,7 @@ class PassRuns:
         run: PassesOf | None = None,
         steps: Iterable[Step] = (),
     ) -> None:
-        """Note which steps belong together; nothing begins."""
+        """Store which steps belong together; nothing begins."""
         if services is not None and run is not None:
             self._services, self._context = services, run
         self._steps: dict[PassKey, list[Step]] = {}
@@ -190,9 +190,9 @@ class PassRuns:
         return found
 
     def _is_as_planned(self, step: PassWork, overwrites: Collection[str]) -> bool:
-        """Whether nobody moved the limits, or forgot tables, before the package was leased.
+        """Return whether limits and tables are unchanged since the plan, with the lease held.
 
-        Tables that are to be made anew still, as the pass before failed, are nothing to build on.
+        If the previous pass failed and its tables still need a rebuild, they are not usable.
         """
         for each in self._steps[step.pass_key]:
             part = each.work.part if isinstance(each.work, PassWork) else step.part
@@ -208,7 +208,7 @@ class PassRuns:
         return step.planned.limits in [each.limits for each in now]
 
     def _require_lease(self, run: PassRun) -> None:
-        """Refuse to go on where the package is another run's: this one was silent for too long."""
+        """Raise if another run has the package: this one was silent for too long."""
         target = lease_of_package(run.package.name)
         taken = self._services.writing.leases.taken()
         if not any(each.target == target and each.run == run.begun.run for each in taken):
@@ -236,9 +236,9 @@ class PassRuns:
         )
 
     def skip_reason(self, step: PassWork) -> str:
-        """Say why the model of a step takes no part in its pass, "" where it does.
+        """Return why the model of a step does not take part in its pass, "" if it does.
 
-        What it is made of has to come first, or it would pass by what that is still to make.
+        The models below it must come first, or it would skip rows that they have yet to write.
         """
         if step.part.kind not in _PROCESSES:
             return ""
@@ -294,7 +294,7 @@ class PassRuns:
         )
 
     def note_events(self, step: PassWork) -> None:
-        """Write down what is known of the events of a pass, once they are built."""
+        """Record the counts of a pass once its events are built."""
         run = self._runs[step.pass_key]
         if step.part.kind in _PROCESSES:
             run.processed.add(step.part.model)
@@ -303,7 +303,7 @@ class PassRuns:
             self._services.writing.sessions.note_events(run.begun, run.events)
 
     def note_end(self, step: Step, *, well: bool) -> None:
-        """Take note of a step that is over; the last one ends its pass."""
+        """Record that a step ended; the last one ends its pass."""
         with self._lock:
             run = self._runs.get(step.work.pass_key) if step.work.pass_key else None
             if run is None:
@@ -315,7 +315,7 @@ class PassRuns:
             self._end(run)
 
     def close(self) -> None:
-        """End what is still open: the run is over."""
+        """End all open passes: the run is over."""
         for run in self._runs.values():
             if run.left:
                 run.failed = True
@@ -329,7 +329,7 @@ class PassRuns:
 
 
 def pass_warnings(run: PassRun) -> Iterator[Finding]:
-    """Say what a pass found that its user should know, in the order in which it found it."""
+    """Return warnings of a pass, in the order in which they occurred."""
     package, limits, events = run.package, run.begun.limits, run.events or PassEvents()
     where, warning = package.places.get("events", package.where), Severity.WARNING
     name, low = package.events.name, instant_text(limits.lower_limit)

@@ -31,7 +31,7 @@ from penstock.strategies.sessions.this_run import limits_view
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """How every input that is no view is read, and all pins, views included."""
+    """How to read every input that is not a view, and all pins, including those of views."""
 
     reads: Mapping[InputName, Read]
     pins: tuple[InputPin, ...]
@@ -40,7 +40,7 @@ class Inputs:
 def pin_inputs(
     services: Services, model: Model, records: Mapping[str, ModelRecord], view: ObservedTables
 ) -> Inputs:
-    """Fix the version of every input: sources as planned, models as they stand now."""
+    """Pin the version of every input: sources as planned, models at their current version."""
     return pin_names(services, model, input_tables(services.project, model), records, view)
 
 
@@ -51,7 +51,7 @@ def pin_names(  # the sides of one step
     records: Mapping[str, ModelRecord],
     view: ObservedTables,
 ) -> Inputs:
-    """Fix the version of some inputs of a model; views stand among them before what they read."""
+    """Pin the version of some inputs of a model; views come before their inputs."""
     reads: dict[InputName, Read] = {}
     pins: list[InputPin] = []
     for name in names:
@@ -81,7 +81,7 @@ def pin_names(  # the sides of one step
 
 
 def limits_read(services: Services, name: InputName) -> dict[InputName, Read]:
-    """Say how the view of a package's limits is read: as the last pass had them; {} for others."""
+    """Return how to read the view of a package's limits: those of the last pass; {} for others."""
     own = services.project.package_of(name.name)
     view = own.model(SessionTable.LIMITS) if own else None
     if own is None or view is None or view.name != name.name:
@@ -95,7 +95,7 @@ def _table_uri(services: Services, name: InputName) -> str:
 
 
 def tombstone_column(services: Services, name: InputName) -> str:
-    """Return the column that marks deleted keys, "" for a table that has none."""
+    """Return the column that marks deleted keys, "" for a table without one."""
     model = services.project.models.get(name.name)
     if model is None or model.history is None:
         return ""
@@ -129,7 +129,7 @@ def table_pin(services: Services, name: InputName, record: ModelRecord | None) -
 
 
 def source_read(project: Project, name: InputName, pin: Pin, view: ObservedTables) -> Read:
-    """Say how a source is read at its pin."""
+    """Return how to read a source at its pin."""
     source = project.sources[name.name]
     if isinstance(pin, DeltaPin):
         return DeltaRead(source.path, pin.version)
@@ -141,7 +141,7 @@ def source_read(project: Project, name: InputName, pin: Pin, view: ObservedTable
 
 
 def version_read(project: Project, model: Model, pins: Iterable[InputPin], name: str) -> int | None:
-    """Return the version of the one Delta table below an input; None of none or several."""
+    """Return the version of the single Delta table below an input; None if there is not one."""
     below = query_tables(project, tuple(each for each in model.query.inputs if each.name == name))
     known = {each.input: each.pin for each in pins}
     tables = [pin for each in below if not isinstance(pin := known.get(each.name), ViewPin)]

@@ -20,7 +20,7 @@ from penstock.plan.values import Options, Step
 
 @dataclass(frozen=True, slots=True)
 class ViewVersion:
-    """A view as a step reads it: its name, and the versions of the tables below it."""
+    """A view for a step: its name, and the versions of the tables below it."""
 
     view: str
     pins: frozenset[InputPin]
@@ -28,7 +28,7 @@ class ViewVersion:
 
 @dataclass(frozen=True, slots=True)
 class ViewReport:
-    """What the checks of a view said when a step was about to read it."""
+    """The check results of a view before a step read it."""
 
     view: str
     report: InvariantReport
@@ -39,7 +39,7 @@ class ViewReport:
 class ViewReports:
     """The reports of one run; steps on several threads share them.
 
-    `reports_of` are those that a step was the first to ask for, by the key of the step.
+    `reports_of` are those that a step requested first, by the key of the step.
     """
 
     _reports: dict[ViewVersion, InvariantReport] = field(default_factory=dict)
@@ -47,15 +47,15 @@ class ViewReports:
     _locks: dict[str, Lock] = field(default_factory=dict)
 
     def keep(self, version: ViewVersion, report: InvariantReport) -> None:
-        """Remember what the view's own step has found."""
+        """Store the results from the view's own step."""
         self._reports[version] = report
 
     def report_of(
         self, version: ViewVersion, step: str, evaluate: Callable[[], ViewReport]
     ) -> InvariantReport:
-        """Return what was said of a version of a view; look only where nobody has yet.
+        """Return the results for a version of a view; evaluate them only once.
 
-        A second step that reads it waits for the first to have looked.
+        A second step that reads the view waits for the first evaluation.
         """
         with self._locks.setdefault(version.view, Lock()):
             if version not in self._reports:
@@ -65,19 +65,18 @@ class ViewReports:
             return self._reports[version]
 
     def reports_of(self, step: str) -> tuple[ViewReport, ...]:
-        """Return the reports that a step was the first to ask for, each once."""
+        """Return the reports that a step requested first, each once."""
         return tuple(self._by_step.pop(step, ()))
 
 
 @dataclass(slots=True)
 class Context:
-    """One run: who it is, when, what it saw last, what it remembers of models as its steps end.
+    """One run: its identity, time, observations, and the records of models as steps end.
 
-    `records` is brought up to date as steps end, so that later steps pin what earlier ones made.
-    `changed` are the partitions whose rows steps of this run changed, `failed` those that it could
-    not make, by model. `bases` are the versions that tables of one partition had before.
-    `views` is what checks said of the views that its steps read, `passes` are those of session
-    packages.
+    `records` is updated as steps end, so that later steps pin what earlier ones wrote. `changed`
+    are the partitions whose rows this run changed, `failed` those that it could not build, by
+    model. `bases` are the earlier versions of tables with a single partition. `views` are the check
+    results of views that its steps read, `passes` the passes of session packages.
     """
 
     holder: Holder
@@ -96,11 +95,11 @@ class Context:
     passes: PassRuns = field(default_factory=PassRuns)
 
     def change(self, intent: Intent) -> None:
-        """Remember that a step changed its partitions."""
+        """Record that a step changed its partitions."""
         self.changed[intent.model] = union(self.changed.get(intent.model, ()), intent.ords)
         if intent.grid.is_whole and intent.base_version is not None:
             self.bases.setdefault(intent.model, intent.base_version)
 
     def fail(self, step: Step) -> None:
-        """Remember that a step did not make its partitions."""
+        """Record that a step did not build its partitions."""
         self.failed[step.model] = union(self.failed.get(step.model, ()), step.partitions)

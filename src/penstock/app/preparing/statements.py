@@ -1,4 +1,4 @@
-"""Running the stages of a step, holding their rules, and deciding on its statement."""
+"""Run the stages of a step, check their rules, and choose its statement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DUPLICATES = "duplicate-keys"
 
 @dataclass(frozen=True, slots=True)
 class DecidedStatement:
-    """The statement that a step's work came to, None for nothing to write, and what it has seen."""
+    """The statement of a step, None if there is nothing to write, and the measured values."""
 
     work: Work
     statement: Commit | None
@@ -41,10 +41,10 @@ class DecidedStatement:
 
 
 def enter_catalog(project: Project, session: StepSession, intent: Intent, *, is_new: bool) -> None:
-    """Let the target's catalog have the schema of a table, and the table if it was made.
+    """Make the target's catalog contain the schema of a table, and the table if it was created.
 
-    Without the schema Delta writes the rows and the catalog never hears of them. A process that
-    died in between leaves a table that the catalog does not know.
+    Without the schema, Delta writes the rows but no catalog entry. A process that died in between
+    leaves a table that the catalog does not know.
     """
     if not (intent.uri or intent.session):  # views stand beside tables; limits come before theirs
         return
@@ -61,13 +61,13 @@ def enter_catalog(project: Project, session: StepSession, intent: Intent, *, is_
 
 
 def decide(session: StepSession, work: Work, where: Location | None) -> DecidedStatement:
-    """Run the stages of a step and decide what it writes."""
+    """Run the stages of a step and choose its statement."""
     seen = run_stages(session, work, where)
     return DecidedStatement(work, work.decide(seen), seen)
 
 
 def run_stages(session: StepSession, work: Work, where: Location | None) -> Row:
-    """Run the stages of a step and hold their rules; give their looks as one row."""
+    """Run the stages of a step and check their rules; return their measured values as one row."""
     seen: dict[str, Scalar] = {}
     for stage in work.stages:
         if stage.when and not seen.get(stage.when):
@@ -82,7 +82,7 @@ def run_stages(session: StepSession, work: Work, where: Location | None) -> Row:
 
 
 def require_rules(session: StepSession, stage: Stage, row: Row, where: Location | None) -> None:
-    """Hold a stage's rules against its look; every broken one is in the error, with samples."""
+    """Check a stage's rules on its values; the error names every broken one, with samples."""
     broken, duplicates = [], (0, tuple[str, ...]())
     for rule in stage.rules:
         count = int(row.get(rule.count) or 0)
@@ -104,7 +104,7 @@ def require_rules(session: StepSession, stage: Stage, row: Row, where: Location 
 
 
 def build_of(services: Services, context: Context, model: Model, step_inputs: StepInputs) -> Build:
-    """Return what the model's strategy is told: nothing of a table that is replaced whole."""
+    """Return the inputs of the model's strategy; empty for a table that is replaced whole."""
     catalog = bool(services.project.target.catalog)
     view_sql = ""
     if catalog and model.is_view:  # over path tables whoever reads a view reads its query
@@ -134,7 +134,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
 
 
 def _replaced_rows(context: Context, model: Model, step_inputs: StepInputs) -> str:
-    """Return the condition of the rows that the step takes the place of; "" where it adds rows."""
+    """Return the condition of the rows that the step replaces; "" if it adds rows."""
     settings = model.strategy.window
     if settings is None or step_inputs.windows is None:
         return ""
@@ -164,14 +164,14 @@ def run_date(moment: dt.datetime) -> dict[str, str]:
 
 
 def of_partitions(settings: PartitionSettings, moment: dt.datetime) -> Values:
-    """Return the parameters of a partition by its number, as its SQL has them."""
+    """Return the parameters of a partition by its number, as in its SQL."""
     return lambda number: of_range(settings, moment, number, number)
 
 
 def of_range(
     settings: PartitionSettings, moment: dt.datetime, first: int, last: int
 ) -> dict[str, str]:
-    """Return the parameters of some partitions that one run of the SQL makes."""
+    """Return the parameters of the partitions that one run of the SQL builds."""
     grid, kind = settings.grid, parameter_type(settings)
     lower, upper = literal_at(grid.lower(first), kind), literal_at(grid.upper(last), kind)
     return {**run_date(moment), "partition_date": lower, "start_date": lower, "end_date": upper}
@@ -189,7 +189,7 @@ def parameter_type(settings: PartitionSettings) -> str:
 
 
 def of_windows(windows: Sequence[InputWindow], moment: dt.datetime) -> Values:
-    """Return the bounds of the first window as half-open; without one only the run's date."""
+    """Return the bounds of the first window as half-open; without windows only the run's date."""
     day = run_date(moment)
     if not windows:
         return lambda _: day

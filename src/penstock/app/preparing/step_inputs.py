@@ -1,4 +1,4 @@
-"""What a step finds before it begins: windows, columns, schema. Nothing is written."""
+"""What a step reads before it begins: windows, columns, schema. Writes nothing."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from penstock.strategies.relations import BoundQuery, StepReads, bind, bind_inpu
 
 @dataclass(slots=True)
 class FoundWindows:
-    """The windows of a step, None for a model without, and what its functions are told of them.
+    """The windows of a step, None for a model without, and the same for its functions.
 
-    `late` counts rows below them, None where nobody can tell.
+    `late` counts rows below them, None if it is unknown.
     """
 
     windows: Opened | None = None
@@ -58,7 +58,7 @@ class FoundWindows:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """One step whose windows are to be opened; `facts` are those of the table that is there."""
+    """One step whose windows are to be opened; `facts` are those of the existing table."""
 
     services: Services
     context: Context
@@ -69,7 +69,7 @@ class Opening:
     facts: TableFacts | None
 
     def open(self) -> FoundWindows:
-        """Pin the greatest value of each windowed input; ask Spark where the log cannot say."""
+        """Pin the greatest value of each windowed input; use Spark if the log does not have it."""
         settings, found = self.model.strategy.window, FoundWindows()
         if settings is not None:
             found.called = self._step_windows()
@@ -107,7 +107,7 @@ class Opening:
     def _windowed_inputs(
         self, settings: WindowSettings, called: StepWindows | None
     ) -> tuple[dict[str, str], tuple[WindowedInput, ...]]:
-        """Return the views of all inputs, and those inputs that are read through a window."""
+        """Return the views of all inputs, and the inputs that are read through a window."""
         query = self.model.query
         whole = self._bound_query(called)
         schemas = self.session.bind(whole.relations)
@@ -123,7 +123,7 @@ class Opening:
         return views, inputs
 
     def _step_windows(self) -> StepWindows | None:
-        """Return what functions are told of the step's windows."""
+        """Return the step's windows for functions."""
         schema = self.facts.schema if self.facts else None
         found = step_windows(self.context, self.step, self._used_watermarks(), schema)
         if found is not None:
@@ -131,7 +131,7 @@ class Opening:
         return found
 
     def _is_first(self) -> bool:
-        """Whether the step reads from the start: nothing is remembered, and no row is there."""
+        """Return whether the step reads from the start: there are no watermarks and no rows."""
         if self.step.initial or self.facts is None or self._used_watermarks():
             return self.step.initial
         uri = self.services.project.uri_of(self.model.table)
@@ -139,7 +139,7 @@ class Opening:
         return counted is not None and counted.rows == 0
 
     def _with_delta_windows(self, windows: Opened | None) -> Opened | None:
-        """Open the windows on tables of which the step reads only what is new."""
+        """Open the windows on tables of which the step reads only new rows."""
         if not self.model.query.deltas:
             return windows
         settings, project, found = self.model.strategy.window, self.services.project, []
@@ -168,7 +168,7 @@ class Opening:
         views: Mapping[str, str],
         ends: tuple[TypedValue, TypedValue],
     ) -> Opened:
-        """Open the windows of a rerun; a watermark rises to what lies in the range."""
+        """Open the windows of a rerun; a watermark rises to the greatest value in the range."""
         found = [
             InputWindow(each.input, closed_window(each.column, ends, each.type)) for each in inputs
         ]
@@ -217,14 +217,13 @@ class Opening:
 class StepInputs:
     """What a step knows before it begins.
 
-    `facts` are those of the table that is there, `table` its schema where the step builds on it.
-    `evolution` is how the query's columns fit the table, `schema_changes` the same in words. `late`
-    counts rows that came below a watermark, None where nobody can tell. `passed_by` are inputs that
-    changed rows which the windows have passed. `is_idle` is whether all windows are empty: then
-    there is no statement and no commit, only new pins. `notes` warn of watermarks. The query
-    `replays` if it gives the same rows each time. `work` gives the statements where these depend on
-    rows that were looked at, and `slice_view` has those of a slice. Of slices that are `unchanged`
-    the step's commit tells.
+    `facts` are those of the existing table, `table` its schema if the step builds on it.
+    `evolution` is how the query's columns fit the table, `schema_changes` the same as text. `late`
+    counts rows below a watermark, None if unknown. `passed_by` are inputs that changed rows below
+    the watermarks. `is_idle` is whether all windows are empty: then there is no statement and no
+    commit, only new pins. `notes` warn about watermarks. The query `replays` if it returns the same
+    rows each time. `work` returns the statements if these depend on rows that were read, and
+    `slice_view` holds those of a slice. The step's commit lists slices that are `unchanged`.
     """
 
     query: Schema
@@ -244,12 +243,12 @@ class StepInputs:
 
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
-"""What is known before anything was looked at."""
+"""The value before anything is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """One step about to begin; `uri` is the folder of its table, "" for a view."""
+    """One step before it begins; `uri` is the folder of its table, "" for a view."""
 
     services: Services
     context: Context
@@ -260,7 +259,7 @@ class Looking:
 
     @property
     def is_cut(self) -> bool:
-        """Whether its inputs hold no more than it is to read, without any window."""
+        """Whether its inputs are already limited, without any window."""
         return False
 
     def inspect(self, session: StepSession) -> StepInputs:
@@ -295,7 +294,7 @@ class Looking:
         )
 
     def _define_query(self, session: StepSession, found: FoundWindows) -> Schema:
-        """Define the query behind its windows; a function's rows are held against them."""
+        """Define the query on its windows; a function's rows are checked against them."""
         model, options = self.model, self.context.options
         windows = {w.input: w.window for w in found.windows.windows} if found.windows else {}
         reads = StepReads(self.inputs.reads, self.context.run_timestamp, found.called)
@@ -316,7 +315,7 @@ class Looking:
         return session.define(QUERY_VIEW, checked_rows(model, query, self._range(found.windows)))
 
     def with_findings(self, intent: Intent, step_inputs: StepInputs) -> Intent:
-        """Write into the intent what was found; a rerun leaves the pins of the last run."""
+        """Add the results to the intent; a rerun keeps the pins of the last run."""
         opened, record = step_inputs.windows, self.context.records.get(self.model.name)
         if self.context.options.rerun is not None and record is not None:
             kept = tuple(InputPin(name, pin) for name, pin in record.pins.items())
@@ -333,18 +332,18 @@ class Looking:
         )
 
     def _describe(self, each: InputWindow) -> InputWindow:
-        """Say of a window why it reads what it reads, and which version of its input."""
+        """Return why a window reads its rows, and from which version of its input."""
         version = version_read(self.services.project, self.model, self.inputs.pins, each.input)
         return replace(each, kind=kind_of(each.window, self.step.kind), version=version)
 
     def _future_warnings(self, windows: Opened) -> tuple[str, ...]:
-        """Warn of watermarks that the step would leave in the future."""
+        """Warn of watermarks that would be in the future after the step."""
         record = self.context.records.get(self.model.name)
         new = set(windows.watermarks) - set(record.watermarks if record else ())
         return future_note(self.model, sorted(new, key=str), self.context.run_timestamp)
 
     def _table_facts(self) -> TableFacts | None:
-        """Describe the table that is there; one that an ordinary step builds on must be."""
+        """Return the facts of the table; raise if an ordinary step needs it and it is missing."""
         if not self.uri:
             return None
         whole = self.step.initial or self.model.writing is Writing.WHOLE
@@ -354,7 +353,7 @@ class Looking:
         return found
 
     def _range(self, windows: Opened) -> Sequence[InputWindow]:
-        """Return the windows in whose range the rows of the step lie."""
+        """Return the windows whose range contains the rows of the step."""
         again = self.context.options.rerun
         if again is None or self.model.strategy.window is None:
             return windows.windows
@@ -362,7 +361,7 @@ class Looking:
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
     def _passed_inputs(self, *, is_idle: bool) -> tuple[str, ...]:
-        """Name what no window will read again; only a step that reads everything settles it."""
+        """Return the inputs with changes that no window will read; a full read settles them."""
         name, records = self.model.name, self.context.records
         record, stays = records.get(name), is_idle or self.model.strategy.window is not None
         if self.step.initial or record is None or not stays:
@@ -372,7 +371,7 @@ class Looking:
 
 
 def table_gone_error(model: Model) -> TableError:
-    """Return the error of a step whose table went away after it was planned."""
+    """Return the error of a step whose table disappeared after it was planned."""
     return TableError(
         "table-gone",
         f"{model.table} disappeared while the step was running",

@@ -1,1 +1,1 @@
-"""What every use case works with: the services wired at start, and who may write."""
+"""The services that every use case needs, and the right to write."""

@@ -1,4 +1,4 @@
-"""Files for other programs, replaced at once; among them the names of a project, for shells."""
+"""Files for other programs, replaced atomically; one lists the project's names for shells."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from penstock.core.project import Project
 
 NAMES = Path(".penstock", "cache", "names.json")
 _KEYS = 31
-"""Partitions of a grid that a shell offers: the newest ones."""
+"""How many partitions of a grid a shell offers: the newest ones."""
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write to a sibling file of ours alone, then rename: readers see the old or the new one."""
+    """Write a private sibling file, then rename it: readers see the old or the new file."""
     handle, half = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # 0600
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
@@ -29,7 +29,7 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def write_names(project: Project, today: dt.date) -> None:
-    """Write what a shell completes, if it changed; a folder that cannot be written is no error."""
+    """Write the names for shell completion if they changed; ignore an unwritable folder."""
     path = Path(project.root, NAMES)
     text = json.dumps(names_of(project, today), ensure_ascii=False)
     if SECRETS.hide(text) != text:

@@ -1,4 +1,4 @@
-"""The workshop: one project with everything a use case works with, wired once."""
+"""One project with everything a use case needs, wired once."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _SIGNAL_SECONDS = 1.0
 
 @dataclass
 class Services:
-    """What use cases are given."""
+    """The dependencies of use cases."""
 
     project: Project
     log: Log
     """Reads Delta logs."""
     places: Places
     folders: Folders
-    """Folders that penstock made beside the tables."""
+    """Folders that penstock creates beside the tables."""
     fences: Fences
     kept_rows: KeptRows
     """Reads a few rows of tables that penstock keeps."""
@@ -47,42 +47,42 @@ class Services:
     """Spark, which starts with the first step."""
     clock: Clock
     open_reading: OpenStore
-    """Opens the store, or an empty memory where no database is there yet."""
+    """Opens the store, or an empty store in memory if there is no database yet."""
     open_writing: OpenStore
-    """Opens the store, and makes it where there is none."""
+    """Opens the store, and creates it if it does not exist."""
     has_state: Callable[[], bool]
-    """Whether a database is there."""
+    """Whether a database exists."""
     is_gone: Callable[[Lease], bool]
-    """Whether the process that holds a lease has surely ended."""
+    """Whether the process that holds a lease is certain to have ended."""
     fence_token: Callable[[Intent], str]
-    """What a fence carries in a table's log."""
+    """Returns the token that a fence writes to a table's log."""
     fault: Fault | None = None
-    """Called with the name of each point that a step passes, where tests want it to die at one."""
+    """Called with the name of each point that a step reaches; tests end the process at one."""
     environ: Mapping[str, str] = field(default_factory=dict)
     """Variables of the environment."""
     run_id: str = ""
-    """The run that this command may become, and the name of its log."""
+    """The id of the run that this command may start, and the name of its log."""
     log_path: str = ""
     note: Callable[[str], None] = lambda _: None
     """Takes what is to be said at once beside the answer."""
     waiting: Waiting = nullcontext
     """Shows what a command waits for, as long as that lasts."""
     _reading: Store | None = None
-    """The store that was opened for reading."""
+    """The store, once it is open for reading."""
     patience: Patience = field(init=False)
-    """How long a store that is away is waited for."""
+    """How long to wait for an unavailable store."""
     interrupted: threading.Event = field(init=False, default_factory=threading.Event)
-    """Set once somebody asked the run to end."""
+    """Set once the user asked the run to end."""
 
     def __post_init__(self) -> None:
-        """Wait for the store as long as the project says."""
+        """Set how long to wait for the store, from the project."""
         lease = self.project.lease
         lapse = (lease.length - lease.heartbeat).total_seconds()
         self.patience = Patience(self.project.state_patience.total_seconds(), lapse)
 
     @property
     def reading(self) -> Store:
-        """The store for commands that only look."""
+        """The store for commands that only read."""
         if "writing" in vars(self):
             return self.writing
         if self._reading is None:
@@ -96,38 +96,38 @@ class Services:
 
     @property
     def written_log(self) -> str:
-        """Where the output of Spark went; "" if this command started none."""
+        """The log file of Spark; "" if this command did not start Spark."""
         return self.log_path if Path(self.log_path).is_file() else ""
 
     def holder(self, run: str) -> Holder:
-        """Say who this process is."""
+        """Return the identity of this process."""
         pid = os.getpid()
         return Holder(run, socket.gethostname(), pid, user_name(), process_of(pid))
 
     def run_record(
         self, run: str, command: str, run_timestamp: dt.datetime, arguments: str = ""
     ) -> Run:
-        """Return a run of this process as the state keeps it, begun now."""
+        """Return a record for a run of this process that begins now."""
         target, now = self.project.target.name, self.clock.now()
         return Run(run, command, arguments, target, run_timestamp, self.holder(run), now)
 
     def interrupt(self) -> None:
-        """Let every step end soon: cancel what Spark does, and wait for no store."""
+        """Make every step end soon: cancel Spark's jobs, and stop waiting for the store."""
         self.interrupted.set()
         self.patience.end()
         self.engine.cancel()
 
     def cause_of(self, error: PenstockError) -> PenstockError:
-        """Return `interrupted` in place of a death of Spark that comes with our own signal.
+        """Return `interrupted` if Spark died from the same signal that ends this process.
 
-        Who ends a whole machine, or container, sends it to Spark as well, and we may hear it last.
+        When a machine or container is shut down, Spark may get the signal before we do.
         """
         if isinstance(error, SparkDiedError) and self.interrupted.wait(_SIGNAL_SECONDS):
             return interruption(error.where)
         return error
 
     def close(self) -> None:
-        """Let go of databases and end the Spark that was started."""
+        """Close databases and stop the Spark that was started."""
         self.engine.stop()
         stores = [self.writing] if "writing" in vars(self) else []
         for store in (*stores, self._reading):
@@ -136,7 +136,7 @@ class Services:
 
 
 def user_name() -> str:
-    """Return the name of the user, or "unknown" where the system has none for it."""
+    """Return the name of the user, or "unknown" if the system has none."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -150,10 +150,10 @@ Given = TypeVar("Given")
 def in_one_state(
     use_case: Callable[Concatenate[Services, Asked], Given],
 ) -> Callable[Concatenate[Services, Asked], Given]:
-    """Let a use case see one state of the records over all its reads.
+    """Make all reads of a use case see one state of the records.
 
-    It starts no JVM and writes no records: the state is held for as long as it lasts. A store that
-    goes away meanwhile lets it begin again.
+    It starts no JVM and writes no records, because the state is held until it ends. If the store
+    becomes unavailable in between, the use case starts again.
     """
 
     @wraps(use_case)
@@ -169,7 +169,7 @@ def in_one_state(
 
 
 def named_model(services: Services, name: str) -> Model:
-    """Return the model of that name, or whose table is called so; raise `unknown-model`."""
+    """Return the model with that name, or with that table name; raise `unknown-model`."""
     models = services.project.models
     folded = name.lower()
     for model in models.values():

@@ -1,4 +1,4 @@
-"""Choosing implementations: the one place that knows which store, log and engine are real."""
+"""Choose implementations: the one place that knows the real store, log and engine."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 
 class SystemClock:
-    """Time of this machine, UTC; ids are UUIDv7 (RFC 9562), rising within one process."""
+    """Time of this machine, UTC; ids are UUIDv7 (RFC 9562), ascending within one process."""
 
     def __init__(self) -> None:
-        """Start with no id given."""
+        """Start without a previous id."""
         self._lock = threading.Lock()
         self._last = 0
 
@@ -53,7 +53,7 @@ class SystemClock:
         return dt.datetime.now(dt.UTC)
 
     def new_id(self) -> str:
-        """See `Clock.new_id`; two ids of one millisecond still sort in the order they were made."""
+        """See `Clock.new_id`; two ids of one millisecond still sort by creation."""
         with self._lock:
             stamp = max(int(self.now().timestamp() * 1000) << 12, self._last + 1)
             self._last = stamp
@@ -77,7 +77,7 @@ POINTS = (
 
 
 def fault_from(environ: Mapping[str, str]) -> Fault | None:
-    """Return the fault that `PENSTOCK_FAULT` asks for."""
+    """Return the fault that `PENSTOCK_FAULT` requests."""
     asked = environ.get("PENSTOCK_FAULT", "")
     if not asked:
         return None
@@ -99,7 +99,7 @@ def fault_from(environ: Mapping[str, str]) -> Fault | None:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which project, for which target, with which variables, and what a script gives of it."""
+    """A project, target, variables, and what a script passes in."""
 
     root: Path
     target: str | None = None
@@ -126,17 +126,17 @@ def open_tables() -> tuple[Log, Folders]:
 
 
 def open_services(where: Where, spark: SparkSession | None = None) -> Services:
-    """Load the project and wire it; nothing is opened or started yet."""
+    """Load and wire the project without opening or starting anything."""
     return wired(open_project(where), SystemClock(), spark)
 
 
 def place_of(request: CommandRequest) -> Where:
-    """Return the project that a request is about."""
+    """Return the project of a request."""
     return Where(Path(request.project), request.target, request.variables or {})
 
 
 def open_request(request: CommandRequest) -> closing[Services]:
-    """Open what a request is about, and let go of databases and Spark in the end."""
+    """Open the services of a request; close databases and Spark at the end."""
     spark = request.spark if isinstance(request, WorkRequest) else None
     return closing(open_services(place_of(request), spark))
 
@@ -146,13 +146,13 @@ Asked = TypeVar("Asked", bound=CommandRequest)
 
 
 def ask(request: Asked, use_case: Callable[[Services, Asked], Answer]) -> Answer:
-    """Return what a use case answers to a request."""
+    """Return the answer of a use case to a request."""
     with open_request(request) as services:
         return use_case(services, request)
 
 
 def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> Services:
-    """Wire a loaded project with real parts."""
+    """Wire a loaded project with the real implementations."""
     environ = dict(os.environ)
     fault = fault_from(environ)
     _close_to_others(Path(project.root, OWN_FOLDER))
@@ -192,9 +192,9 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
 
 
 def _close_to_others(folder: Path) -> None:
-    """Close `.penstock` and its databases, which an older penstock left open, to other users.
+    """Remove other users' access to `.penstock` and its databases, which older versions allowed.
 
-    What belongs to another user, or cannot be closed, stays as it is.
+    Files that belong to another user, or cannot be changed, stay as they are.
     """
     for path in (folder, *folder.glob("state*.db*")):
         with suppress(OSError):
@@ -203,14 +203,14 @@ def _close_to_others(folder: Path) -> None:
 
 
 def elsewhere(services: Services, warehouse: str) -> Services:
-    """Return the same services with a Spark of their own on another warehouse."""
+    """Return the same services with a separate Spark on another warehouse."""
     engine = services.engine
     moved = engine.elsewhere(warehouse) if isinstance(engine, SparkEngine) else engine
     return replace(services, engine=moved)
 
 
 def apart(services: Services, project: Project, clock: Clock) -> Services:
-    """Wire another project on the same Spark, with a store in memory that nobody else sees."""
+    """Wire another project on the same Spark, with a separate store in memory."""
     from penstock.state.memory import MemoryStore
 
     store = MemoryStore(clock, project.lease)
@@ -232,7 +232,7 @@ def apart(services: Services, project: Project, clock: Clock) -> Services:
 
 @dataclass(slots=True)
 class Stores:
-    """Opening the state store: for reading an empty memory where no database is yet."""
+    """Opens the state store; for reading, an empty store in memory if there is no database yet."""
 
     project: Project
     clock: Clock
@@ -241,13 +241,13 @@ class Stores:
     _store_id: str = ""
 
     def exists(self) -> bool:
-        """Whether there is a database."""
+        """Return whether a database exists."""
         from penstock.state.open import store_exists
 
         return store_exists(self.project.target.state)
 
     def open_reading(self) -> Store:
-        """Open the database, or an empty memory if there is none."""
+        """Open the database, or an empty store in memory if there is none."""
         if self.exists():
             return self.open_writing()
         from penstock.state.memory import MemoryStore
@@ -255,7 +255,7 @@ class Stores:
         return MemoryStore(self.clock, self.project.lease)
 
     def open_writing(self) -> Store:
-        """Open the database; make it if there is none."""
+        """Open the database; create it if it does not exist."""
         from penstock.state.lease import Identity
         from penstock.state.open import open_store
 
@@ -276,7 +276,7 @@ class Stores:
         return self._store
 
     def signature(self) -> tuple[str, str, str]:
-        """Return what commits are signed with: penstock's version, the store's id, the project."""
+        """Return the signature of commits: penstock's version, the store's id, the project."""
         self.open_writing()  # a commit does not wait for a store that is away
         return version(), self._store_id, self.project.name
 

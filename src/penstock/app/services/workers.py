@@ -1,4 +1,4 @@
-"""Who may write a target, and work that an interrupt does not leave behind."""
+"""Leases of running work, and work that an interrupt does not abandon."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _SOON_SECONDS = 1.0
 def beating(leases: Leases, run: str, every_seconds: float) -> Iterator[None]:
     """Renew the run's leases in the background until the block ends.
 
-    Nothing that the store throws ends it: a beat that failed is tried again at once, so that a
-    store that was away learns of the run before anybody takes its leases for lapsed.
+    Errors of the store do not stop it: a failed renewal is repeated at once, so that after an
+    outage the store learns of the run before its leases count as lapsed.
     """
     done = threading.Event()
 
@@ -49,14 +49,14 @@ Given = TypeVar("Given")
 
 
 class StillRunningError(KeyboardInterrupt):
-    """A second Ctrl-C, while a statement still runs: its step stays RUNNING, and leased."""
+    """A second Ctrl-C while a statement still runs: its step stays RUNNING, with its lease."""
 
 
 @contextmanager
 def on_record(services: Services, run: Run) -> Iterator[Callable[[], None]]:
-    """Write a run down, keep its leases alive, and write how it ended.
+    """Record a run, keep its leases alive, and record how it ended.
 
-    What is given says that the run succeeded; without that call it failed.
+    Call the yielded function to record success; otherwise the run is recorded as failed.
     """
     journal, ended = services.writing.journal, [Status.FAILED]
     journal.start_run(run)
@@ -74,11 +74,11 @@ def on_record(services: Services, run: Run) -> Iterator[Callable[[], None]]:
 
 
 def on_worker(services: Services, work: Callable[[], Given]) -> Given:
-    """Do work that commits on a thread of its own; give its result, or raise what it raised.
+    """Do work that commits on a separate thread; return its result, or raise its error.
 
-    Ctrl-C cancels its jobs and waits until its statement has ended, so that what became of it can
-    be written down; then it is passed on. A second one does not wait: `StillRunningError`. Work
-    that had not begun at the first one never begins.
+    Ctrl-C cancels its jobs and waits until its statement has ended, so that the result can be
+    recorded; then it is raised again. A second one does not wait: `StillRunningError`. Work that
+    had not begun at the first one never begins.
     """
     done: Future[Given] = Future()
 
@@ -104,14 +104,14 @@ def on_worker(services: Services, work: Callable[[], Given]) -> Given:
 
 
 def lives(services: Services, lease: Lease, record: StepRecord) -> bool:
-    """Whether the run that began the step may still finish it."""
+    """Return whether the run that began the step may still finish it."""
     if lease.run != record.intent.run or lease.token != record.lease_token:
         return False
     return may_write(services, lease)
 
 
 def left_open(store: Store, services: Services) -> Iterator[StepRecord]:
-    """Yield the steps that are written as RUNNING and whose run can no longer finish them."""
+    """Yield the steps recorded as RUNNING whose run can no longer finish them."""
     running = store.journal.running()
     leases = {lease.target: lease for lease in store.leases.taken()} if running else {}
     for record in running:
@@ -121,12 +121,12 @@ def left_open(store: Store, services: Services) -> Iterator[StepRecord]:
 
 
 def may_write(services: Services, lease: Lease) -> bool:
-    """Whether a lease still counts: it has not lapsed, and its process is not known to be gone."""
+    """Return whether a lease still counts: it has not lapsed, and its process may be alive."""
     return lease.expires > services.clock.now() and not services.is_gone(lease)
 
 
 def fence(services: Services, intent: Intent) -> None:
-    """See to it that no statement of the step commits any more."""
+    """Make sure that no statement of the step commits any more."""
     if intent.uri and intent.epoch:
         token = services.fence_token(intent)
         services.fences.fence(intent.uri, intent.transaction, intent.step_seq, token)

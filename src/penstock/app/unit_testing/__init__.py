@@ -1,1 +1,1 @@
-"""Unit tests of models: each runs a model's whole step in a warehouse of its own."""
+"""Unit tests of models: each runs a model's complete step in its own warehouse."""

@@ -1,4 +1,4 @@
-"""How what a test found differs from what it expected, and reports of it."""
+"""Differences between the results of a test and its expectations, and their reports."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _FLOATS = (ScalarType("float"), ScalarType("double"))
 
 @dataclass(frozen=True, slots=True)
 class RowLine:
-    """A row that differs: `~` found otherwise, `-` not found, `+` not expected; `times` so often.
+    """A row that differs: `~` different, `-` missing, `+` unexpected; `times` is how often.
 
-    A cell that differs holds both texts: `expected -> found`.
+    A cell that differs contains both texts: `expected -> found`.
     """
 
     sign: str
@@ -30,7 +30,7 @@ class RowLine:
 
 @dataclass(frozen=True, slots=True)
 class RowsDiffer:
-    """How the rows of a table differ from those expected; `what` is `rows` or `quarantine`."""
+    """How the rows of a table differ from the expected ones; `what` is `rows` or `quarantine`."""
 
     what: str
     expected: int
@@ -40,7 +40,7 @@ class RowsDiffer:
     key: tuple[str, ...] = ()
 
     def count(self, sign: str) -> int:
-        """Count the rows of a mark."""
+        """Count the rows with a mark."""
         return sum(line.times for line in self.lines if line.sign == sign)
 
 
@@ -50,9 +50,10 @@ Difference = RowsDiffer | str
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
-    """What became of one test. `differences` are empty for one that passed; `seconds` it took.
+    """The result of one test. `differences` is empty if it passed; `seconds` is its duration.
 
-    With several runs each difference belongs to one of them: `run` counts from 1, 0 with one run.
+    With several runs each difference belongs to one of them: `run` counts from 1, 0 for a single
+    run.
     """
 
     test: UnitTest
@@ -68,7 +69,7 @@ class UnitResult:
 
     @property
     def status(self) -> str:
-        """Its word: passed, failed or skipped."""
+        """Its status: passed, failed or skipped."""
         return "skipped" if self.skipped else "failed" if self.differences else "passed"
 
     @property
@@ -79,7 +80,7 @@ class UnitResult:
 
 @dataclass(frozen=True, slots=True)
 class UnitTestReport(ShownInNotebooks):
-    """Results in order, those skipped after `--fail-fast` too; `log_path` is the log of Spark."""
+    """Results in order, including those skipped by `--fail-fast`; `log_path` is Spark's log."""
 
     _rows = "results"
     _columns = "test=test.name model=test.model status seconds differences=lines"
@@ -93,12 +94,12 @@ class UnitTestReport(ShownInNotebooks):
         return all(result.passed for result in self.results)
 
     def count(self, status: str) -> int:
-        """Count the tests that came out so."""
+        """Count the tests with a status."""
         return sum(1 for result in self.results if result.status == status)
 
 
 def summary(rows: RowsDiffer) -> str:
-    """Count what differs."""
+    """Count the differences."""
     words = {"~": "changed", "-": "missing", "+": "unexpected"}
     found = {word: rows.count(sign) for sign, word in words.items()}
     counts = ", ".join(f"{number} {word}" for word, number in found.items() if number)
@@ -107,10 +108,10 @@ def summary(rows: RowsDiffer) -> str:
 
 
 def pairing(near: Sequence[Sequence[int]]) -> Mapping[int, int]:
-    """Return the row that each of the others belongs to; no other choice makes more pairs.
+    """Return the row that each of the others is paired with; the number of pairs is maximal.
 
-    Rows that have a partner move to another where that makes room. The way to a free one may be as
-    long as there are rows, so nothing calls itself here.
+    Paired rows move to another partner if that makes room. A chain of moves may be as long as there
+    are rows, so this does not use recursion.
     """
     partner: dict[int, int] = {}
     for row in range(len(near)):
@@ -134,14 +135,14 @@ def pairing(near: Sequence[Sequence[int]]) -> Mapping[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How rows are compared: their columns, which of them pair rows, how near floats must be."""
+    """How rows are compared: their columns, those that pair rows, the tolerance for floats."""
 
     columns: Sequence[Column]
     key: tuple[str, ...] = ()
     tolerance: float = 0.0
 
     def differ(self, what: str, expected: Sequence[Row], rows: Sequence[Row]) -> RowsDiffer | None:
-        """Say how two multisets differ; None if they are equal, in whatever order."""
+        """Return how two multisets of rows differ; None if they are equal in any order."""
         missing, extra = self._unmatched(expected, rows)
         if not missing and not extra:
             return None
@@ -152,13 +153,13 @@ class Comparison:
 
     @property
     def _places(self) -> tuple[int, ...]:
-        """The key's columns by place; none if one of them is not compared."""
+        """The positions of the key's columns; empty if one of them is not compared."""
         names = [name.lower() for name, _ in self.columns]
         wanted = [name.lower() for name in self.key]
         return tuple(map(names.index, wanted)) if set(wanted) <= set(names) else ()
 
     def identity(self, row: Row) -> tuple[Hashable, ...]:
-        """Return what two rows that are equal have in common."""
+        """Return a value that is the same for equal rows."""
         return tuple(identity(v, kind) for v, (_, kind) in zip(row, self.columns, strict=True))
 
     def _unmatched(
@@ -178,7 +179,7 @@ class Comparison:
         return self._without_near(missing, extra) if self.tolerance else (missing, extra)
 
     def _without_near(self, missing: list[Row], extra: list[Row]) -> tuple[list[Row], list[Row]]:
-        """Pair as many of the rows that are left as are near enough to each other."""
+        """Pair as many of the remaining rows as are close enough to each other."""
         alike: dict[tuple[Hashable, ...], list[int]] = {}
         for at, row in enumerate(extra):
             alike.setdefault(self._exact(row), []).append(at)
@@ -198,7 +199,7 @@ class Comparison:
         return left, [row for at, row in enumerate(extra) if at not in partner]
 
     def _exact(self, row: Row) -> tuple[Hashable, ...]:
-        """Return what rows that are near each other have in common: values that hold no float."""
+        """Return a value that is the same for close rows: their values without floats."""
         pairs = zip(self.identity(row), self.columns, strict=True)
         return tuple(v for v, (_, kind) in pairs if not any(str(f) in str(kind) for f in _FLOATS))
 
@@ -234,7 +235,7 @@ class Comparison:
 
 
 def _parts_of(value: Value, kind: ColumnType) -> dict[Hashable, tuple[Value, ColumnType]] | None:
-    """Return what a list, a struct or a map holds: by its place or key; None for a scalar."""
+    """Return the parts of a list, a struct or a map by position or key; None for a scalar."""
     match kind, value:
         case ArrayType(element), tuple():
             return {at: (each, element) for at, each in enumerate(value)}
@@ -248,14 +249,14 @@ def _parts_of(value: Value, kind: ColumnType) -> dict[Hashable, tuple[Value, Col
 
 
 def identity(value: Value, kind: ColumnType) -> Hashable:
-    """Return what equal values have in common: -0.0 is 0.0, maps have no order."""
+    """Return a value that is the same for equal values: -0.0 is 0.0, maps have no order."""
     if (parts := _parts_of(value, kind)) is not None:
         return frozenset((at, identity(*each)) for at, each in parts.items())
     return "0.0" if value == "-0.0" and kind in _FLOATS else value
 
 
 def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
-    """Whether two values are equal, floats of any depth up to a relative difference."""
+    """Return whether two values are equal, nested floats up to a relative difference."""
     if kind in _FLOATS and isinstance(one, str) and isinstance(other, str):
         return one == other or math.isclose(float(one), float(other), rel_tol=tolerance)
     mine, others = _parts_of(one, kind), _parts_of(other, kind)
@@ -266,7 +267,7 @@ def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
 
 
 def cell_text(value: Value, kind: ColumnType) -> str:
-    """Return a value for people; a text has quotes only where it could be taken for another."""
+    """Return a value for display; a text has quotes only if it would be ambiguous."""
     if value is None:
         return "NULL"
     match kind, value:

@@ -1,4 +1,4 @@
-"""Unit tests with everything that is wrong with them, before Spark starts."""
+"""Load unit tests and find all their errors before Spark starts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _WORDS = ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")
 
 @dataclass(slots=True)
 class Variants:
-    """A project as the variables of tests make it; each set of them is loaded once.
+    """The project under the variables of each test; each set of variables is loaded once.
 
-    A `broken` project, which loads with no variables, stands for itself.
+    A `broken` project, which loads with no variables, is used for every test.
     """
 
     project: Project
@@ -37,7 +37,7 @@ class Variants:
     _cache: dict[tuple[tuple[str, str], ...], Project] = field(default_factory=dict)
 
     def of(self, variables: Mapping[str, str]) -> Project:
-        """Return the project with these variables beside its own; raises `ProjectError`."""
+        """Return the project with these variables added; raise `ProjectError`."""
         key = tuple(sorted(variables.items()))
         if not key or self.broken:
             return self.project
@@ -49,9 +49,9 @@ class Variants:
 
 
 def load_tests(variants: Variants) -> LoadedTests:
-    """Read all tests and judge each against the project with its own variables.
+    """Read all tests and check each against the project with its variables.
 
-    Codes beside those of `load_unit_tests`: `missing-input`, `unknown-column`.
+    Codes in addition to those of `load_unit_tests`: `missing-input`, `unknown-column`.
     """
     loaded = load_unit_tests(variants.project, variants.of)
     notes = list[Finding]()
@@ -76,7 +76,7 @@ def load_tests(variants: Variants) -> LoadedTests:
 
 
 def _judge_inputs(project: Project, test: UnitTest, notes: list[Finding]) -> None:
-    """Find what a run reads and neither it nor a run before it gives; a seed has its own rows."""
+    """Find inputs without rows, from this run or an earlier one; a seed has its own rows."""
     model = project.models[test.model]
     given: set[InputName] = set()
     lacking: dict[InputName, None] = {}
@@ -123,7 +123,7 @@ def _judge_input(table: GivenTable, notes: list[Finding]) -> None:
 def _judge_columns(
     project: Project, name: InputName, table: GivenTable, notes: list[Finding]
 ) -> None:
-    """Find columns that the model of an input surely has not: nothing that is tested reads them."""
+    """Find columns that the model of an input certainly lacks: no tested SQL reads them."""
     model = project.models.get(name.name) if name.kind is InputKind.MODEL else None
     known = columns_of_model(project, model) if model else None
     if model is None or known is None:
@@ -142,7 +142,7 @@ def _judge_columns(
 def _judge_targets(
     model: Model, test: UnitTest, expected: Iterable[GivenTable], notes: list[Finding]
 ) -> None:
-    """Find values that do not fit the types of the model that are known before anything runs."""
+    """Find values that do not fit the types of the model, as far as they are known."""
     known = {name.lower(): kind for name, kind in model_types(model).items()}
     targets = [run.given.target for run in test.runs if run.given.target is not None]
     for table in (*targets, *expected):
@@ -199,7 +199,7 @@ def _judge_names(model: Model, expected: Expectation, notes: list[Finding]) -> N
 
 
 def _judge_watermarks(model: Model, test: UnitTest, notes: list[Finding]) -> None:
-    """Find watermarks that the model does not have, and values that are none of their types."""
+    """Find watermarks that the model does not have, and values of the wrong type."""
     tables: dict[InputName, GivenTable] = {}
     for run in test.runs:
         tables |= run.given.inputs
@@ -214,7 +214,7 @@ def _judge_watermarks(model: Model, test: UnitTest, notes: list[Finding]) -> Non
 def _judge_watermark(
     model: Model, tables: Mapping[InputName, GivenTable], watermark: GivenWatermark
 ) -> None:
-    """Raise `UsageError`; where columns are known to Spark alone its step does."""
+    """Raise `UsageError`; if only Spark knows the columns, the step raises it."""
     entries = model.entity.watermark if model.entity else ()
     kept = dict.fromkeys(each.column for each in entries)
     if any(world.is_meant(watermark, column) for column in kept):

@@ -1,4 +1,4 @@
-"""Writing what a test gives: inputs as Delta tables, the target as an earlier step of its model."""
+"""Write the given data of a test: inputs as Delta tables, the target as an earlier step."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ELSEWHERE = DeltaPin("given", 0)
 def target_types(
     services: Services, session: StepSession, model: Model, run: UnitRun, table: GivenTable
 ) -> Mapping[str, ColumnType]:
-    """Return the columns of the target by their types: declared ones, else those of the query."""
+    """Return the columns of the target by type: declared types, otherwise those of the query."""
     ours = {name.lower() for name in model.history.columns.names} if model.history else set()
     declared = {name: kind for name, kind in table.file_types.items() if name.lower() not in ours}
     folded = {name.lower(): kind for name, kind in declared.items()}
@@ -91,9 +91,9 @@ def _describe(services: Services, session: StepSession, model: Model, run: UnitR
 
 
 def target_sql(project: Project, model: Model, table: Typed) -> Commit:
-    """Return the statement that makes the target as its strategy would have left it.
+    """Return the statement that creates the target as its strategy would have left it.
 
-    Versions have `is_current` as `valid_to` tells it, and hashes where none are given.
+    Versions get `is_current` from `valid_to`, and hashes if none are given.
     """
     laid = replace(model, layout=physical_layout(model.layout)) if model.partition else model
     build = Build(laid, project.sql_of(model.table), Schema(), None)
@@ -118,7 +118,7 @@ def target_sql(project: Project, model: Model, table: Typed) -> Commit:
 
 @dataclass(slots=True)
 class Preparing:
-    """Writes the tables and records of one test; `later` are those that later runs give."""
+    """Writes the tables and records of one test; `later` are those for later runs."""
 
     services: Services
     clock: world.TestClock
@@ -128,7 +128,7 @@ class Preparing:
     inputs: dict[str, Typed] = field(default_factory=dict)
 
     def prepare(self, session: StepSession, run: UnitRun) -> None:
-        """Write what a run gives; only the first run of a test gives a target."""
+        """Write the data of a run; only the first run of a test has a target."""
         given = run.given
         self.clock.run_timestamp = run.as_of
         for name, seed in self.seeds.items():
@@ -176,7 +176,7 @@ class Preparing:
         session.commit(Commit(sql), self._intent(uri, self.clock.run_timestamp))
 
     def _deliver(self, session: StepSession, slices: Mapping[str, GivenTable]) -> None:
-        """Write slices as folders of Parquet; raises `bad-value` for one that fits nothing."""
+        """Write slices as folders of Parquet; raise `bad-value` for one that matches no pattern."""
         entity = self.model.entity
         folder = bronze_folder(entity, self.clock.run_timestamp) if entity else None
         if folder is None:
@@ -197,7 +197,7 @@ class Preparing:
     def _record(
         self, run: UnitRun, outcome: Outcome, watermarks: Sequence[Watermark], intent: Intent
     ) -> None:
-        """Record the target's rows as a step that succeeded, and earlier successes without rows."""
+        """Record the target's rows as a successful step, and earlier successes without rows."""
         # other tables were read, so that all rows of the inputs are new
         others = [InputPin(name, _ELSEWHERE) for name in self.services.project.sources]
         intent = replace(intent, inputs=tuple(others), watermarks=tuple(watermarks))
@@ -223,7 +223,7 @@ class Preparing:
         self.clock.run_timestamp = run.as_of
 
     def _of_partitions(self, intent: Intent, outcome: Outcome, tested: str) -> Intent:
-        """Name the partitions that rows of the target lie in; without rows it is the tested one."""
+        """Return the partitions of the target's rows; without rows the tested partition."""
         if self.model.partition is None:
             return intent
         grid, settings = self.model.grid, self.model.partition
@@ -234,9 +234,9 @@ class Preparing:
         return replace(intent, partitions=tuple(dict.fromkeys(keys)) or (tested,))
 
     def _intent(self, uri: str, at: dt.datetime) -> Intent:
-        """Return a step by other code than the model's where only that makes a step due.
+        """Return a step with other code than the model's, if only that makes a step due.
 
-        New inputs make it due where there are any; partitions do not all see them.
+        New inputs make it due if there are any; not all partitions read them.
         """
         model = world.model_on(self.model, self.clock.run_timestamp)
         fingerprint = model.fingerprint
@@ -258,7 +258,7 @@ class Preparing:
         )
 
     def _judge_versions(self, session: StepSession, target: Typed, where: Location) -> None:
-        """Refuse a version without its beginning."""
+        """Raise for a version without its start."""
         if self.model.history is None:
             return
         start = self.model.history.columns.valid_from
@@ -277,7 +277,7 @@ class Preparing:
         return str(session.row(f"SELECT {newest} AS t FROM ({target.sql})")["t"] or "")
 
     def _watermarks(self, setup: Given, newest: str = "") -> tuple[Watermark, ...]:
-        """Return the watermarks that are given, else `newest` for every column."""
+        """Return the given watermarks; by default `newest` for every column."""
         model = world.model_on(self.model, self.clock.run_timestamp)
         read = {name.name for name in model.query.inputs}
         schemas = {

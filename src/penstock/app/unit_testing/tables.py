@@ -1,4 +1,4 @@
-"""A table of a test with the types of its columns: as SQL that Spark casts, as rows of texts."""
+"""A table of a test with column types: as SQL that Spark casts, as rows of texts."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _QUERY_VIEW = "penstock_test_query"
 Json = object  # what json gives; it does not leave this file
 Types = Mapping[str, ColumnType]
 Value: TypeAlias = "str | tuple[Value, ...] | None"
-"""A value as Spark writes it; a struct is the tuple of its fields, a map one of pairs."""
+"""A value as Spark writes it; a struct is a tuple of its fields, a map a tuple of pairs."""
 Row = tuple[Value, ...]
 
 
 def texts_of(kind: ColumnType) -> ColumnType:
-    """Return a type with texts for scalars, and fields called by their places.
+    """Return a type with text scalars, and fields named by position.
 
     >>> sql_type(texts_of(parse_type("array<struct<a:int,b:map<int,date>>>")))
     'ARRAY<STRUCT<`f0`: string, `f1`: MAP<string, string>>>'
@@ -96,7 +96,7 @@ class Typed:
         return tuple(name for name, _ in self.columns)
 
     def type_of(self, name: str) -> ColumnType | None:
-        """Return the type of a column, in any case of letters."""
+        """Return the type of a column; letter case does not matter."""
         found = (kind for known, kind in self.columns if known.lower() == name.lower())
         return next(found, None)
 
@@ -104,8 +104,8 @@ class Typed:
 def typed_table(session: StepSession, table: GivenTable, types: Types, add: bool = True) -> Typed:  # noqa: FBT001, FBT002  read as "columns to add"
     """Return a table with its columns; a declared type comes first, then `types`, then the values.
 
-    With `add` the columns of `types` that no row, or no query, names are there too, and NULL.
-    Raises `bad-test-value` and `test-type-unknown`.
+    With `add`, columns of `types` that no row or query names are added as NULL. Raises
+    `bad-test-value` and `test-type-unknown`.
     """
     if table.query:
         return _of_query(session, table, types if add else {}, types)
@@ -126,7 +126,7 @@ def typed_table(session: StepSession, table: GivenTable, types: Types, add: bool
 
 
 def _select(table: GivenTable, columns: Sequence[Column]) -> str:
-    """Return a SELECT of a table's rows, which Spark casts; raises `bad-test-value`."""
+    """Return a SELECT of a table's rows, which Spark casts; raise `bad-test-value`."""
     rows = []
     for row in table.rows:
         given = {name.lower(): cell for name, cell in row.items()}
@@ -146,7 +146,7 @@ def _select(table: GivenTable, columns: Sequence[Column]) -> str:
 
 @contextmanager
 def errors_at(table: GivenTable) -> Iterator[None]:
-    """Let what Spark says of a test's own query name the place of that query."""
+    """Make Spark's errors about a test's own query name the place of that query."""
     try:
         yield
     except QueryError as error:
@@ -154,7 +154,7 @@ def errors_at(table: GivenTable) -> Iterator[None]:
 
 
 def _of_query(session: StepSession, table: GivenTable, added: Types, types: Types) -> Typed:
-    """Let Spark give the rows, in these types; a value that would not be the same is refused."""
+    """Return the rows as Spark casts them to these types; raise if a value would change."""
     with errors_at(table):
         described = columns_of(session.define(_QUERY_VIEW, table.query))
     known = {name.lower(): kind for name, kind in (*types.items(), *table.columns.items())}

@@ -1,4 +1,4 @@
-"""Holding what a run left behind against what its test expects."""
+"""Compare the results of a run with the expectations of its test."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from penstock.strategies.relations import bind_query
 
 _COUNTED = (StepKind.BUILD, StepKind.ROLLBACK)
 COUNTS = ("inserted", "updated", "deleted", "written", "late")
-"""The counts of every strategy; `late` is missing where the input's log cannot tell."""
+"""The counts of every strategy; `late` is missing if the input's log cannot provide it."""
 _VIEW = "penstock_test_view"
 
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """A run after it ended; `before` is the version before it, `refused` what kept it off."""
+    """A finished run; `before` is the version before it, `refused` what prevented it."""
 
     services: Services
     model: Model
@@ -60,7 +60,7 @@ class TestOutcome:
 
     @property
     def is_taken_back(self) -> bool:
-        """Whether the target holds again what it held: each build was followed by its RESTORE."""
+        """Whether the target has its earlier rows again: each build was followed by a RESTORE."""
         if self.before is None or self.after is None:
             return False
         commits = self.services.log.commits(self.uri, self.before)
@@ -69,13 +69,13 @@ class TestOutcome:
 
     @property
     def error(self) -> PenstockError | None:
-        """The first error of the step, None where it succeeded."""
+        """The first error of the step, None if it succeeded."""
         errors = (result.error for result in self.results if result.error is not None)
         return self.refused or next(errors, None)
 
     @property
     def status(self) -> str:
-        """The worst of what became of its steps: failed, skipped, success or unchanged."""
+        """The worst status of its steps: failed, skipped, success or unchanged."""
         if self.refused is not None:
             return "failed"
         found = {result.status for result in self.results}
@@ -83,13 +83,13 @@ class TestOutcome:
 
     @property
     def checks(self) -> tuple[CheckResult, ...]:
-        """What checks said, of all steps."""
+        """The check results of all steps."""
         reports = (result.invariant_report for result in self.results)
         return tuple(check for report in reports if report is not None for check in report.all)
 
     @property
     def metrics(self) -> Mapping[str, int]:
-        """The counts of all steps together: rows, and what the strategy tells beside them."""
+        """The sum of the counts of all steps: rows, and further counts of the strategy."""
         found: dict[str, int] = {}
         for result in self.results:
             rows = result.rows
@@ -101,7 +101,7 @@ class TestOutcome:
 
     @property
     def commits(self) -> int:
-        """How many commits on the target wrote or took back rows."""
+        """How many commits on the target wrote or restored rows."""
         if self.after is None:
             return 0
         base = -1 if self.before is None else self.before
@@ -111,13 +111,13 @@ class TestOutcome:
 
     @property
     def watermarks(self) -> tuple[Watermark, ...]:
-        """The watermarks that are on record now."""
+        """The current recorded watermarks."""
         record = self.services.reading.records.models().get(self.model.name)
         return record.watermarks if record else ()
 
 
 def is_called(written: str, check: Check | CheckResult) -> bool:
-    """Whether a test means a check: by its name, or `before.NAME` and `after.NAME`."""
+    """Return whether a test names a check: by its name, or `before.NAME` and `after.NAME`."""
     return written in (check.name, f"{check.phase}.{check.name}")
 
 
@@ -129,7 +129,7 @@ def _kind(token: str) -> StepKind | None:
 
 
 def source_of(session: StepSession, outcome: TestOutcome) -> tuple[Schema, str] | None:
-    """Return the columns of the rows and SQL that reads them; None where there is no table."""
+    """Return the columns of the rows and SQL that reads them; None if there is no table."""
     project = outcome.services.project
     model = project.models[outcome.model.name]
     if not model.is_view:
@@ -142,7 +142,7 @@ def source_of(session: StepSession, outcome: TestOutcome) -> tuple[Schema, str] 
 
 
 def judge_error(expected: definition.ExpectedError, outcome: TestOutcome) -> Iterator[Difference]:
-    """Say whether the step failed as it must, and left its table alone."""
+    """Return whether the step failed as expected, and did not change its table."""
     error = outcome.error
     if error is None:
         became = {"success": "the step succeeded", "unchanged": "the step changed nothing"}
@@ -158,7 +158,7 @@ def judge_error(expected: definition.ExpectedError, outcome: TestOutcome) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class ExpectationCheck:
-    """One expectation, and the key by which its rows are paired for people."""
+    """One expectation, and the key by which its rows are paired for display."""
 
     session: StepSession
     expected: definition.Expectation
@@ -166,7 +166,7 @@ class ExpectationCheck:
     key: tuple[str, ...] = ()
 
     def differences(self) -> Iterator[Difference]:
-        """Yield everything that is not as expected: rows first."""
+        """Yield all differences from the expectation: rows first."""
         expected, outcome = self.expected, self.outcome
         found, asked = outcome.status, expected.status
         wrong = f": {_message(outcome.error)}" if outcome.error is not None else ""
@@ -222,7 +222,7 @@ class ExpectationCheck:
                 yield f"row_count: {self.expected.row_count} expected, {count} found"
 
     def _others(self, schema: Schema) -> Iterator[str]:
-        """Name the columns that neither rows nor `columns` do, where they are all to be named."""
+        """Return the columns in neither rows nor `columns`, if all columns must be named."""
         try:
             named = {name.lower() for name in self._named_columns()}
         except UsageError:
@@ -243,7 +243,7 @@ class ExpectationCheck:
     def _rows(
         self, what: str, table: definition.GivenTable, schema: Schema, source: str
     ) -> Iterator[Difference]:
-        """Compare the columns that rows name; those that stand in `columns` alone have a type."""
+        """Compare the columns of rows; for columns only in `columns`, compare just the type."""
         actual = {name.lower(): (name, kind) for name, kind in columns_of(schema)}
         said = {name.lower() for name in table.columns}
         if not table.query:
@@ -274,7 +274,7 @@ class ExpectationCheck:
             yield differ
 
     def _key(self) -> tuple[str, ...]:
-        """Return the columns that tell rows apart, if any."""
+        """Return the columns that identify rows, if any."""
         keys, history = self.outcome.model.strategy.keys, self.outcome.model.history
         if self.key or history is None:
             return self.key or keys
@@ -299,7 +299,7 @@ class ExpectationCheck:
         yield from self._rows("quarantine", table, facts.schema, f"({tables})")
 
     def _checks(self) -> Iterator[str]:
-        """Compare those that are named; no other gate may fail where any is, or a success is."""
+        """Compare the named checks; if there are any, or success is expected, no other may fail."""
         order = (CheckStatus.FAILED, CheckStatus.PASSED, CheckStatus.SKIPPED)
         named = self.expected.checks
         for name, wanted in named.items():
@@ -340,7 +340,7 @@ def _watermark(watermark: definition.GivenWatermark, values: dict[str, TypedValu
 
 
 def _message(error: PenstockError) -> str:
-    """Return code and sentence; of a function that raised, the line as well."""
+    """Return code and message; for a function that raised, the line as well."""
     line = f"{error.where}: " if isinstance(error, ModelFailedError) and error.where else ""
     return f"{error.code}: {line}{error.sentence}"
 

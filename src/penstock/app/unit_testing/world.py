@@ -1,4 +1,4 @@
-"""A project for one test: its model alone, reading tables of its own in a temporary folder."""
+"""A project for one test: only its model, with its own tables in a temporary folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Carriers = Mapping[tuple[str, str], str]
 
 
 def tested_model(model: Model, test: UnitTest) -> Model:
-    """Return the model with the version alone that the test asks for, from its first day on."""
+    """Return the model with only the requested version, from its first day on."""
     if test.version is None:
         return model
     first = min((_day(model, run) for run in test.runs), default=dt.date.max)
@@ -44,12 +44,12 @@ def tested_model(model: Model, test: UnitTest) -> Model:
 
 
 def model_on(model: Model, run_timestamp: dt.datetime) -> Model:
-    """Return a model with what its version of a day declares."""
+    """Return a model with the declarations of its version for a day."""
     return dated_models({model.name: model}, run_timestamp.date())[model.name]
 
 
 def used(model: Model, test: UnitTest, run: UnitRun) -> tuple[Version, ...]:
-    """Return every version that is for one of the run's partitions; all where that is not known."""
+    """Return every version for one of the run's partitions; all if that is unknown."""
     known = tested_model(model, test)
     if known.partition is not None and not run.first:
         return known.versions
@@ -61,7 +61,7 @@ def used(model: Model, test: UnitTest, run: UnitRun) -> tuple[Version, ...]:
 
 
 def wanted_inputs(model: Model, test: UnitTest, run: UnitRun) -> tuple[InputName, ...]:
-    """Return every table but its own that a run reads."""
+    """Return every table that a run reads, without its own."""
     if not model.versions:
         return inputs_of(model)
     read = (name for version in used(model, test, run) for name in _read_by(version))
@@ -69,19 +69,19 @@ def wanted_inputs(model: Model, test: UnitTest, run: UnitRun) -> tuple[InputName
 
 
 def is_seed(project: Project, name: InputName) -> bool:
-    """Whether an input is a file under seeds/, which stands for its own rows."""
+    """Return whether an input is a file under seeds/, which provides its own rows."""
     return name.name not in project.models and name.name in project.seeds
 
 
 def _day(model: Model, run: UnitRun) -> dt.date:
-    """Return the date that chooses the version; numbers have none."""
+    """Return the date that determines the version; numbers have none."""
     with suppress(ValueError):
         return model.grid.date(model.grid.parse(run.first)) if run.first else run.as_of.date()
     return run.as_of.date()
 
 
 class TestClock(SystemClock):
-    """Stands still at the run timestamp of a test; ids go on rising."""
+    """Always returns the run timestamp of a test; ids keep ascending."""
 
     __test__ = False  # no test itself, whatever pytest thinks of its name
 
@@ -99,8 +99,8 @@ def world_of(
 ) -> Project:
     """Return a project of the tested model; each input is a Delta source under its own name.
 
-    `columns` are the inputs of all runs with their columns. What only checks read and nobody gives
-    takes those checks away; so it is with versions that are for none of the runs.
+    `columns` are the inputs of all runs with their columns. Checks that read other inputs are
+    removed, and so are versions that no run uses.
     """
     model = project.models[test.model]
     sources = {
@@ -131,14 +131,14 @@ def world_of(
 
 @dataclass(frozen=True, slots=True)
 class _Rewriting:
-    """Lets everything that a model reads be a source."""
+    """Replaces everything that a model reads by sources."""
 
     columns: Mapping[InputName, Collection[str]]
     own: str
     bronze: str = ""
 
     def moved(self, name: InputName) -> InputName:
-        """Return an input as a source of its own name, so that watermarks keep theirs."""
+        """Return an input as a source with its own name, so that watermarks keep theirs."""
         return name if self._is_own(name) else InputName(InputKind.SOURCE, name.name)
 
     def _is_own(self, name: InputName) -> bool:
@@ -177,13 +177,13 @@ class _Rewriting:
         )
 
     def _entity(self, entity: Entity) -> Entity:
-        """Let slices lie in the test's own folder, the same every day."""
+        """Move slices to the test's own folder, the same every day."""
         if not isinstance(entity.bronze, Slices):
             return entity
         return replace(entity, bronze=replace(entity.bronze, path=RunText(self.bronze)))
 
     def _function(self, function: PythonFunction) -> PythonFunction:
-        """Let parameters stand for sources."""
+        """Replace the parameters of a function by sources."""
         moved = {name: self.moved(each) for name, each in function.parameters.items()}
         return replace(function, parameters=moved)
 
@@ -198,7 +198,7 @@ class _Rewriting:
         )
 
     def _text(self, text: str, query: Query) -> str:
-        """Let tokens name sources, and decide which histories have tombstones."""
+        """Replace tokens by sources, and decide which histories have tombstones."""
         for name, column in query.deleted_flags:
             known = {each.lower() for each in self.columns.get(name, ())}
             condition = live(column) if column.lower() in known else "true"
@@ -235,7 +235,7 @@ def _read_by(version: Version) -> tuple[InputName, ...]:
 
 
 def carriers(model: Model, schemas: Mapping[str, Schema]) -> Carriers | None:
-    """Return the columns that carry watermarks, None without any; raise what the step would."""
+    """Return the columns that carry watermarks, None without any; raise the step's errors."""
     settings = model.strategy.window
     if settings is None:
         return None
@@ -244,13 +244,13 @@ def carriers(model: Model, schemas: Mapping[str, Schema]) -> Carriers | None:
 
 
 def no_watermark(model: Model, watermark: GivenWatermark) -> UsageError:
-    """Word the error of a watermark for a model that has none."""
+    """Return the error for a watermark of a model that has none."""
     sentence = f"{model.name} has no watermark"
     return UsageError("bad-value", sentence, where=watermark.where, hint="leave it out")
 
 
 def watermark_of(watermark: GivenWatermark, columns: Carriers) -> Watermark:
-    """Find the column that is meant and read the value in its type."""
+    """Find the named column and parse the value in its type."""
     found = [key for key in columns if is_meant(watermark, ".".join(key))]
     if len(found) != 1:
         there = ", ".join(".".join(key) for key in columns)
@@ -264,6 +264,6 @@ def watermark_of(watermark: GivenWatermark, columns: Carriers) -> Watermark:
 
 
 def is_meant(watermark: GivenWatermark, key: str) -> bool:
-    """Whether a test may mean `input.column`: by its end, or as it names none."""
+    """Return whether a test may mean `input.column`: by its last part, or without a name."""
     asked = watermark.column.lower()
     return not asked or f".{key}".lower().endswith(f".{asked}")

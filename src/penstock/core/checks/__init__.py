@@ -1,1 +1,1 @@
-"""Checks, their types and what they said, as values."""
+"""Checks, their types and their results, as values."""

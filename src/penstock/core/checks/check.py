@@ -1,4 +1,4 @@
-"""Checks: what must hold for the rows of a model, and when it is looked at."""
+"""Checks: conditions on the rows of a model, and when they are evaluated."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query, parameters
 
 GROUP_PARAMETERS = frozenset({"partition_date", "start_date", "end_date"})
-"""Parameters whose value differs from group to group."""
+"""Parameters whose value differs between groups."""
 
 
 class Phase(StrEnum):
-    """Before a step its input rows are looked at, after it the rows that it wrote."""
+    """Checks before a step read its input rows, checks after it the rows that it wrote."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -34,7 +34,7 @@ class OnFailure(StrEnum):
 
 
 class CheckScope(StrEnum):
-    """Which rows an `after` check sees: those of the step, or the whole table after it."""
+    """Which rows an `after` check reads: those of the step, or the whole table after it."""
 
     STEP = "step"
     TABLE = "table"
@@ -42,9 +42,9 @@ class CheckScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A condition on how many rows fail, or with `percent` on their share of the rows that count.
+    """A condition on the number of failing rows, or with `percent` on their share.
 
-    `sign` is one of `SIGNS`, or `between`, which takes both `value` and `upto` in.
+    `sign` is one of `SIGNS`, or `between`, which includes both `value` and `upto`.
 
     >>> str(Threshold(">", Decimal("0.5"), percent=True)), Threshold("=", Decimal(3)).is_met(3, 9)
     ('> 0.5 %', True)
@@ -56,7 +56,7 @@ class Threshold:
     percent: bool = False
 
     def is_met(self, failures: int, rows: int) -> bool:
-        """Whether so many failing rows of so many meet it; exact, and no rows are 0 percent."""
+        """Return whether the numbers of failing and of all rows meet it; 0 of 0 is 0 %."""
         found = Fraction(failures)
         if self.percent:
             found = 100 * found / rows if rows else Fraction(0)
@@ -65,7 +65,7 @@ class Threshold:
         return SIGNS[self.sign](found, Fraction(self.value))
 
     def __str__(self) -> str:
-        """Return it as users write it."""
+        """Return it in the user's syntax."""
         upto = "" if self.upto is None else f" and {self.upto:f}"
         return f"{self.sign} {self.value:f}{upto}{' %' * self.percent}"
 
@@ -89,7 +89,7 @@ class Thresholds:
     warning: Threshold | None = None
 
     def severity_of(self, failures: int, rows: int) -> Severity | None:
-        """Say how grave so many failing rows are; None where the check holds with them."""
+        """Return the severity for a number of failing rows; None if the check passes."""
         if self.error is not None and self.error.is_met(failures, rows):
             return Severity.ERROR
         warns = self.warning is not None and self.warning.is_met(failures, rows)
@@ -102,51 +102,51 @@ class Check:
 
     name: str
     phase: Phase
-    """Whether it looks at input or at output rows."""
+    """Whether it reads input or output rows."""
     rule: CheckType
-    """Its type, with what the user said of it."""
+    """Its type with the user's arguments."""
     where: Location
-    """The place where it is declared."""
+    """The place of its declaration."""
     definition: str = ""
     """A digest of everything that decides its result."""
     severity: Severity = Severity.ERROR
     description: str = ""
-    """What it is, for people."""
+    """A description for readers."""
     tags: tuple[str, ...] = ()
     """Tags for `--select tag:…`."""
     meta: Mapping[str, str] = field(default_factory=dict)
-    """Whatever the user likes."""
+    """Free values of the user."""
     condition: Condition | None = None
-    """Restricts its rows: `where:` of the user."""
+    """The user's `where:`, which restricts its rows."""
     input: InputName | None = None
-    """The table whose rows a typed check looks at, instead of those of its phase."""
+    """The table that a typed check reads instead of the rows of its phase."""
     query: Query | None = None
-    """The query whose rows it looks at, instead of those of its phase."""
+    """The query that it reads instead of the rows of its phase."""
     scope: CheckScope = CheckScope.STEP
-    """Whether it sees the rows of a step or the whole table."""
+    """Whether it reads the rows of a step or the whole table."""
     empty: Empty | None = None
-    """What no rows mean; None where the type's own rule holds."""
+    """The result without rows; None for the rule of the type."""
     sample: bool = True
-    """With False no cell of a row leaves Spark."""
+    """If False, no cell of a row leaves Spark."""
     reads: tuple[InputName, ...] = ()
     """The tables that it reads beside the target."""
     thresholds: Thresholds | None = None
-    """They judge how many rows fail; None: a single one is too many."""
+    """They decide how many failing rows are allowed; None allows none."""
     store: bool = False
-    """Whether the rows that fail are kept in a table."""
+    """Whether failing rows are kept in a table."""
     limit: int | None = None
-    """How many of them are kept at most."""
+    """The greatest number of rows to keep."""
     test: str = ""
-    """The parametrised test that gave its SQL, as people call it."""
+    """The name of the parametrised test that its SQL comes from."""
 
     @property
     def type(self) -> str:
-        """The word that users write for what it looks at."""
+        """The word for its type in files."""
         return self.rule.name
 
     @property
     def is_gate(self) -> bool:
-        """Whether its failure stops anything."""
+        """Whether its failure stops a step."""
         return self.severity is Severity.ERROR
 
     @property
@@ -158,18 +158,18 @@ class Check:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """The conditions in it: `where` of the user, and those of its type."""
+        """Its conditions: the user's `where`, and those of its type."""
         own = parts_of(self.rule, Condition)
         return own if self.condition is None else (self.condition, *own)
 
     @property
     def own_query(self) -> Query | None:
-        """The SQL that gives its rows, or the rows that break it."""
+        """The SQL that returns its rows, or its failing rows."""
         return next(iter(parts_of(self.rule, Query)), self.query)
 
     @property
     def reads_table(self) -> bool:
-        """Whether it sees the target as a whole, not only the rows of a step."""
+        """Whether it reads the whole target, not only the rows of a step."""
         if self.scope is CheckScope.TABLE or not self.rule.takes_rows:
             return True
         tables = (*(self.query.inputs if self.query else ()), *parts_of(self.rule, InputName))
@@ -177,14 +177,14 @@ class Check:
 
     @property
     def differs_by_group(self) -> bool:
-        """Whether SQL of its own gives each group another result."""
+        """Whether its own SQL gives each group another result."""
         query = self.own_query
         return query is not None and bool(parameters(query.text) & GROUP_PARAMETERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """The checks of a model or of one of its versions; `on_failure` None: the project's."""
+    """The checks of a model or of one of its versions; `on_failure` None uses the project's."""
 
     before: tuple[Check, ...] = ()
     after: tuple[Check, ...] = ()
@@ -192,18 +192,18 @@ class Checks:
 
     @property
     def all(self) -> tuple[Check, ...]:
-        """Those of both phases."""
+        """The checks of both phases."""
         return (*self.before, *self.after)
 
     @property
     def has_gate_after(self) -> bool:
-        """Whether anything after a step can stop what it made."""
+        """Whether a check after a step can stop it."""
         return any(check.is_gate for check in self.after)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """What a project says of all its checks."""
+    """The project's settings for all its checks."""
 
     on_failure: OnFailure = OnFailure.FLAG
     sample: bool = True

@@ -1,7 +1,8 @@
-"""The port of check types: what anybody may ask of one, and the values that it answers with.
+"""The port of check types: the questions that other rooms ask, and the values of the answers.
 
-A type says what must hold for rows. Each is one class under `strategies/checks/types/`: a frozen
-dataclass of what a user wrote that answers the questions below. Nobody else asks which one it is.
+A type defines a condition on rows. Each is one class under `strategies/checks/types/`: a frozen
+dataclass of the user's arguments that answers the questions below. Other code never asks which type
+it is.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ FAILURES = "failures"
 
 
 class Empty(StrEnum):
-    """What it means that there are no rows."""
+    """The result of a check without rows."""
 
     PASS = "pass"  # noqa: S105  no password
     FAIL = "fail"
 
 
 class CheckStatus(StrEnum):
-    """How a check came out."""
+    """The status of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -40,23 +41,24 @@ class CheckStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """SQL that is true or not, of one row or of a group of rows."""
+    """A boolean SQL condition on one row or on a group of rows."""
 
     text: str
-    """Columns are named as the user named them, `{column}` is replaced already; parameters are
-    tokens (`core/query.py`)."""
+    """Columns have the user's names, `{column}` is already replaced; parameters are tokens
+    (`core/query.py`).
+    """
     aggregates: tuple[str, ...] = ()
-    """The aggregate calls in it, as written, each once: with any it is a condition of a group."""
+    """The aggregate calls in it, as written, each once: with any, it is a condition of a group."""
     observable: bool = True
     """Whether Spark can compute it while rows are written: no DISTINCT, FILTER or subquery."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupValue:
-    """What was measured of one group: a key of a partition, or `*`.
+    """The measured values of one group: a partition key, or `*`.
 
-    `values` are canonical texts by name, None for NULL. `message` and `details` are of this group.
-    `severity` is how grave its failure is, None: as grave as the check.
+    `values` are canonical texts by name, None for NULL. `message` and `details` are about this
+    group. `severity` is that of its failure; None uses the check's.
     """
 
     group: str
@@ -78,58 +80,58 @@ class GroupMeasures:
 
     values: Values
     reference: int = 0
-    """The instant that ages are measured from, in microseconds since 1970."""
+    """The time from which ages are measured, in microseconds since 1970."""
     before: Fraction | None = None
-    """How many rows there were earlier, None where that is not known."""
+    """The earlier number of rows, None if unknown."""
     adds: bool = False
-    """Whether the rows are those of a step that adds to rows that stay."""
+    """Whether the rows are those of a step that adds to existing rows."""
 
     def count(self, name: str) -> int:
-        """Return a count, 0 where nothing was counted."""
+        """Return a count, 0 if nothing was counted."""
         return int(self.values.get(name) or 0)
 
     @property
     def rows(self) -> int:
-        """How many rows of the group count."""
+        """The number of rows that count."""
         return self.count(ROWS)
 
     @property
     def failures(self) -> int:
-        """How many of them break the check."""
+        """The number of rows that fail."""
         return self.count(FAILURES)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Aggregates by name, and the judge of their values.
+    """Aggregates by name, and the function that evaluates their values.
 
-    Counts are whole numbers, everything else is cast to STRING. `ROWS` is always among them.
+    Counts are whole numbers, all other values are cast to STRING. `ROWS` is always among them.
     """
 
     aggregates: Mapping[str, str]
     judge: Callable[[GroupMeasures], GroupValue]
     breaks: str = ""
-    """SQL that is true of a row that breaks the check, "" where rows are not counted."""
+    """SQL that is true for a failing row, "" if rows are not counted."""
     repeated: tuple[str, ...] = ()
-    """Columns by which rows with the same values are counted, in a column that `breaks` names."""
+    """Columns whose repeated values are counted, in a column that `breaks` names."""
     empty: Values = field(default_factory=dict)
-    """What a group without rows has, beside no rows."""
+    """The values of a group without rows, in addition to 0 rows."""
     spare: bool = False
-    """Whether the count of failures matters only where the check fails."""
+    """Whether the count of failures matters only if the check fails."""
 
     @property
     def needed(self) -> Mapping[str, str]:
-        """The aggregates without which nobody can say whether the check holds."""
+        """The aggregates that are required to evaluate the check."""
         left_out = FAILURES if self.spare else ""
         return {name: sql for name, sql in self.aggregates.items() if name != left_out}
 
 
 class CountedRows(Protocol):
-    """A port: SQL over the rows that count for a check, which the strategies write."""
+    """A port: SQL over the rows that a check counts, written by the strategies."""
 
     @property
     def sample(self) -> bool:
-        """Whether a value of a row may be among the measured ones."""
+        """Whether measured values may contain values of rows."""
         ...
 
     @property
@@ -138,11 +140,11 @@ class CountedRows(Protocol):
         ...
 
     def count(self, condition: str) -> str:
-        """Return SQL that counts those of which a condition is true as well."""
+        """Return SQL that counts those for which a condition is also true."""
         ...
 
     def only(self, value: str) -> str:
-        """Return SQL that is a value of the rows that count, and NULL of all others."""
+        """Return SQL that is a value for rows that count, and NULL for all others."""
         ...
 
     def call(self, aggregate: str) -> str:
@@ -154,7 +156,7 @@ class CountedRows(Protocol):
         ...
 
     def type_of(self, name: str) -> str:
-        """Return the Spark type of a column, "" without it."""
+        """Return the Spark type of a column, "" if it does not exist."""
         ...
 
 
@@ -163,17 +165,17 @@ class Lookup:
     """Rows of another table that a type looks up for each row."""
 
     fields: str
-    """The query of the columns that rows are looked up by."""
+    """The query of the lookup columns."""
     rows: Callable[[str], str]
-    """Turn a query of rows into one that says of each what was looked up."""
+    """Adds the result of the lookup to a query of rows."""
     misfit: Callable[[Schema, Schema], str]
-    """Say why columns of the rows and those fields cannot be compared, "" if they can."""
+    """Returns why columns of the rows and the fields cannot be compared, "" if they can."""
 
 
 class KeyKind(Enum):
-    """What stands under a key of a type; the project reads and checks it before the type is made.
+    """The kind of value of a key; the project reads and checks it before the type is created.
 
-    A query, a table and an age have two fields: beside the value what people read.
+    A query, a table and an age have two fields: the value and its text for display.
     """
 
     COLUMN = "a column of the rows"
@@ -196,86 +198,86 @@ class KeyKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CheckKey:
-    """One key of a check type: it is read, described and offered by editors as this says."""
+    """One key of a check type, for reading, documentation and editors."""
 
     name: str
     kind: KeyKind
     says: str
     example: str | int | bool | tuple[str, ...]
     unset: str | None = "none"
-    """What holds without it; None where it must be there."""
+    """The default for documentation; None if the key is required."""
     text_field: str = ""
-    """The field of what people read."""
+    """The field with the text for display."""
     choice: tuple[str, ...] = ()
     alias: str = ""
 
     @property
     def default(self) -> bool | None:
-        """What its field has without it, if it may be left out."""
+        """The default of its field, if the key is optional."""
         return False if self.kind in (KeyKind.FLAG, KeyKind.CHOICE) else None
 
 
 def key(*args: Any, **more: Any) -> Any:  # noqa: ANN401  a field
-    """Return a field that a key fills; it must be there, but for what holds `unset`."""
+    """Return a field that a key sets; the key is required unless `unset` describes a default."""
     own = CheckKey(*args, **{"unset": None, **more})
     return field(default=MISSING if own.unset is None else own.default, metadata={"key": own})
 
 
 class GivenKeys(Protocol):
-    """The keys of one check as they are written; what does not fit becomes a finding."""
+    """The keys of one check as written; invalid values become findings."""
 
     def find(self, key: str) -> object | None:
-        """Return something for a key that is written."""
+        """Return the converted value of a key, if it is given."""
 
     def text(self, key: str) -> str:
-        """Return a text, "" if there is none."""
+        """Return a text, "" if it is not given."""
         ...
 
     def bad(self, key: str, expected: str, hint: str = "") -> None:
-        """Note that a value does not fit."""
+        """Report that a value is invalid."""
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
-        """Note an error where a value stands."""
+        """Report an error at the place of a value."""
 
 
 class CheckType:
-    """What must hold for rows; one type of check with what a user said of it.
+    """A condition on rows: one type of check with a user's arguments.
 
-    Its fields are what decides: conditions, queries and names of tables among them are found by
-    their types. A field `column`, or `columns`, holds the columns that it is about.
+    Its fields determine the result: conditions, queries and table names among them are found by
+    their types. A field `column`, or `columns`, holds the checked columns.
     """
 
     __slots__ = ()
     name: ClassVar[str] = ""
-    """The word that users write."""
+    """Its word in files."""
     other_keys: ClassVar[tuple[CheckKey, ...]] = ()
-    """Its keys that are no fields, beside those of every check."""
+    """Its keys that are not fields, beside those of every check."""
     for_people: ClassVar[frozenset[str]] = frozenset({"shown", "source"})
-    """Fields that only people read: they do not decide what it says of rows."""
+    """Fields for display only: they do not affect the result."""
     takes_rows: ClassVar[bool] = True
-    """Whether a user says which rows it looks at; else its own query gives the rows that fail."""
+    """Whether the user chooses its rows; otherwise its own query returns the failing rows."""
     only_after: ClassVar[bool] = False
-    """Whether it compares rows that a step wrote, so that it cannot stand under `before`."""
+    """Whether it compares written rows, so that it cannot be used under `before`."""
     is_observable: ClassVar[bool] = True
     """Whether Spark can compute it while rows are written."""
     is_alone: ClassVar[bool] = False
-    """Whether a query of its own measures it, shared with no other check."""
+    """Whether it needs a separate query."""
     counts_empty: ClassVar[bool] = False
-    """Whether no rows are a number like others."""
+    """Whether an empty group counts as the number 0."""
     if_empty: ClassVar[Empty] = Empty.PASS
-    """What no rows mean where the user does not say."""
+    """The result without rows unless the user sets it."""
     without_empty: ClassVar[str] = ""
-    """Why a user may not say what no rows mean."""
+    """Why a user cannot set the result without rows."""
     stores_rows: ClassVar[bool] = False
-    """Whether the rows that break it can be kept although thresholds do not apply to them."""
+    """Whether its failing rows can be kept although thresholds do not apply to them."""
     has_failing: ClassVar[bool] = False
-    """Whether single rows break it."""
+    """Whether it fails for single rows."""
     compares: ClassVar[bool] = False
-    """Whether it compares values, which those of maps and variants are not made for."""
+    """Whether it compares values, which is impossible for maps and variants."""
     lists_values: ClassVar[bool] = False
     """Whether the wrong values of its column are listed."""
     reads_whole: ClassVar[bool] = False
-    """Whether a merge is checked as a whole table unless the user says otherwise."""
+    """Whether a merge is checked as a whole table unless the user sets another scope."""
 
     @classmethod
     @cache
@@ -287,37 +289,37 @@ class CheckType:
 
     @classmethod
     def settle(cls, keys: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
-        """Report keys that do not go together, and return the fields.
+        """Report contradicting keys, and return the fields.
 
-        `values` are those of its keys that fit, and the defaults of those that may be left out.
+        `values` are those of its valid keys, and the defaults of optional ones.
         """
         del keys
         return values
 
     def measure(self, rows: CountedRows) -> Measure:
-        """Return what it measures of the rows that count."""
+        """Return what it measures on the rows that count."""
         del rows
         raise ValueError(f"{self.name} is not a typed check")
 
     @property
     def columns_named(self) -> tuple[str, ...]:
-        """The columns that it names outside of conditions."""
+        """The columns that it names outside conditions."""
         one = getattr(self, "column", "")
         return (one,) if one else tuple(getattr(self, "columns", ()))
 
     @property
     def counts_rows(self) -> bool:
-        """Whether it counts rows that fail, for thresholds; a condition of a group has none."""
+        """Whether it counts failing rows, for thresholds; a condition of a group does not."""
         return self.has_failing and not any(c.aggregates for c in parts_of(self, Condition))
 
     @property
     def is_of_current(self) -> bool:
-        """Whether it leaves the closed versions of a history table out."""
+        """Whether it excludes the closed versions of a history table."""
         return False
 
     @property
     def runs_before(self) -> int | None:
-        """How many earlier runs it compares with: 0 for the last success, None for none at all."""
+        """How many earlier runs it compares with: 0 for the last success, None for none."""
         return None
 
     @property
@@ -326,14 +328,14 @@ class CheckType:
         return ()
 
     def refusal_of(self, column: Column) -> str:
-        """Say why it cannot look at a column of this type, "" if it can."""
+        """Return why it does not support a column of this type, "" if it does."""
         kind = parse_type(column.type)
         if self.compares and (has_map(kind) or "variant" in scalars(kind)):
             return f'type not comparable: column "{column.name}" is {column.type.upper()}'
         return ""
 
     def lookup(self, views: Mapping[InputName, str]) -> Lookup | None:
-        """Return what it looks up in other tables; None without any."""
+        """Return its lookup in other tables; None without any."""
         del views
         return None
 
@@ -349,7 +351,7 @@ def parts_of(rule: CheckType, kind: type[P]) -> tuple[P, ...]:
 
 
 def with_parts(rule: T, kind: type[P], change: Callable[[P], P]) -> T:
-    """Return a check with its conditions, its queries or its tables changed."""
+    """Return a check with a function applied to its conditions, queries or tables."""
     values = {each.name: getattr(rule, each.name) for each in fields_of(rule)}
     changes = {name: change(v) for name, v in values.items() if isinstance(v, kind)}
     return replace(rule, **changes) if changes else rule  # type: ignore[type-var]  # a dataclass
@@ -365,11 +367,11 @@ _registered: dict[str, type[CheckType]] = {}
 
 
 def register_check(kind: type[CheckType]) -> None:
-    """Let a type be found by its word; a word has one type."""
+    """Register a type under its word; each word has one type."""
     if _registered.setdefault(kind.name, kind) is not kind:
         raise ValueError(f"{kind.name!r} is {_registered[kind.name].__qualname__} already")
 
 
 def check_types() -> Mapping[str, type[CheckType]]:
-    """Return all types by their words, in the order in which they were registered."""
+    """Return all types by their words, in order of registration."""
     return _registered

@@ -1,4 +1,4 @@
-"""Which types ANSI SQL can cast to which, found without Spark (measured on Spark 4.2)."""
+"""Which types ANSI SQL can cast to which, without Spark (measured on Spark 4.2)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _TARGETS = {
     "timestamp": (*_DAYS, *_NUMBERS),
     "timestamp_ntz": _DAYS,
 }
-"""What a scalar can become beside itself and text; types that are not here become anything."""
+"""Target types of a scalar beside itself and text; types that are not here cast to any type."""
 
 
 class Misfit(StrEnum):
-    """Why a value of one type is none of another."""
+    """Why a value of one type does not fit another."""
 
     MISSING = "missing"
     EXTRA = "extra"
@@ -34,7 +34,7 @@ class Misfit(StrEnum):
 class TypeDifference:
     """One part of a column that does not fit; a part has its path: `address.zip`.
 
-    `have` and `want` are types, "" where there is no such part.
+    `have` and `want` are types, "" if the part is missing.
     """
 
     why: Misfit
@@ -44,10 +44,10 @@ class TypeDifference:
 
 
 def castable(have: ColumnType, want: ColumnType) -> bool:
-    """Whether there is a cast; it may still fail for a value.
+    """Return whether there is a cast; it may still fail for a value.
 
-    Structs are compared by their fields' names; a field that only one of them has keeps none from
-    being cast.
+    Structs are compared by the names of their fields; a field in only one of them does not prevent
+    the cast.
 
     >>> from penstock.core.columns.types import parse_type
     >>> castable(parse_type("string"), parse_type("bigint"))
@@ -59,7 +59,7 @@ def castable(have: ColumnType, want: ColumnType) -> bool:
 
 
 def differences(have: ColumnType, want: ColumnType, path: str) -> Iterator[TypeDifference]:
-    """Find the parts of a type that cannot be cast to another, or that only one of them has.
+    """Return the parts of a type that cannot be cast to another, or that exist in only one.
 
     >>> from penstock.core.columns.types import parse_type
     >>> have, want = parse_type("struct<a:int,b:date>"), parse_type("struct<B:boolean>")
@@ -92,7 +92,7 @@ def _of_structs(have: StructType, want: StructType, path: str) -> Iterator[TypeD
 
 
 def _casts(have: ColumnType, want: ColumnType) -> bool:
-    """Whether one type as a whole becomes another; text of lists and structs is no cast."""
+    """Return whether one whole type casts to another; lists and structs to text do not count."""
     if not isinstance(have, ScalarType):
         return False
     of = _stem(have.name)

@@ -17,7 +17,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Columns in order. Names compare without case, as Spark compares them.
+    """Columns in order. Names compare case-insensitively, as in Spark.
 
     >>> Schema((Column("Id", "int"),)).find("ID")
     Column(name='Id', type='int', nullable=True, comment='')
@@ -27,10 +27,10 @@ class Schema:
     names: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tell the names in order, as written."""
+        """Compute the names in order, as written."""
         object.__setattr__(self, "names", tuple(column.name for column in self.columns))
 
     def find(self, name: str) -> Column | None:
-        """Return the column of that name, without case, or None."""
+        """Return the column with that name, in any letter case, or None."""
         folded = name.lower()
         return next((c for c in self.columns if c.name.lower() == folded), None)

@@ -12,7 +12,7 @@ from penstock.core.errors import UsageError
 from penstock.core.names import literal
 
 _INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
-"""How many bits their numbers have beside the sign."""
+"""The number of bits of each type, without the sign."""
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(-?\d+)\)")
 _EXACT = Context(prec=80)  # Spark's decimals have 38 digits, Python's arithmetic 28
@@ -27,7 +27,7 @@ Sortable = int | bytes | Decimal | dt.date | dt.datetime
 
 
 def is_watermark_type(spark_type: str) -> bool:
-    """Whether a column of this type can carry a watermark; STRING needs `string_watermark` too."""
+    """Return whether a column of this type can carry a watermark; STRING needs an option."""
     family = spark_type.upper()
     return family in (*_INTEGERS, *_TEMPORAL, "STRING") or bool(_DECIMAL.fullmatch(family))
 
@@ -51,7 +51,7 @@ class TypedValue:
 
     @classmethod
     def parse(cls, spark_type: str, text: str) -> TypedValue:
-        """Read a value and give its canonical form; raise `bad-value` if it does not fit.
+        """Parse a value into its canonical form; raise `bad-value` if it is invalid.
 
         A TIMESTAMP without an offset is UTC.
         """
@@ -64,7 +64,7 @@ class TypedValue:
 
     @classmethod
     def least(cls, spark_type: str) -> TypedValue:
-        """Return the least value of a type, of times the first of the year 1."""
+        """Return the least value of a type; for times the beginning of the year 1."""
         family = spark_type.upper().replace(" ", "")
         if family in _INTEGERS:
             return cls(family, str(-(2 ** _INTEGERS[family])))
@@ -92,7 +92,7 @@ class TypedValue:
 
     @property
     def sql(self) -> str:
-        """A typed literal that means the same in every session zone."""
+        """A typed literal with the same value in every session time zone."""
         if self.type == "STRING":
             return literal(self.text)
         if self.type in _TEMPORAL:
@@ -100,7 +100,7 @@ class TypedValue:
         return f"CAST('{self.text}' AS {self.type})"
 
     def floor(self, grain: str) -> TypedValue:
-        """Return where the hour, day, week (Monday), month or year begins that a time lies in.
+        """Return the beginning of the hour, day, week (Monday), month or year of a time.
 
         >>> str(TypedValue.parse("TIMESTAMP", "2024-03-01 12:30:00").floor("week"))
         'TIMESTAMP 2024-02-26T00:00:00.000000Z'
@@ -121,7 +121,7 @@ class TypedValue:
         return TypedValue.parse(self.type, day.isoformat())
 
     def takes(self, amount: dt.timedelta | int | Decimal) -> bool:
-        """Whether `minus` can step back by an amount.
+        """Return whether `minus` accepts an amount.
 
         >>> TypedValue("INT", "7").takes(2), TypedValue("INT", "7").takes(dt.timedelta(days=1))
         (True, False)
@@ -132,7 +132,7 @@ class TypedValue:
         return self.type != "STRING" and isinstance(amount, wide)
 
     def minus(self, amount: dt.timedelta | int | Decimal) -> TypedValue:
-        """Step back by a duration or days (temporal), or a number (integer, decimal).
+        """Subtract a duration or days (temporal), or a number (integer, decimal).
 
         >>> str(TypedValue("DATE", "2024-03-01").minus(dt.timedelta(days=1)))
         'DATE 2024-02-29'
@@ -152,7 +152,7 @@ class TypedValue:
                 raise TypeError(f"cannot subtract {amount!r} from a {self.type}")
 
     def next(self) -> TypedValue:
-        """Return the value right after it; the greatest of its type has none and gives itself."""
+        """Return the next value; for the greatest value of its type, the value itself."""
         try:
             match self.key:
                 case dt.datetime():
@@ -180,7 +180,7 @@ class TypedValue:
         return isinstance(other, TypedValue) and self.key == other.key
 
     def __hash__(self) -> int:
-        """Agree with `__eq__`."""
+        """Return equal hashes for equal values."""
         return hash(self.key)
 
     def __lt__(self, other: TypedValue) -> bool:
@@ -188,12 +188,12 @@ class TypedValue:
         return self.key < other.key  # type: ignore[operator]  # families mix only by mistake
 
     def __str__(self) -> str:
-        """Return the form in which records keep it."""
+        """Return the form for records."""
         return f"{self.type} {self.text}"
 
 
 def read_typed(text: str) -> TypedValue:
-    """Read what `str` of a value gives.
+    """Parse the result of `str` of a value.
 
     >>> read_typed("BIGINT 42").key
     42
@@ -219,7 +219,7 @@ def _canonical(family: str, raw: str) -> str:
 
 
 def _greatest(family: str) -> Decimal:
-    """Return the greatest number of a type of decimals; no arithmetic, which would round it."""
+    """Return the greatest number of a decimal type, without arithmetic, which would round it."""
     found = _DECIMAL.fullmatch(family)
     if found is None:
         raise ValueError(family)

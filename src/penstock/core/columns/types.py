@@ -39,7 +39,7 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True)
 class MapType:
-    """Entries with distinct keys, in no order."""
+    """Entries with distinct keys, without order."""
 
     key: ColumnType
     value: ColumnType
@@ -51,13 +51,13 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a struct. Names compare without case."""
+    """One field of a struct. Names compare case-insensitively."""
 
     name: str
     type: ColumnType
 
     def __str__(self) -> str:
-        """Quote the name only where the short spelling would be unclear without."""
+        """Return the short spelling; the name is quoted only if it would be ambiguous."""
         unclear = not self.name or _UNCLEAR.search(self.name)
         return f"{quoted(self.name) if unclear else self.name}:{self.type}"
 
@@ -69,7 +69,7 @@ class StructType:
     fields: tuple[Field, ...] = ()
 
     def find(self, name: str) -> Field | None:
-        """Return the field of that name, without case, or None."""
+        """Return the field with that name, in any letter case, or None."""
         folded = name.lower()
         return next((each for each in self.fields if each.name.lower() == folded), None)
 
@@ -83,10 +83,10 @@ ColumnType = ScalarType | ArrayType | MapType | StructType
 
 @cache
 def parse_type(text: str) -> ColumnType:
-    """Read Spark's short spelling of a type; `str` gives it back.
+    """Parse Spark's short spelling of a type; `str` returns it again.
 
-    A field's name ends at its first colon, or is quoted with backticks. Raises ValueError for
-    a text that is no type.
+    A field's name ends at its first colon, or is quoted with backticks. Raises ValueError for a
+    text that is not a type.
 
     >>> parse_type("map<string,array<int>>").value
     ArrayType(element=ScalarType(name='int'))
@@ -151,7 +151,7 @@ def _unreadable(text: str) -> ValueError:
 
 
 def sql_type(kind: ColumnType) -> str:
-    """Return a type as SQL reads it, with every field's name quoted."""
+    """Return a type in SQL syntax, with every field's name quoted."""
     match kind:
         case ScalarType(name):
             return name
@@ -165,7 +165,7 @@ def sql_type(kind: ColumnType) -> str:
 
 
 def scalars(kind: ColumnType) -> tuple[str, ...]:
-    """Return the names of the scalar types in a type, in order, as often as they occur.
+    """Return the names of the scalar types in a type, in order, with repetitions.
 
     >>> scalars(parse_type("map<string,struct<a:int,b:string>>"))
     ('string', 'int', 'string')
@@ -174,12 +174,12 @@ def scalars(kind: ColumnType) -> tuple[str, ...]:
 
 
 def has_map(kind: ColumnType) -> bool:
-    """Whether a type is or holds a MAP."""
+    """Return whether a type is or contains a MAP."""
     return any(isinstance(each, MapType) for each in _nodes(kind))
 
 
 def _nodes(kind: ColumnType) -> Iterator[ColumnType]:
-    """Walk a type: itself, then what it is made of."""
+    """Yield a type, then its parts."""
     yield kind
     match kind:
         case ArrayType(element):
@@ -194,8 +194,8 @@ def _nodes(kind: ColumnType) -> Iterator[ColumnType]:
 def merged(first: ColumnType, second: ColumnType, *, grow: bool = True) -> ColumnType | None:
     """Return the type that holds all values of both, or None.
 
-    Names and order are those of `first`; fields that only `second` has stand after them, or are
-    left out without `grow`.
+    Names and order are those of `first`; fields that only `second` has come after them, or are left
+    out without `grow`.
     """
     match first, second:
         case ArrayType(one), ArrayType(other):
@@ -228,7 +228,7 @@ def _merged_struct(first: StructType, second: StructType, *, grow: bool) -> Stru
 
 
 def widens(narrow: str, wide: str) -> bool:
-    """Whether every value of one scalar type is a value of the other, wider one."""
+    """Return whether every value of one scalar type is a value of the other, wider one."""
     if narrow == wide:
         return False
     if narrow in _INTEGERS and wide in _INTEGERS:
@@ -246,5 +246,5 @@ def widens(narrow: str, wide: str) -> bool:
 
 
 def is_text(kind: str) -> bool:
-    """Whether a Spark type, in small letters, is one of texts, of any length and collation."""
+    """Return whether a Spark type, in lower case, is a text type of any length and collation."""
     return kind.startswith(("string", "char", "varchar"))

@@ -1,7 +1,7 @@
 """Entities: a bronze place, a fixed pipeline and a silver table, as values.
 
-The words are those of docs/entities.md: a slice is one file, or one folder of files, that is read
-once and as a whole; the final name of a column is the one it has in the silver table.
+The terms are those of docs/entities.md: a slice is one file or one folder of files, read once and
+as a whole; the final name of a column is its name in the silver table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LEFT_OUT = re.compile(r"[\s+,\-.;{}()=]")
 
 @lru_cache(10_000)  # asked for many times of each column
 def normalised(name: str) -> str:
-    """Return the name that a column has in a silver table: without blanks and Delta's odd signs.
+    """Return a column's name in a silver table: without blanks and characters that Delta refuses.
 
     >>> normalised("Order Date"), normalised("a.b"), normalised("a/b"), normalised(" - ")
     ('OrderDate', 'ab', 'a/b', '')
@@ -42,7 +42,7 @@ class ProcessType(StrEnum):
 
 
 class FieldRole(StrEnum):
-    """What a column is for."""
+    """The role of a column."""
 
     BUSINESS_KEY = "businesskey"
     PARTITION = "partition"
@@ -50,14 +50,14 @@ class FieldRole(StrEnum):
 
 
 class HashKind(StrEnum):
-    """How the source hash is made of a row's text."""
+    """How the source hash is computed from a row's text."""
 
     SHA256 = "sha256"
     XXHASH64 = "xxhash64"
 
 
 class LastSeen(StrEnum):
-    """When the last-seen time of a row that did not change moves."""
+    """When the last-seen time of an unchanged row is updated."""
 
     EVERY_RUN = "every_run"
     ON_CHANGE = "on_change"
@@ -65,12 +65,12 @@ class LastSeen(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EntityColumn:
-    """What an entity says of one column; `name` is that of the slice, "" if it is only made.
+    """An entity's declaration of one column; `name` is that in the slice, "" for a new column.
 
-    `type` is Spark's short spelling, "" where the slice decides. `expression` makes it calculated.
-    Of an expression, `reads` are the names it mentions, as written; `literal` its value as text
-    where it is a literal. `volatile` are the functions that make it differ from run to run, those
-    of columns that it reads among them, and `transformations` where these do. `where` is its place.
+    `type` is Spark's short spelling, "" if the slice decides. `expression` makes it calculated. For
+    an expression, `reads` are the column names in it, as written; `literal` is its value as text if
+    it is a literal. `volatile` are functions whose result differs between runs, including those of
+    columns that it reads, and `transformations` those in transformations. `where` is its place.
     """
 
     name: str
@@ -95,16 +95,16 @@ class EntityColumn:
 
     @property
     def is_calculated(self) -> bool:
-        """Whether an expression makes it."""
+        """Whether it has an expression."""
         return bool(self.expression)
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkEntry:
-    """A column whose greatest value is remembered; `column` is a final name.
+    """A column with a watermark; `column` is a final name.
 
-    `expression` is a template over the remembered value, without the quotes around it. `operation`
-    (`and`, `or`) joins it to the entry before it in its group, the first one to the group before.
+    `expression` is a template over the watermark, without the quotes around it. `operation` (`and`,
+    `or`) joins it to the previous entry in its group; for the first entry, to the previous group.
     """
 
     column: str
@@ -116,41 +116,41 @@ class WatermarkEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunText:
-    """A text that may hold the day of a run: `text`, then `template` filled in by the run.
+    """A text that may contain the day of a run: `text`, then the rendered `template`.
 
-    Without `today` in it everything is `text`, in which `${` is no template any more.
+    Without `today`, everything is in `text`, which contains no template.
     """
 
     text: str
     template: str = ""
 
     def __str__(self) -> str:
-        """Return both as users know them."""
+        """Return both parts as users know them."""
         return self.text + self.template
 
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """A folder in which whatever fits `pattern` is one slice."""
+    """A folder in which every match of `pattern` is one slice."""
 
     path: RunText
     pattern: str = "*.parquet"
     ordering: Ordering = Ordering()
 
     def __str__(self) -> str:
-        """Say what is read, and how."""
+        """Return what is read, and how."""
         order = f", order {self.ordering}" if self.ordering.is_chosen else ""
         return f"{self.path}, slices {self.pattern}{order}"
 
 
 @dataclass(frozen=True, slots=True)
 class WholeFolder:
-    """A folder that is read as one dataset; its place is the same every day."""
+    """A folder that is read as one dataset; its path is the same every day."""
 
     path: RunText
 
     def __str__(self) -> str:
-        """Say what is read, and how."""
+        """Return what is read, and how."""
         return f"{self.path}, read whole"
 
 
@@ -161,7 +161,7 @@ class WholeTable:
     name: RunText
 
     def __str__(self) -> str:
-        """Say what is read."""
+        """Return what is read."""
         return f"table {self.name}"
 
 
@@ -170,7 +170,7 @@ Bronze = Slices | WholeFolder | WholeTable
 
 @dataclass(frozen=True, slots=True)
 class EntitySettings:
-    """The settings that entities know; `layout` and `retention` are those of history tables."""
+    """The settings of an entity; `layout` and `retention` are those of history tables."""
 
     delete_missing: bool = False
     allow_empty: bool = False
@@ -186,9 +186,9 @@ class EntitySettings:
 
 @dataclass(frozen=True, slots=True)
 class EntityScope:
-    """The rows of a table that are an entity's: those whose `column` is the literal.
+    """The rows of a table that belong to an entity: those whose `column` equals the literal.
 
-    `literal` is SQL as the project writes it; two spellings of one value are two literals.
+    `literal` is SQL as written in the project; two spellings of one value are two literals.
     """
 
     column: str
@@ -211,32 +211,32 @@ class SystemNames:
 
     @property
     def source_hash(self) -> str:
-        """What is compared to find changed rows."""
+        """The hash that detects changed rows."""
         return self("SourceHash")
 
     @property
     def valid_from(self) -> str:
-        """When a version of a row began."""
+        """The start of a version of a row."""
         return self("ValidFrom")
 
     @property
     def valid_to(self) -> str:
-        """When a version of a row ended."""
+        """The end of a version of a row."""
         return self("ValidTo")
 
     @property
     def is_current(self) -> str:
-        """Whether a version has no end."""
+        """Whether a version is current."""
         return self("IsCurrent")
 
     @property
     def filename(self) -> str:
-        """The slice that a row came with."""
+        """The slice of a row."""
         return self("source_filename")
 
     @property
     def metadata(self) -> str:
-        """What a slice says of how it was made; never hashed."""
+        """Metadata of a slice; never hashed."""
         return self("metadata")
 
     @property
@@ -252,7 +252,7 @@ class SystemNames:
 
 @dataclass(frozen=True, slots=True)
 class EntityEnvironment:
-    """What a document says of where its entities live; `root` is absolute, or a URI."""
+    """A document's settings for the location of its entities; `root` is absolute, or a URI."""
 
     name: str = ""
     root: str = ""
@@ -267,10 +267,10 @@ class EntityEnvironment:
 class Entity:
     """One entity with every setting resolved.
 
-    `model` names it everywhere: its silver table, with `@id` where it shares that table; `table` is
-    the table, in the folder `path` where it does not lie in the warehouse or the catalog.
-    `connection` is "" where it has none. `names` are the values that templates may ask for, beside
-    the day. `where` is the place of its name in the file.
+    `model` is its unique name: its silver table, with `@id` if the table is shared. `table` is the
+    table, in the folder `path` if it is outside the warehouse and the catalog. `connection` is ""
+    if it has none. `names` are the values for templates, beside the day. `where` is the place of
+    its name in the file.
     """
 
     name: str
@@ -301,12 +301,12 @@ class Entity:
 
     @property
     def business_keys(self) -> tuple[str, ...]:
-        """The final names of the columns that tell its rows apart, in their order."""
+        """The final names of the columns that identify its rows, in order."""
         return self._with(FieldRole.BUSINESS_KEY)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """The final names of the columns that its table is partitioned by, in their order."""
+        """The final names of the partition columns of its table, in order."""
         return self._with(FieldRole.PARTITION)
 
     def _with(self, role: FieldRole) -> tuple[str, ...]:
@@ -314,7 +314,7 @@ class Entity:
 
     @property
     def volatile(self) -> frozenset[str]:
-        """The final names, in small letters, of columns that differ from run to run."""
+        """The final names, in lower case, of columns that differ between runs."""
         finals = {each.made_name.lower(): each.final_name for each in self.columns}
         made = (name for each in self.transformations for name in each.volatile)
         found = [finals.get(name.lower(), normalised(name)) for name in made]
@@ -333,5 +333,5 @@ class Entity:
 
     @property
     def infers_deletes(self) -> bool:
-        """Whether rows that a slice lacks may be found to be gone."""
+        """Whether rows that are missing in a slice may count as deleted."""
         return self.settings.delete_missing and self.process is not ProcessType.FULL

@@ -1,4 +1,4 @@
-"""Slices of bronze as they lie there (docs/entities.md)."""
+"""Slices of bronze (docs/entities.md)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from penstock.core.findings import Location
 DATE_PARTS = ("year", "month", "day", "hour", "minute", "second")
 _DIGITS = re.compile(r"([0-9]+)")
 OrderKey = tuple[tuple[int | str, ...], str]
-"""What a name, a time or a number says of the order, then the name itself."""
+"""The sort key from a name, a time or a number, then the name itself."""
 
 
 class SliceOrder(StrEnum):
-    """What decides which of two slices is processed first."""
+    """What determines which of two slices is processed first."""
 
     NAME = "name"
     NATURAL = "natural"
@@ -29,12 +29,12 @@ class SliceOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SliceId:
-    """One slice as it lay there: another with its name is another slice.
+    """One slice at one point in time: other content under its name is another slice.
 
-    `name` is its path below the bronze folder. `size` is that of all its files in bytes, `modified`
-    the latest of their times in microseconds since 1970, which a copy may change; `etag` is ""
-    where a store has none. `digest` tells the list of the files with their sizes and the content of
-    their ends.
+    `name` is its path below the bronze folder. `size` is the total of all its files in bytes,
+    `modified` their latest time in microseconds since 1970, which a copy may change; `etag` is ""
+    if a store has none. `digest` identifies the list of files, their sizes and the content of their
+    ends.
     """
 
     name: str
@@ -46,9 +46,9 @@ class SliceId:
 
 @dataclass(frozen=True, slots=True)
 class ListedSlice:
-    """A slice that lies in bronze, with the files to be read, relative to the bronze folder.
+    """A slice in bronze, with its files, relative to the bronze folder.
 
-    `is_incomplete` is whether its folder still is being written, as far as one can see.
+    `is_incomplete` is whether its folder appears to be still in writing.
     """
 
     id: SliceId
@@ -71,8 +71,8 @@ class Ordering:
     """The order of the slices of an entity.
 
     `pattern` belongs to `from_name`: a regular expression whose groups are a number, or the parts
-    of a date, largest first. Groups called year, month, day, hour, minute and second may stand in
-    any order. `is_chosen` is whether the user set the order.
+    of a date, largest first. Groups named year, month, day, hour, minute and second may be in any
+    order. `is_chosen` is whether the user set the order.
     """
 
     by: SliceOrder = SliceOrder.NAME
@@ -80,11 +80,11 @@ class Ordering:
     is_chosen: bool = False
 
     def __str__(self) -> str:
-        """Return the words of the file."""
+        """Return its word in files."""
         return f"{self.by} {self.pattern}".rstrip()
 
     def key(self, slice_id: SliceId) -> OrderKey | None:
-        """Return the place of a slice among others; None where its name does not tell."""
+        """Return the sort key of a slice; None if its name does not match."""
         match self.by:
             case SliceOrder.NAME:
                 return (), slice_id.name
@@ -96,7 +96,7 @@ class Ordering:
                 return self._from_name(slice_id.name)
 
     def _from_name(self, name: str) -> OrderKey | None:
-        """Return what the pattern finds in a name.
+        """Return the sort key that the pattern finds in a name.
 
         >>> dates = Ordering(SliceOrder.FROM_NAME, r"(?P<day>..)-(?P<month>..)-(?P<year>....)")
         >>> dates._from_name("31-12-2024.parquet"), dates._from_name("latest.parquet")
@@ -112,7 +112,7 @@ class Ordering:
         return tuple(map(int, texts)), name
 
     def of(self, slices: Iterable[ListedSlice], where: Location) -> tuple[ListedSlice, ...]:
-        """Return slices in this order; raise `slice-order-unknown` for names that do not tell."""
+        """Return slices in this order; raise `slice-order-unknown` if a name does not match."""
         keyed: list[tuple[OrderKey, ListedSlice]] = []
         for each in slices:
             key = self.key(each.id)
@@ -129,7 +129,7 @@ class Ordering:
 
 @dataclass(frozen=True, slots=True)
 class UnchangedSlice:
-    """A slice that changed nothing when it was run: no commit tells of its step, a later one does.
+    """A processed slice without changes: its step made no commit, a later commit lists it.
 
     `metrics` are the counts of that step, `moment` is its processing time.
     """
@@ -143,10 +143,10 @@ class UnchangedSlice:
 
 @dataclass(frozen=True, slots=True)
 class BronzeFolder:
-    """A folder of slices: what fits `pattern` is one. `where` is the entity's place.
+    """A folder of slices: each match of `pattern` is one. `where` is the entity's place.
 
-    With `require_success` a folder without `_SUCCESS` in it is incomplete. `ordering` is for those
-    who process slices; a listing is by name.
+    With `require_success`, a folder without `_SUCCESS` is incomplete. `ordering` is for processing;
+    a listing is sorted by name.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Transformations of an entity: what is done to the rows of a slice before anything else."""
+"""Transformations of an entity: the first processing of a slice's rows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NOWHERE = Location("")
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """A transformation that says every column that is left: `SELECT a, upper(b) AS b`.
+    """A transformation that lists all remaining columns: `SELECT a, upper(b) AS b`.
 
-    `volatile` are the columns that differ from run to run, as far as the text tells.
+    `volatile` are the columns that differ between runs, as far as the text shows.
     """
 
     items: tuple[str, ...]
@@ -22,7 +22,7 @@ class Projection:
     where: Location = field(default=_NOWHERE, compare=False)
 
     def __str__(self) -> str:
-        """Return its words."""
+        """Return its SQL."""
         return f"select {', '.join(self.items)}"
 
 
@@ -30,7 +30,7 @@ class Projection:
 class ColumnTransformation:
     """A transformation that adds or replaces one column.
 
-    `is_volatile` is whether its values differ from run to run.
+    `is_volatile` is whether its values differ between runs.
     """
 
     column: str
@@ -40,7 +40,7 @@ class ColumnTransformation:
 
     @property
     def volatile(self) -> tuple[str, ...]:
-        """The columns that it makes and that differ from run to run."""
+        """The columns that it sets and that differ between runs."""
         return (self.column,) if self.is_volatile else ()
 
 
@@ -53,7 +53,7 @@ class Filter:
     volatile: tuple[str, ...] = field(default=(), init=False)
 
     def __str__(self) -> str:
-        """Return its words."""
+        """Return its SQL."""
         return f"where {self.condition}"
 
 
@@ -68,7 +68,7 @@ class Keep(StrEnum):
 class Deduplicate:
     """A transformation that keeps one row of each business key: the first or last by `order_by`.
 
-    Of rows that are wholly equal one stays; different rows that no order tells apart all stay.
+    Identical rows become one; different rows that tie in the order all stay.
     """
 
     keep: Keep

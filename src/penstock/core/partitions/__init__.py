@@ -1,1 +1,1 @@
-"""Partitions: grains, keys, bounds, sets of them as ranges, and which range of an input is read."""
+"""Partitions: grains, keys, bounds, sets of them as ranges, and the ranges of inputs they read."""

@@ -1,4 +1,4 @@
-"""Days and instants as whole numbers, in UTC and in any year: no bound of `datetime` applies."""
+"""Days and times as whole numbers, in UTC and in any year: without the limits of `datetime`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
 DAY = 24 * HOUR
-"""Microseconds; instants count them since 1970-01-01T00:00 UTC."""
+"""In microseconds; times count microseconds since 1970-01-01T00:00 UTC."""
 
 _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
@@ -18,11 +18,11 @@ _MOMENT = re.compile(
 
 
 class NoSuchDayError(ValueError):
-    """A part of a date is out of its bounds; the text says which, the bounds and the value."""
+    """A part of a date is out of bounds; the text names the part, the bounds and the value."""
 
 
 def day_number(year: int, month: int = 1, day: int = 1) -> int:
-    """Count the days from 1970-01-01 to a date of the Gregorian calendar.
+    """Return the number of days from 1970-01-01 to a Gregorian date.
 
     >>> day_number(1970, 1, 2), day_number(10000)
     (1, 2932897)
@@ -47,7 +47,7 @@ def civil(day: int) -> tuple[int, int, int]:
 
 
 def day_within(year: int, month: int = 1, day: int = 1) -> int:
-    """Count as `day_number` does; raises `NoSuchDayError` outside the years 1 to 9999."""
+    """Return the same as `day_number`; raise `NoSuchDayError` outside the years 1 to 9999."""
     require("year", year, 1, 9999)
     require("month", month, 1, 12)
     length = day_number(year, month + 1) if month < 12 else day_number(year + 1)  # noqa: PLR2004  # December
@@ -62,21 +62,21 @@ def require(part: str, value: int, least: int, most: int) -> None:
 
 
 def written_day(day: int) -> str:
-    """Write a day's number as `2024-12-02`; years after 9999 carry the sign that Spark asks for."""
+    """Format a day's number as `2024-12-02`; years after 9999 have the sign that Spark needs."""
     year, month, of_month = civil(day)
     sign = "-" if year < 0 else "+" if year > 9999 else ""  # noqa: PLR2004  # four digits
     return f"{sign}{abs(year):04}-{month:02}-{of_month:02}"
 
 
 def written_time(instant: int, *, digits: int = 6) -> str:
-    """Write the time of day: `10:00:00.000000`, or without the fraction for 0 digits."""
+    """Format the time of day: `10:00:00.000000`, or without the fraction for 0 digits."""
     seconds, micros = divmod(instant % DAY, SECOND)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     return f"{clock}.{micros:06}" if digits else clock
 
 
 def instant(text: str) -> int | None:
-    """Read `2024-12-03 10:00:00.5`, ISO with `T`, `Z` or an offset, or a date; None for the rest.
+    """Parse `2024-12-03 10:00:00.5`, ISO with `T`, `Z` or an offset, or a date; None if invalid.
 
     Text without an offset is UTC. Digits after the sixth are cut off.
 

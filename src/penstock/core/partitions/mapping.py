@@ -22,14 +22,14 @@ SIZES = {
     "day": DAY,
     "week": 7 * DAY,
 }
-"""Units of one length, in microseconds."""
+"""Units of fixed length, in microseconds."""
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """The other units, in months."""
 
 
 def floored(position: int, unit: str) -> int:
-    """Return the beginning of the unit that holds a position; weeks begin on Monday."""
+    """Return the beginning of the unit that contains a position; weeks begin on Monday."""
     size = SIZES.get(unit)
     if size is not None:
         return position - (position - (_MONDAY if unit == "week" else 0)) % size
@@ -39,7 +39,7 @@ def floored(position: int, unit: str) -> int:
 
 
 def ceiled(position: int, unit: str) -> int:
-    """Return the position itself if a unit begins there, else the beginning of the next one."""
+    """Return the position itself if a unit begins there, otherwise the next beginning."""
     start = floored(position, unit)
     return start if start == position else following(start, unit)
 
@@ -51,7 +51,7 @@ def following(start: int, unit: str) -> int:
 
 
 def moved(position: int, months: int, micros: int) -> int:
-    """Move by months, to the last day of a month that is too short, then by microseconds."""
+    """Move by months, limited to the last day of the month, then by microseconds."""
     if not months:
         return position + micros
     day, time = divmod(position, DAY)
@@ -62,7 +62,7 @@ def moved(position: int, months: int, micros: int) -> int:
 
 
 def last_day(position: int) -> int:
-    """Return the beginning of the last day of the month that holds a position."""
+    """Return the beginning of the last day of the month of a position."""
     return moved(floored(position, "month"), 1, -DAY)
 
 
@@ -99,7 +99,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Floored:
-    """The beginning of the calendar unit that holds a position; weeks begin on Monday."""
+    """The beginning of the calendar unit of a position; weeks begin on Monday."""
 
     of: Bound
     unit: str
@@ -107,7 +107,7 @@ class Floored:
 
 @dataclass(frozen=True, slots=True)
 class Ceiled:
-    """The position itself if a unit begins there, else the beginning of the next one."""
+    """The position itself if a unit begins there, otherwise the beginning of the next unit."""
 
     of: Bound
     unit: str
@@ -115,7 +115,7 @@ class Ceiled:
 
 @dataclass(frozen=True, slots=True)
 class LastDay:
-    """The last day of the month that holds a position."""
+    """The last day of the month of a position."""
 
     of: Bound
 
@@ -137,11 +137,11 @@ class Greatest:
 Bound = Lower | Upper | At | Moved | Floored | Ceiled | LastDay | Least | Greatest
 
 Evaluation = Callable[[int, int], int]
-"""Gives a position for the lower and the upper bound of a partition."""
+"""Returns a position for the lower and the upper bound of a partition."""
 
 
 def evaluation(bound: Bound) -> Evaluation:
-    """Compile a bound, so that a million partitions do not walk it.
+    """Compile a bound, so that it is fast for a million partitions.
 
     >>> evaluation(Moved(Lower(), micros=-6))(10, 20)
     4
@@ -182,7 +182,7 @@ def _moved(inner: Evaluation, months: int, micros: int) -> Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Everything:
-    """All of the input."""
+    """The whole input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class Calendar:
 
 @dataclass(frozen=True, slots=True)
 class Trailing:
-    """The last partitions of the input that end with the one that holds the partition's end."""
+    """The last partitions of the input up to the one that contains the partition's end."""
 
     count: int
 
@@ -211,9 +211,9 @@ class ByGrain:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """What the SQL says: the union of ranges, each with bounds that are None where it is open.
+    """A range computed from SQL: the union of ranges, each with bounds, None for an open end.
 
-    `column` is the column of the input that the bounds are about.
+    `column` is the column of the input that the bounds apply to.
     """
 
     column: str
@@ -223,7 +223,7 @@ class Computed:
 RangeMapping = Everything | Same | Calendar | Trailing | ByGrain | Computed
 
 Reading = Callable[[Span], tuple[Span, ...]]
-"""Gives what a partition reads for the bounds of the partition."""
+"""Returns what a partition reads for its bounds."""
 
 _WHOLE: Span = (FIRST, LAST)
 
@@ -231,8 +231,9 @@ _WHOLE: Span = (FIRST, LAST)
 def spans(mapping: RangeMapping, span: Span, grid: Grid) -> tuple[Span, ...]:
     """Return what a partition reads of an input, as positions; () if it reads nothing.
 
-    `span` are the partition's bounds, `grid` the input's (`*` for one without partitions). The
-    spans rise and are apart. Only `Computed` says less than everything of an input that is `*`.
+    `span` are the partition's bounds, `grid` is that of the input (`*` for one without partitions).
+    The spans are ascending and disjoint. For an input `*`, only `Computed` returns less than
+    everything.
     """
     return reading(mapping, grid)(span)
 
@@ -266,9 +267,9 @@ def downstream(
     changed: tuple[Span, ...],
     grid_input: Grid,
 ) -> Ranges:
-    """Return the candidates among the partitions below whose spans overlap any changed one.
+    """Return the downstream candidates whose spans overlap a changed one.
 
-    `changed` are positions of the input, rising and apart.
+    `changed` are positions of the input, ascending and disjoint.
     """
     if not changed or not candidates:
         return ()
@@ -289,7 +290,7 @@ def downstream(
 
 
 def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Bring half-open spans into order, those that meet into one.
+    """Sort half-open spans and merge adjacent ones.
 
     >>> joined([(5, 6), (1, 3), (3, 4)])
     ((1, 4), (5, 6))

@@ -1,4 +1,4 @@
-"""Grains: how a model's rows are cut into partitions, and the arithmetic of their keys."""
+"""Grains: how a model's rows are partitioned, and the arithmetic of partition keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIRST, LAST = -(2**62), 2**62
 """Positions before and after every value."""
 
 Span = tuple[int, int]
-"""Positions from the first up to, not including, the second."""
+"""Positions from the first up to, but excluding, the second."""
 
 
 class Grain(StrEnum):
@@ -42,14 +42,14 @@ _FORMS: Mapping[Grain, tuple[str, str]] = {
     Grain.RANGE: ("(-?[0-9]{1,40})", "an integer"),
     Grain.WHOLE: (r"\*", "*"),
 }
-"""What is accepted, and the form that a message asks for."""
+"""The accepted pattern, and the form that messages suggest."""
 
 _EVEN: Mapping[Grain, tuple[int, int]] = {
     Grain.HOUR: (calendar.HOUR, 0),
     Grain.DAY: (calendar.DAY, 0),
     Grain.WEEK: (7 * calendar.DAY, 4 * calendar.DAY),  # from Monday, 1970-01-05
 }
-"""Length and first position of the grains whose partitions are all equally long."""
+"""Length and first position of the grains with partitions of equal length."""
 
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -59,9 +59,9 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 class Grid:
     """The partitions of a model as whole numbers, neighbours differing by 1.
 
-    `start`, `end` and `interval` are those of RANGE. A position is a number on the line that the
-    partition field lies on: microseconds since 1970 in UTC, or the integer itself for RANGE.
-    Outside `domain` the arithmetic goes on; only what is read as text is held to it.
+    `start`, `end` and `interval` are those of RANGE. A position is a value of the partition field
+    as a number: microseconds since 1970 in UTC, or the integer itself for RANGE. Arithmetic also
+    works outside `domain`; only keys that are parsed must be inside.
     """
 
     grain: Grain = Grain.WHOLE
@@ -72,13 +72,13 @@ class Grid:
     _even: tuple[int, int] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Say whether its one partition is the whole table: `*`; and whether all are as long."""
+        """Compute whether it is `*`, and whether all partitions have the same length."""
         object.__setattr__(self, "is_whole", self.grain is Grain.WHOLE)
         object.__setattr__(self, "_even", _EVEN.get(self.grain))
 
     @property
     def domain(self) -> Range:
-        """The first and the last partition that there can be: the years 1 to 9999 for time."""
+        """The first and the last possible partition: the years 1 to 9999 for time."""
         if self.grain is Grain.WHOLE:
             return 0, 0
         if self.grain is Grain.RANGE:
@@ -88,13 +88,13 @@ class Grid:
 
     @property
     def last_number(self) -> int:
-        """The last partition; raises `ValueError` for time, which does not end."""
+        """The last partition; raises `ValueError` for time, which has none."""
         if self.grain not in (Grain.RANGE, Grain.WHOLE):
             raise ValueError(f"{self.grain} has no last partition")
         return self.domain[1]
 
     def parse(self, text: str) -> int:
-        """Read a key; raises `UsageError` `invalid-partition`."""
+        """Parse a key; raise `UsageError` `invalid-partition`."""
         form, expected = _FORMS[self.grain]
         match = re.fullmatch(form, text)
         if match is None:
@@ -116,10 +116,10 @@ class Grid:
             raise self._refusal(text, f"{error}. Expected {expected}.") from None
 
     def bound(self, text: str, *, last: bool) -> int:
-        """Read `--from` or (`last`) `--to`: a key, or a date that the partition overlaps.
+        """Parse `--from` or (`last`) `--to`: a key, or a date that the partition overlaps.
 
-        A date means its first or last HOUR, an integer the RANGE partition that holds it. `*` is
-        never narrowed: what is a bound of any grain gives 0. Raises as `parse` does.
+        For HOUR a date means its first or last hour, for RANGE an integer means the partition that
+        contains it. For `*` any valid bound gives 0. Raises the same errors as `parse`.
         """
         if self.grain is Grain.WHOLE:
             if any(re.fullmatch(form, text) for form, _ in _FORMS.values()):
@@ -139,7 +139,7 @@ class Grid:
         return self.at((day + last) * calendar.DAY - last)
 
     def key(self, number: int) -> str:
-        """Write a key."""
+        """Return the key of a partition."""
         if self.grain is Grain.WHOLE:
             return "*"
         lower = self.lower(number)
@@ -183,7 +183,7 @@ class Grid:
         return self.lower(number), self.upper(number)
 
     def at(self, position: int) -> int:
-        """Return the partition that holds a position."""
+        """Return the partition that contains a position."""
         if self._even is not None:
             return (position - self._even[1]) // self._even[0]
         match self.grain:
@@ -196,9 +196,9 @@ class Grid:
                 return year if self.grain is Grain.YEAR else 12 * year + month - 1
 
     def holding(self, first: dt.date, last: dt.date) -> Range:
-        """Return the partitions that overlap the days from `first` to `last`, both included.
+        """Return the partitions that overlap the days from `first` to `last`, both inclusive.
 
-        Raises `ValueError` for RANGE. Days that end before they begin give an empty range.
+        Raises `ValueError` for RANGE. If the last day is before the first, the range is empty.
         """
         if self.grain is Grain.RANGE:
             raise ValueError("RANGE partitions hold no days")
@@ -216,14 +216,14 @@ class Grid:
         return dt.date(*calendar.civil(self.lower(number) // calendar.DAY))
 
     def _refusal(self, text: str, why: str = "") -> UsageError:
-        """Word the error; `why` ends with what to write instead."""
+        """Return the error; `why` ends with the accepted form."""
         article = "an" if self.grain is Grain.HOUR else "a"
         rest = f": {why}" if why else f". Expected {_FORMS[self.grain][1]}."
         sentence = f"{text!r} is not {article} {self.grain} partition{rest}"
         return UsageError("invalid-partition", sentence)
 
     def _holding(self, text: str, value: int) -> int:
-        """Return the RANGE partition that holds an integer."""
+        """Return the RANGE partition that contains an integer."""
         if not self.start <= value < self.end:
             raise self._refusal(text, f"the range is {self.start} to {self.end}, end excluded.")
         return self.at(value)
@@ -237,7 +237,7 @@ class Grid:
         return number
 
     def _week(self, text: str, *parts: int) -> int:
-        """Return the week of a Monday or of a year and the number of its ISO week."""
+        """Return the week of a Monday, or of a year and an ISO week number."""
         if len(parts) == 2:  # noqa: PLR2004  # year and week
             year, week = parts
             fourth = calendar.day_within(year, 1, 4)  # always in the first week
@@ -254,7 +254,7 @@ class Grid:
 
 
 def overlapping(grid: Grid, spans: tuple[Span, ...]) -> Ranges:
-    """Return the partitions that overlap any of the spans, of those that there can be."""
+    """Return the possible partitions that overlap any of the spans."""
     first, last = grid.domain
     least, most = grid.lower(first), grid.upper(last)
     cut = ((max(low, least), min(high, most)) for low, high in spans)
@@ -263,14 +263,14 @@ def overlapping(grid: Grid, spans: tuple[Span, ...]) -> Ranges:
 
 
 def write_grid(grid: Grid) -> str:
-    """Write a grid as one word: `DAY`, `RANGE(0,300,100)`, `*`."""
+    """Format a grid as one word: `DAY`, `RANGE(0,300,100)`, `*`."""
     if grid.grain is Grain.RANGE:
         return f"RANGE({grid.start},{grid.end},{grid.interval})"
     return grid.grain.value
 
 
 def read_grid(text: str) -> Grid:
-    """Read what `write_grid` gave; raises `ValueError` for anything else."""
+    """Parse the result of `write_grid`; raise `ValueError` for anything else."""
     match = re.fullmatch(r"RANGE\((-?[0-9]+),(-?[0-9]+),([0-9]+)\)", text)
     if match is None:
         return Grid(Grain(text))
@@ -279,7 +279,7 @@ def read_grid(text: str) -> Grid:
 
 
 def write_ranges(grid: Grid, ranges: Ranges) -> tuple[str, ...]:
-    """Write partitions as keys and ranges of keys: `2024-01-01..2024-01-31`."""
+    """Format partitions as keys and ranges of keys: `2024-01-01..2024-01-31`."""
     return tuple(
         grid.key(low) if low == high else f"{grid.key(low)}..{grid.key(high)}"
         for low, high in ranges
@@ -287,12 +287,12 @@ def write_ranges(grid: Grid, ranges: Ranges) -> tuple[str, ...]:
 
 
 def key_pairs(grid: Grid, ranges: Ranges) -> tuple[tuple[str, str], ...]:
-    """Write ranges of partitions as their first and last keys."""
+    """Return ranges of partitions as their first and last keys."""
     return tuple((grid.key(low), grid.key(high)) for low, high in ranges)
 
 
 def shown_ranges(grid: Grid, ranges: Ranges, most: int = 5) -> str:
-    """Write partitions for people, "" for a whole table.
+    """Format partitions for display, "" for a whole table.
 
     >>> shown_ranges(Grid(Grain.YEAR), ((2001, 2003), (2007, 2007), (2009, 2009)), most=2)
     '2001 to 2003, 2007 and 1 more'
@@ -304,15 +304,15 @@ def shown_ranges(grid: Grid, ranges: Ranges, most: int = 5) -> str:
 
 
 def read_ranges(grid: Grid, texts: tuple[str, ...]) -> Ranges:
-    """Read what `write_ranges` gave."""
+    """Parse the result of `write_ranges`."""
     pairs = (text.partition("..") for text in texts)
     return merged((grid.parse(low), grid.parse(high or low)) for low, _, high in pairs)
 
 
 def has_positions(kind: str, grain: Grain) -> bool:
-    """Whether values of a Spark type lie on the line that partitions of a grain lie on.
+    """Return whether values of a Spark type have positions for a grain.
 
-    Seconds since 1970 are no instants, and instants are no bucket's integers.
+    Integers are not times for time grains, and times are not integers for RANGE.
 
     >>> has_positions("bigint", Grain.DAY), has_positions("bigint", Grain.RANGE)
     (False, True)
@@ -321,7 +321,7 @@ def has_positions(kind: str, grain: Grain) -> bool:
 
 
 def position(text: str, kind: str) -> int | None:
-    """Return the position of a value as Delta's log writes it; None for what cannot be read.
+    """Return the position of a value from Delta's log; None if it cannot be parsed.
 
     `kind` is the column's Spark type. Timestamps without an offset are UTC.
 
@@ -338,8 +338,8 @@ def position(text: str, kind: str) -> int | None:
 def literal_at(place: int, kind: str) -> str:
     """Return SQL for a position as a value of a Spark type: `DATE '2024-12-02'`.
 
-    Inside a day a DATE is the next one: `<` and `>=` then take the same rows as the instant would.
-    Raises `ValueError` for types that no partition field has.
+    For a position inside a day, a DATE is the next day: `<` and `>=` then select the same rows as
+    with the exact time. Raises `ValueError` for types that no partition field has.
 
     >>> literal_at(0, "timestamp"), literal_at(-100, "int")
     ("TIMESTAMP '1970-01-01T00:00:00.000000Z'", '(-100)')
@@ -360,7 +360,7 @@ def literal_at(place: int, kind: str) -> str:
 
 
 def _hour(year: int, month: int, day: int, hour: int, *past: int) -> int:
-    """Count the hours since 1970 to the start of an hour; `past` are its minutes and seconds."""
+    """Return the hours since 1970 at the start of an hour; `past` are its minutes and seconds."""
     days = calendar.day_within(year, month, day)
     calendar.require("hour", hour, 0, 23)
     for part, value in zip(("minutes", "seconds"), past, strict=False):

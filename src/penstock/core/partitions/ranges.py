@@ -1,4 +1,4 @@
-"""Sets of partitions as ranges of whole numbers: a million partitions cost what their gaps cost."""
+"""Sets of partitions as ranges of whole numbers: the cost depends on the number of gaps."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 
 Range = tuple[int, int]
 Ranges = tuple[Range, ...]
-"""Closed ranges, rising, apart from each other by at least one number."""
+"""Closed ranges, ascending, separated by at least one number."""
 WHOLE: Ranges = ((0, 0),)
-"""The partition `*`: all that a table without partitions has."""
+"""The partition `*`: the only one of a table without partitions."""
 
 
 def merged(ranges: Iterable[Range]) -> Ranges:
-    """Bring any closed ranges into the one form that `Ranges` has; empty ones are left out.
+    """Merge closed ranges into the form of `Ranges`, without empty ones.
 
     >>> merged([(5, 6), (1, 2), (3, 3), (9, 8)])
     ((1, 3), (5, 6))
@@ -33,12 +33,12 @@ def of_numbers(numbers: Iterable[int]) -> Ranges:
 
 
 def union(first: Ranges, second: Ranges) -> Ranges:
-    """Return the numbers that are in either."""
+    """Return the numbers in either."""
     return merged((*first, *second)) if first and second else first or second
 
 
 def intersection(first: Ranges, second: Ranges) -> Ranges:
-    """Return the numbers that are in both."""
+    """Return the numbers in both."""
     result: list[Range] = []
     left = right = 0
     while left < len(first) and right < len(second):
@@ -77,13 +77,13 @@ def count(ranges: Ranges) -> int:
 
 
 def holds(ranges: Ranges, number: int) -> bool:
-    """Whether a number is in one of the ranges."""
+    """Return whether a number is in one of the ranges."""
     at = bisect_right(ranges, (number, float("inf"))) - 1
     return at >= 0 and ranges[at][0] <= number <= ranges[at][1]
 
 
 def numbers(ranges: Ranges) -> Iterator[int]:
-    """Yield every number, rising."""
+    """Yield every number, ascending."""
     for low, high in ranges:
         yield from range(low, high + 1)
 

@@ -1,1 +1,1 @@
-"""Ports: what `app` needs from the outside, small enough to fake."""
+"""Ports: what `app` needs from external systems, small enough to fake."""

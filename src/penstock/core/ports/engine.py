@@ -1,4 +1,4 @@
-"""The ports to Spark and to disks (the others are in `ports.py`)."""
+"""The ports to Spark and to disks (the other ports are in `ports.py`)."""
 
 from __future__ import annotations
 
@@ -35,35 +35,35 @@ class FolderEntry(NamedTuple):
 
 
 class Disk(Protocol):
-    """Files of tables, logs, slices, sources and staging, by their locations."""
+    """Files of tables, logs, slices, sources and staging, addressed by location."""
 
     def exists(self, uri: str) -> bool:
-        """Whether a file or folder is there."""
+        """Return whether a file or folder exists."""
 
     def stat(self, uri: str) -> FileStat | None:
-        """Describe a file or folder, None if it is not there."""
+        """Return size and times of a file or folder, None if it does not exist."""
 
     def entries(self, uri: str) -> list[FolderEntry]:
-        """List a folder in any order; `OSError` if it cannot be listed, or is not there."""
+        """Return the entries of a folder in any order; raise `OSError` if it cannot be listed."""
 
     def open(self, uri: str) -> BinaryIO:
-        """Open a file to read it from any place on; `OSError` where there is none."""
+        """Open a file for reading, with seek; raise `OSError` if it does not exist."""
 
     def put(self, uri: str, content: bytes) -> None:
-        """Write a whole file, in a folder that need not be there, in place of one of its name."""
+        """Write a whole file, replacing an existing one; create its folder if needed."""
 
     def put_if_absent(self, uri: str, content: bytes) -> bool:
-        """Write a whole file unless one has its name; of several writers exactly one does."""
+        """Write a whole file unless the name exists; exactly one of several writers succeeds."""
 
     def drop(self, uri: str) -> None:
-        """Remove a folder and all in it; one that is not there is no error."""
+        """Remove a folder with its contents; do nothing if it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameReaders:
     """The models that read a frame in one run; with `keeps` it is computed once for all of them.
 
-    None of them reads rows outside of `cut`; None is whether any may read all.
+    None of them reads rows outside `cut`; if `cut` is None, they may read all rows.
     """
 
     models: frozenset[str]
@@ -73,7 +73,7 @@ class FrameReaders:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """Rows of a query for people: every value as text, None for NULL."""
+    """Rows of a query for display: every value as text, None for NULL."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
@@ -81,7 +81,7 @@ class QueryResult:
 
 
 class ExportForm(StrEnum):
-    """As what the rows of a query are written into a file."""
+    """The file formats into which the rows of a query can be exported."""
 
     CSV = "csv"
     JSON = "json"
@@ -89,77 +89,77 @@ class ExportForm(StrEnum):
 
 
 class QuerySession(Protocol):
-    """What is asked of rows: all that evaluating checks needs."""
+    """Runs queries: all that evaluating checks needs."""
 
     def rows(self, sql: str) -> tuple[Row, ...]:
-        """Run a query of few rows."""
+        """Run a query that returns few rows."""
 
     def describe(self, sql: str) -> Schema:
-        """Return the columns of a query without running it; `QueryError` if Spark refuses it."""
+        """Return the columns of a query without running it; raise `QueryError` if it is invalid."""
 
 
 class SideTables(Protocol):
-    """Files and tables beside the target of a step, for what its checks must see of its rows."""
+    """Files and tables beside the target of a step, which its checks read."""
 
     def keep(self, feed: Feed, folder: str) -> StagedRows:
         """Write the feed's rows to files in a folder, once; its view then reads these files."""
 
     def write_table(self, sql: str, uri: str) -> int:
-        """Make a Delta table of a query's rows that is no target; give how many rows it has."""
+        """Write a query's rows to a Delta table that is not a target; return the number of rows."""
 
     def clone(self, uri: str, version: int, to: str) -> str:
-        """Make a shallow clone of a table's version in a folder; give SQL that names it."""
+        """Create a shallow clone of a table's version in a folder; return SQL that names it."""
 
     def trial(self, statement: Commit) -> None:
-        """Run a statement on a clone: it carries no token and is no step."""
+        """Run a statement on a clone, without a token and outside any step."""
 
     def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
-        """Make the rows of the files that one commit added readable under a view.
+        """Create a view over the rows of the files that one commit added.
 
-        They are a Delta table of their own in `folder`, whose one log entry names these files, so
-        that nothing else of the target is read.
+        They become a separate Delta table in `folder`, whose one log entry names these files, so
+        the rest of the target is not read.
         """
 
 
 class StepSession(QuerySession, Protocol):
-    """Spark for one step: own settings, own views, shared executors."""
+    """Spark for one step: its own settings and views, shared executors."""
 
     @property
     def side_tables(self) -> SideTables:
-        """What is made beside the target, in the same session."""
+        """The side tables of this step, in the same session."""
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
-        """Make the relations readable under their view names, in order; give their columns."""
+        """Create the views of the relations, in order; return their columns."""
 
     def define(self, view: str, sql: str) -> Schema:
-        """Name a query, run nothing, give its columns; `QueryError` if Spark refuses it."""
+        """Create a view of a query without running it; return its columns. Raises `QueryError`."""
 
     def replays(self, view: str) -> bool:
-        """Whether a view surely gives the same rows each time that it is evaluated.
+        """Return whether a view is certain to return the same rows each time.
 
-        Projections and filters of Delta tables at versions do, with nothing of users' code.
+        True for projections and filters of Delta tables at pinned versions, without user code.
         """
 
     def row(self, sql: str) -> Row:
-        """Run a query of one row."""
+        """Run a query that returns one row."""
 
     def share(self, view: str) -> str:
-        """Return SQL that reads a staged view in other sessions while this one is open."""
+        """Return SQL that reads a staged view from other sessions while this one is open."""
 
     def sample(self, sql: str) -> tuple[str, ...]:
         """Run a query of few rows with one text column."""
 
     def stage(self, stage: Stage) -> Row:
-        """Compute the stage's rows once, keep them under its view, give the look at them."""
+        """Compute the stage's rows once, keep them under its view, return what was measured."""
 
     def commit(self, statement: Commit, intent: Intent) -> None:
-        """Run the statement; its commit, if it makes one, carries the intent as its token."""
+        """Run the statement; if it makes a commit, the commit carries the intent as its token."""
 
     def observed(self, rows: int) -> Row | None:
-        """Return what the last commit's feed observed, waiting at most 5 s; None if it is not sure.
+        """Return what the last commit's feed observed, waiting at most 5 s; None if uncertain.
 
-        `rows` is how many rows the commit wrote by its own metrics: a count that differs means
-        that rows passed more than once. Ask only after the commit was found in the log.
+        `rows` is the number of rows that the commit wrote by its own metrics; another count means
+        that rows were evaluated more than once. Call it only after the commit was found in the log.
         """
 
 
@@ -168,7 +168,7 @@ Waiting = Callable[[str], AbstractContextManager[object]]
 
 
 class Engine(Protocol):
-    """The only hands on Spark. Nothing starts before the first session is opened."""
+    """The only access to Spark. Nothing starts before the first session is opened."""
 
     def require(self) -> None:
         """Raise `EnvironmentMissingError` if Spark could not start here; start nothing."""
@@ -176,18 +176,18 @@ class Engine(Protocol):
     def session(
         self, model: str, where: Location | None = None
     ) -> AbstractContextManager[StepSession]:
-        """Open a session for one step; leaving it drops views and staged rows."""
+        """Open a session for one step; closing it drops views and staged rows."""
 
     def sharing(self, frames: Mapping[str, FrameReaders]) -> AbstractContextManager[None]:
-        """Let the sessions of a run share the frames of functions, each called once."""
+        """Share the frames of functions among the sessions of a run, each function called once."""
         ...
 
     def frame(self, relations: Sequence[Relation], sql: str) -> object:
-        """Return the DataFrame of a query over relations; nothing is run."""
+        """Return the DataFrame of a query over relations without running it."""
         ...
 
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
-        """Run a user's query and give at most `limit` rows."""
+        """Run a user's query and return at most `limit` rows."""
 
     def export(
         self,
@@ -197,15 +197,15 @@ class Engine(Protocol):
         form: ExportForm,
         file: BinaryIO,
     ) -> int:
-        """Write the rows of a user's query into a file, and give how many there are.
+        """Write the rows of a user's query to a file and return their number.
 
-        CSV has a line of names, no value is empty and an empty text `""`; JSON is an array of
-        objects, one on each line. Raises `UsageError` `duplicate-column` for two columns of one
-        name, unless it is CSV.
+        CSV has a header line; NULL is an empty field and an empty text is `""`. JSON is an array
+        with one object per line. Raises `UsageError` `duplicate-column` if two columns have the
+        same name, except for CSV.
         """
 
     def cancel(self) -> None:
-        """Cancel every running job; sessions, new ones too, then raise `InterruptedRunError`."""
+        """Cancel every running job; all sessions, even new ones, raise `InterruptedRunError`."""
 
     def stop(self) -> None:
-        """End what this engine started; a session that was handed in, or found, stays."""
+        """Stop what this engine started; a session that was passed in or found keeps running."""

@@ -1,4 +1,4 @@
-"""The ports: what `app` needs from the outside, small enough to fake.
+"""The ports: what `app` needs from external systems, small enough to fake.
 
 Every port has one contract suite in tests/contracts that runs over each implementation.
 """
@@ -39,98 +39,99 @@ if TYPE_CHECKING:
     from penstock.core.check_results import Checked
 
 Fault = Callable[[str], None]
-"""Called with the name of each point that a step passes; tests die there."""
+"""Called with the name of each point that a step reaches; tests end the process there."""
 
 
 def inert(point: str) -> None:
-    """Let every point pass."""
+    """Do nothing at any point."""
 
 
 class Clock(Protocol):
     """Time and fresh ids; the only source of both."""
 
     def now(self) -> dt.datetime:
-        """Return the time, UTC, with microseconds."""
+        """Return the current time in UTC, with microseconds."""
 
     def new_id(self) -> str:
-        """Return a UUIDv7: ids sort by the time they were made."""
+        """Return a UUIDv7: ids sort by creation time."""
 
 
 class Log(Protocol):
-    """Facts of tables and files without Spark. A missing table is None, never an error."""
+    """Reads facts of tables and files without Spark. A missing table is None, never an error."""
 
     def head(self, uri: str, hint: int | None = None) -> Head | None:
         """Return the newest version and whose step made it.
 
-        `hint` is a version that was there once: looking begins above it, which costs the same
-        however long the log is. One that is gone costs a little and changes nothing.
+        `hint` is a version that existed once: the search starts above it, so its cost does not
+        depend on the length of the log. If that version is gone, the result is the same and costs a
+        little more.
         """
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
-        """Describe the table as it is now; `counts` adds rows and bytes."""
+        """Return the current state of the table; `counts` adds rows and bytes."""
 
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
-        """Return the commits above a version, oldest first; `log-gap` if some are gone.
+        """Return the commits above a version, oldest first; raise `log-gap` if some are gone.
 
-        With `partial` those that are left, because Delta's log retention removes old ones.
+        With `partial`, return the remaining ones: Delta's log retention removes old commits.
         """
 
     def transaction(self, uri: str, application: str) -> int:
-        """Return the greatest number that Delta holds of an application; 0 without one."""
+        """Return the greatest number that Delta holds for an application; 0 if it holds none."""
 
     def is_cluttered(self, uri: str) -> bool:
-        """Whether files lie in a folder that is no Delta table."""
+        """Return whether a folder contains files but no Delta table."""
 
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         """Return the files appended in versions (after, upto]; None if rows were rewritten."""
 
     def spans(self, uri: str, version: int, column: str) -> tuple[AddedFile, ...] | None:
-        """Return the files of a version with their rows and the bounds of one column of times.
+        """Return the files of a version with their row counts and the bounds of one time column.
 
-        None where the log does not tell all of that.
+        None if the log does not contain all of that.
         """
 
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
-        """Return the values of every partition that holds rows, sorted; none of a table without."""
+        """Return the values of all partitions with rows, sorted; empty without partitions."""
         ...
 
     def listing(self, source: Source) -> Listing:
-        """List a file source; `source-missing` if its path is not there."""
+        """List the files of a source; raise `source-missing` if its path does not exist."""
 
     def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
-        """List the slices of a bronze folder, by the code points of their names.
+        """List the slices of a bronze folder, sorted by the code points of their names.
 
         Raises `bronze-missing`, `bronze-unreadable`, and `bronze-is-delta` for a Delta table in it.
         """
         ...
 
     def unmatched(self, folder: BronzeFolder) -> tuple[str, ...]:
-        """List files that belong to no slice, by the code points of their paths, at most 1,000.
+        """List files that belong to no slice, at most 1,000, by the code points of their paths.
 
-        Folders beside slices are not searched; if there are no slices, all of them are.
+        Folders beside slices are not searched; if there are no slices, all folders are.
         """
         ...
 
     def file_problem(self, path: str) -> str:
-        """Say why a file is not Parquet, from its first and last bytes; "" if it looks like it."""
+        """Return why a file is not Parquet, from its first and last bytes; "" if it looks valid."""
         ...
 
 
 class Fences(Protocol):
-    """Making "not committed" stay true, without Spark."""
+    """Prevents late commits of a step, without Spark."""
 
     def fence(self, uri: str, application: str, number: int, token: str) -> bool:
-        """See to it that Delta holds the number of the application, by an empty commit at need.
+        """Make Delta hold the number of the application, by an empty commit if needed.
 
-        Afterwards every statement of that pair is skipped or refused. False where no table is;
-        `cannot-fence` for a table whose log only its catalog may write.
+        Afterwards every statement with that pair is skipped or refused. Returns False if there is
+        no table. Raises `cannot-fence` for a table whose log only its catalog may write.
         """
 
 
 class Places(Protocol):
-    """Where in a table rows changed or lie, by the values of columns; from its log alone.
+    """Where rows of a table are or changed, by the values of columns; read from its log alone.
 
-    `columns` gives the Spark type by column.
+    `columns` maps each column to its Spark type.
     """
 
     def touched(
@@ -138,9 +139,9 @@ class Places(Protocol):
     ) -> tuple[Touched, ...]:
         """Return the commits above a version that changed rows, oldest first.
 
-        Columns are those of the newest version, in any case of letters. A commit that puts
-        another table in the place of the one that was may have changed any row, even if there
-        was none. `log-gap` if some commits are gone; with `partial` those that are left.
+        Columns are those of the newest version; letter case does not matter. A commit that replaced
+        the table by another one may have changed any row, even if the table was empty. Raises
+        `log-gap` if some commits are gone; with `partial`, returns the remaining ones.
         """
 
     def written(
@@ -153,38 +154,36 @@ class Places(Protocol):
         """
 
     def lying(self, uri: str, column: str, kind: str) -> tuple[Span, ...]:
-        """Return where the live files, less what deletion vectors hide, can hold rows."""
+        """Return where the live files may hold rows, without those hidden by deletion vectors."""
 
     def features(self, uri: str, version: int | None = None) -> frozenset[str]:
-        """Return the table features that a reader of a version must know, of the newest without.
-
-        Raises `log-gap`.
-        """
+        """Return the table features that reading a version needs; may raise `log-gap`."""
 
     def missing_files(self, uri: str, version: int) -> int:
-        """Count the files of a version that are no longer there; raises `log-gap`."""
+        """Return how many files of a version no longer exist; raise `log-gap`."""
 
 
 class Folders(Protocol):
-    """Folders that penstock made beside the tables: staged files and quarantines. No JVM."""
+    """Folders that penstock creates beside the tables: staged files and quarantines. No JVM."""
 
     def names(self, uri: str) -> tuple[str, ...]:
-        """Return the names of the folders in a folder, sorted; none where it is not there."""
+        """Return the names of the folders in a folder, sorted; empty if it does not exist."""
 
     def drop(self, uri: str) -> None:
-        """Remove a folder and all in it; one that is not there is no error."""
+        """Remove a folder with its contents; do nothing if it does not exist."""
 
 
 class Journal(CheckJournal, Protocol):
-    """Writing down runs, steps and what checks said of them. Every method is one transaction."""
+    """Records runs, steps and check results. Every method is one transaction."""
 
     def start_run(self, run: Run) -> None:
-        """Write the run as RUNNING; to write it twice is to write it once."""
+        """Write the run as RUNNING; writing it twice has the same effect as once."""
 
     def end_run(self, run: str, status: Status, *, holds: bool = False) -> None:
-        """Write how the run ended and release whatever it still holds.
+        """Write how the run ended and release the leases that it still holds.
 
-        A run that was interrupted twice `holds` on: one of its statements may still commit.
+        With `holds`, a run that was interrupted twice keeps them: one of its statements may still
+        commit.
         """
 
     def begin(
@@ -195,86 +194,86 @@ class Journal(CheckJournal, Protocol):
         planned_on: int | None,
         above: int = 0,
     ) -> Begun:
-        """Take the target's lease and write the step as RUNNING, or do nothing at all.
+        """Take the target's lease and write the step as RUNNING; do both or neither.
 
-        Its number is greater than all here and than `above`, the one in the target's log: a store
-        that was put back does not know all. A step that has begun is returned as it began.
+        The step's number is greater than all numbers here and than `above`, the one in the target's
+        log: a restored store may lack some. A step that has begun is returned unchanged.
 
-        Raises `LeaseHeldError`, and `PlanOutdatedError` when the target's last step is not the
-        one that was planned on (None asks for no comparison).
+        Raises `LeaseHeldError`, and `PlanOutdatedError` if the target's last step is not
+        `planned_on` (None: do not compare).
         """
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
-        """Write success: records, watermarks, history, lease; `LeaseLostError` if not ours."""
+        """Write success: records, watermarks, history, lease; or raise `LeaseLostError`."""
 
     def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
-        """Write failure: status and history; what the last success left stays."""
+        """Write failure: status and history; the records of the last success stay."""
 
     def reject(
         self, intent: Intent, failure: StepFailure, holder: Holder, checked: Checked | None = None
     ) -> None:
         """Write a step that failed before it began, without a lease.
 
-        With `checked` it is SKIPPED, because a gate before it failed; its partitions are FAILED.
+        With `checked`, a gate failed: the step is SKIPPED, its partitions are FAILED.
         """
 
     def running(self) -> tuple[StepRecord, ...]:
-        """Return the steps that are written as RUNNING."""
+        """Return the steps recorded as RUNNING."""
 
 
 class Leases(Protocol):
     """The right to write a target. Every method is one transaction."""
 
     def holds(self, step: str) -> bool:
-        """Whether the step's run still owns the target with the token it was given."""
+        """Return whether the step's run still owns the target with its token."""
 
     def renew(self, run: str) -> None:
-        """Push out the expiry of every lease the run still owns."""
+        """Extend the expiry of every lease that the run still owns."""
 
     def taken(self) -> tuple[Lease, ...]:
-        """Return the leases that are taken."""
+        """Return the leases that are currently held."""
 
     def unlock(self, target: str, token: int | None = None) -> bool:
-        """Drop the lease of a target; False if nobody holds it, or not by this token."""
+        """Drop the lease of a target; return False if it is free, or held with another token."""
 
 
 class PartitionRecords(Protocol):
-    """Reading what is remembered of partitions, by groups and runs of them."""
+    """Reads the records of partitions, in groups and runs."""
 
     def partitions(self) -> Mapping[str, PartitionsRecord]:
-        """Return what is known of every model that has partitions: groups, never rows."""
+        """Return the groups of every model with partitions, never single rows."""
 
     def fingerprints(self) -> Mapping[int, Fingerprint]:
-        """Return the fingerprints that groups and runs name by number."""
+        """Return the fingerprints that groups and runs refer to by number."""
 
     def runs(self, *models: str) -> Mapping[str, tuple[PartitionRun, ...]]:
-        """Return the partitions of each model, neighbours of which the same is known together."""
+        """Return the partitions of each model; neighbours with the same record form one run."""
 
     def step_pins(self, *models: str) -> Mapping[str, Mapping[int, Mapping[str, Pin]]]:
-        """Return the pins of the steps that built each model's partitions as they are now."""
+        """Return the pins of the steps that built each model's current partitions."""
 
 
 class Notes(Protocol):
-    """What was read of tables' logs: a cache, and the memory of what logs have lost."""
+    """What was read of Delta logs: a cache, and the only copy of commits that logs have lost."""
 
     def seen_tables(self) -> Mapping[str, Seen]:
-        """Return what was noted of tables, by the names under which they were noted."""
+        """Return the recorded tables, by the names under which they were recorded."""
 
     def touched(self, name: str, after: int) -> tuple[Touched, ...]:
-        """Return the noted commits of a table above a version, oldest first."""
+        """Return the recorded commits of a table above a version, oldest first."""
 
     def note(self, table: Seen, commits: Sequence[Touched]) -> None:
-        """Note commits of a table and how far its log was read; one of another id starts anew."""
+        """Record commits of a table and how far its log was read; a new table id starts over."""
 
 
 class Records(PartitionRecords, Protocol):
-    """Reading what is remembered of models, and setting watermarks by hand."""
+    """Reads the records of models, and sets watermarks by hand."""
 
     def models(self, *names: str) -> Mapping[str, ModelRecord]:
-        """Return the record of every model that ever ran, or of some of them."""
+        """Return the record of every model that ever ran, or of the named ones."""
 
     def texts(self, checksums: Collection[str]) -> Mapping[str, str]:
-        """Return stored SQL texts by checksum; unknown ones are left out."""
+        """Return stored SQL texts by checksum, without unknown ones."""
 
     def history(
         self, model: str, limit: int | None, partition: str | None = None
@@ -282,49 +281,48 @@ class Records(PartitionRecords, Protocol):
         """Return a model's executions, newest first; of one partition, or of all."""
 
     def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
-        """Return those of the steps that are not on record as having made their version.
+        """Return the steps among `commits` that have no record of making their version.
 
-        `commits` are versions by step, as a log tells them. A step that is running is on record;
-        inside of `one_state` too it is asked now, because the log is read as it is now.
+        `commits` maps each step to its version, as read from a log. A running step counts as
+        recorded. Reads the current state even inside `one_state`, because logs are current too.
         """
 
     def steps_of(self, model: str) -> tuple[StepRecord, ...]:
-        """Return every step of a model that ended, oldest first; for `rollback`."""
+        """Return every finished step of a model, oldest first; for `rollback`."""
 
     def last_results(self) -> Mapping[str, Status]:
-        """Return what became of each model in the last run."""
+        """Return the result of each model in the last run."""
 
     def watermark_history(self, model: str) -> tuple[WatermarkChange, ...]:
         """Return every change of a model's watermarks, newest first."""
 
     def change_watermark(self, change: WatermarkChange) -> None:
-        """Append a change that a person made; one that is on record is not appended again."""
+        """Append a manual change of a watermark, unless it is recorded already."""
 
 
 class SliceRecords(Protocol):
-    """What became of slices, by the steps that read them and by what people say."""
+    """The state of slices, from the steps that read them and from manual decisions."""
 
     def recorded(self, model: str) -> tuple[SliceRecord, ...]:
-        """Return the known slices of a model, by the code points of their names.
+        """Return the known slices of a model, sorted by the code points of their names.
 
-        The last step of a slice that succeeded says what became of it, without one its last step:
-        an attempt to run it again that fails takes none of its rows out of the table. Steps that a
-        rollback has undone, and those before the last one that made the table anew, are as if they
-        never were. Where no step after it was begun, and none succeeded, a skip counts.
+        The last successful step of a slice determines its state, otherwise its last step, because a
+        failed attempt removes no rows. Steps that a rollback undid, or before the last rebuild, do
+        not count. A skip counts if no later step began and none succeeded.
         """
         ...
 
     def recorded_of(self, models: Sequence[str]) -> Mapping[str, tuple[SliceRecord, ...]]:
-        """Return the same of many models; those of which nothing is known may be left out."""
+        """Return the same for many models; models without known slices may be missing."""
         ...
 
     def skip(self, skip: SliceSkip) -> None:
-        """Append what somebody says of a slice."""
+        """Append a manual decision about a slice."""
 
 
 @dataclass(frozen=True, slots=True)
 class RebuiltStep:
-    """A step as a table's log tells it, for `state rebuild`."""
+    """A step as read from a table's log, for `state rebuild`."""
 
     intent: Intent
     outcome: Outcome
@@ -336,22 +334,22 @@ class Archive(Protocol):
     """The store as one document, and the store's own identity."""
 
     def store_id(self) -> str:
-        """Return the id that this database was born with."""
+        """Return the id that this database got when it was created."""
 
     def epoch(self) -> str:
-        """Return the id that is drawn anew whenever the store may have forgotten something."""
+        """Return the epoch: an id that is replaced when the store may have lost records."""
 
     def export(self) -> str:
-        """Return everything as one JSON document."""
+        """Return the whole store as one JSON document."""
 
     def load(self, document: str) -> None:
-        """Replace everything by an exported document, in one transaction; a new epoch begins."""
+        """Replace the store by an exported document in one transaction; a new epoch begins."""
 
     def rebuild(self, steps: Sequence[RebuiltStep]) -> None:
-        """Write steps that only the logs remember, oldest first; a new epoch begins.
+        """Write steps that exist only in the logs, oldest first; a new epoch begins.
 
-        Steps that are running, or on record with their commit, are left alone. One that was given
-        up as FAILED, and whose commit is in the log all the same, is written anew.
+        Steps that are running, or recorded with their commit, stay unchanged. A FAILED step whose
+        commit is in the log is written again.
         """
 
 
@@ -360,15 +358,15 @@ class Store(Protocol):
 
     @property
     def journal(self) -> Journal:
-        """What is written while steps run."""
+        """Records of running steps."""
 
     @property
     def records(self) -> Records:
-        """What is read to decide."""
+        """Records that decisions are based on."""
 
     @property
     def slices(self) -> SliceRecords:
-        """What became of slices."""
+        """The state of slices."""
 
     @property
     def leases(self) -> Leases:
@@ -376,25 +374,25 @@ class Store(Protocol):
 
     @property
     def checks(self) -> CheckRecords:
-        """What is read of checks."""
+        """Recorded check results."""
 
     @property
     def notes(self) -> Notes:
-        """What was read of tables' logs."""
+        """What was read of Delta logs."""
 
     @property
     def sessions(self) -> PackageRecords:
-        """What is on record of session packages."""
+        """Records of session packages."""
 
     @property
     def archive(self) -> Archive:
-        """Everything, at once."""
+        """The whole store as one document."""
 
     def one_state(self) -> AbstractContextManager[None]:
-        """Let all that this thread reads until the block ends be of one state of the store.
+        """Make all reads of this thread see one state of the store until the block ends.
 
-        What others, and the block itself, write meanwhile is not seen before it ends.
+        Changes in the meantime, by others or by the block, are visible only after it ends.
         """
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""

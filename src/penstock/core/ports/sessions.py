@@ -1,4 +1,4 @@
-"""What the store knows of session packages: passes of runs, their manifest, what was asked for."""
+"""What the store records of session packages: passes, their manifest, requests."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from penstock.core.steps.inputs import Pin
 
 @dataclass(frozen=True, slots=True)
 class SessionPass:
-    """One pass of a run over a package: what it was to read, and what became of it.
+    """One pass of a run over a package: what it was to read, and how it ended.
 
-    `seq` is the number of the run, which grows by one per run of the package. `pins` are the inputs
-    below its events by name. `future_events` is whether some event lies after now; only a pass that
-    caught up knows.
+    `seq` is the number of the run; each run of the package adds one. `pins` maps the inputs below
+    its events to their versions. `future_events` is whether some event is later than now; only a
+    pass that caught up knows.
     """
 
     package: str
@@ -38,7 +38,7 @@ class SessionPass:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A session that somebody asked to let out of quarantine; no run has done it yet."""
+    """A request to release a session from quarantine that no run has carried out yet."""
 
     package: str
     session: str
@@ -56,28 +56,28 @@ class PassEnd:
 
 
 class PackageRecords(Protocol):
-    """What is on record of session packages. Every method is one transaction."""
+    """Records of session packages. Every method is one transaction."""
 
     def manifest(self, package: str) -> tuple[ManifestRow, ...]:
-        """Return the rows of a manifest by model, those that nobody tracks any more too."""
+        """Return the rows of a manifest by model, including models that are no longer tracked."""
 
     def stitched(self, package: str) -> Mapping[str, int]:
-        """Return up to which run the rows of its models take the mapping of users."""
+        """Return the last run whose user mapping the rows of its models have."""
 
     def passes(self, package: str, limit: int | None = None) -> tuple[SessionPass, ...]:
         """Return the passes of its runs, newest first."""
 
     def releases(self, package: str) -> tuple[Release, ...]:
-        """Return the releases that no run has done yet, by session."""
+        """Return the open releases, by session."""
 
     def overwrites(self, package: str) -> frozenset[str]:
-        """Return the models whose next commit takes the place of all rows of their table."""
+        """Return the models whose next commit replaces all rows of their table."""
 
     def begin_pass(self, begun: SessionPass, holder: Holder) -> SessionPass:
-        """Take the lease of the package and write the pass as RUNNING; give it with its number.
+        """Take the lease of the package, write the pass as RUNNING and return it with its number.
 
-        Passes of one run share a number. A pass of another run that is still RUNNING is FAILED: its
-        run is gone. Raises `LeaseHeldError`.
+        Passes of one run share a number. A pass of another run that is still RUNNING becomes
+        FAILED, because its run has ended. Raises `LeaseHeldError`.
         """
 
     def note_events(self, noted: SessionPass, events: PassEvents) -> None:
@@ -87,20 +87,20 @@ class PackageRecords(Protocol):
         """Write how a pass ended."""
 
     def release(self, package: str, sessions: Sequence[str], who: str) -> None:
-        """Ask that the next run lets sessions out of quarantine."""
+        """Request that the next run releases sessions from quarantine."""
 
     def forget(
         self, package: str, models: Collection[str], overwrites: Collection[str] = ()
     ) -> None:
-        """Take rows out of the manifest; the next commits on `overwrites` replace their tables.
+        """Remove rows from the manifest; the next commits on `overwrites` replace their tables.
 
-        Raises `LeaseHeldError` while a run of the package goes on.
+        Raises `LeaseHeldError` while a run of the package is in progress.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class FewRows:
-    """Rows of a table, times in UTC, and how many rows it has."""
+    """Some rows of a table, times in UTC, and its total number of rows."""
 
     rows: tuple[tuple[object, ...], ...]
     total: int
@@ -110,9 +110,9 @@ class KeptRows(Protocol):
     """A few rows of a table that penstock keeps, read without Spark."""
 
     def newest(self, uri: str, columns: Sequence[str], by: str, limit: int) -> FewRows:
-        """Return the rows with the greatest `by`, greatest first; none of a missing table."""
+        """Return the rows with the greatest `by`, greatest first; empty if there is no table."""
         ...
 
     def present(self, uri: str, column: str, values: Sequence[str]) -> frozenset[str]:
-        """Return those of the values that some row has in a column of texts."""
+        """Return the values that occur in a text column."""
         ...

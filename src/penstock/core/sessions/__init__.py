@@ -1,1 +1,1 @@
-"""Session packages as values: what one file declares, and what runs leave on record."""
+"""Session packages as values: the declaration in a file, and the records of runs."""

@@ -1,4 +1,4 @@
-"""What runs of a package leave on record: the manifest, the limits of passes, what they counted."""
+"""The records of a package's runs: the manifest, the limits of passes, their counts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from enum import IntEnum, StrEnum
 from penstock.core.shown.notebooks import ShownInNotebooks
 
 INSTANT = dt.timedelta(microseconds=1)
-"""What Spark's timestamps count in."""
+"""The resolution of Spark's timestamps."""
 
 
 def greatest(*values: dt.datetime | None) -> dt.datetime | None:
-    """Return the greatest of some times, None where there is none.
+    """Return the greatest of some times, None without any.
 
     >>> greatest(None, dt.datetime(2021, 1, 2), dt.datetime(2021, 1, 1))
     datetime.datetime(2021, 1, 2, 0, 0)
@@ -23,7 +23,7 @@ def greatest(*values: dt.datetime | None) -> dt.datetime | None:
 
 
 class RunState(IntEnum):
-    """Where the tracked models of a package stand before a run."""
+    """The position of the tracked models of a package before a run."""
 
     FIRST_RUN = 1
     NEW_MODEL = 2
@@ -33,11 +33,11 @@ class RunState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ManifestRow:
-    """What one tracked model has processed; all times are in `ts`, but for `updated_at`.
+    """What one tracked model has processed; all times are in `ts`, except `updated_at`.
 
-    `last_success` is the greatest `ts` of events that it processed, `covered_to` the greatest upper
-    limit of a run in which it succeeded. `advanced_to` is the end of a window that was passed over
-    because nothing in it was new.
+    `last_success` is the greatest `ts` of its events, `covered_to` the greatest upper limit of a
+    run in which it succeeded. `advanced_to` is the end of a window that was skipped because it had
+    no new events.
     """
 
     model: str
@@ -49,7 +49,7 @@ class ManifestRow:
     updated_at: dt.datetime | None = None
 
     def position(self, *, strict: bool = False) -> dt.datetime | None:
-        """Return up to where it is done; `strict` knows the events that it processed alone."""
+        """Return the position up to which it is done; `strict` counts only processed events."""
         return self.last_success if strict else greatest(self.last_success, self.advanced_to)
 
 
@@ -65,12 +65,12 @@ class Limits(ShownInNotebooks):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no event can lie between them."""
+        """Whether no event can be between them."""
         return self.lower_limit > self.upper_limit
 
     @property
     def end(self) -> dt.datetime:
-        """The end of the same window where the end does not belong to it."""
+        """The exclusive end of the same window."""
         return self.upper_limit + INSTANT
 
 
@@ -84,10 +84,10 @@ class PassKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ManifestStatus:
-    """Where the tracked models stand together.
+    """The common state of the tracked models.
 
-    `matched` counts those with a position, `all_matched` is whether there is no other; `has_events`
-    whether some model has processed an event. `least` names one at the least position.
+    `matched` counts those with a position, `all_matched` is whether all have one; `has_events` is
+    whether some model has processed an event. `least` names one at the lowest position.
     """
 
     min_position: dt.datetime | None = None
@@ -100,11 +100,11 @@ class ManifestStatus:
 
 @dataclass(frozen=True, slots=True)
 class PlannedPass:
-    """One pass before anything is done: its limits, and who has something to gain.
+    """One planned pass: its limits, and the models that gain events.
 
-    `conditional` are models that take part only if the pass before brings them to the head.
-    `max_covered` is the greatest `covered_to` among the models at the head. `idle` says why a run
-    leaves the pass out, "" where it does not.
+    `conditional` are models that take part only if the previous pass brings them to the head.
+    `max_covered` is the greatest `covered_to` among the models at the head. `idle` is the reason
+    why a run leaves out the pass, "" otherwise.
     """
 
     kind: PassKind
@@ -117,7 +117,7 @@ class PlannedPass:
 
 
 class PassStepKind(StrEnum):
-    """What a step of a pass does: make a table of the package, a model of the user, or stitch."""
+    """What a step of a pass does: build a table of the package, a user's model, or stitch."""
 
     BASE = "base"
     MODULE = "module"
@@ -129,9 +129,9 @@ class PassStepKind(StrEnum):
 class PassStep:
     """One step of a pass, which makes at most one commit.
 
-    `model` is the one whose table it writes, `name` what the step is called. Of the steps that it
-    `needs` none may have failed, those that it comes `after` have only ended. With `conditional` it
-    is left out unless its model reached the head in the pass before.
+    `model` is the model whose table it writes, `name` the name of the step. It needs success of the
+    steps in `needs`, and only the end of those in `after`. With `conditional` it is left out unless
+    its model reached the head in the previous pass.
     """
 
     kind: PassStepKind
@@ -144,7 +144,7 @@ class PassStep:
 
 @dataclass(frozen=True, slots=True)
 class EventCounts:
-    """What became of the events of one scope, each in one class."""
+    """The number of events of one scope in each class."""
 
     read: int = 0
     filtered: int = 0
@@ -159,7 +159,7 @@ class EventCounts:
 
     @property
     def is_sound(self) -> bool:
-        """Whether every event was counted, and none twice."""
+        """Whether every event was counted exactly once."""
         read, *classes = astuple(self)
         return bool(read == sum(classes))
 
@@ -169,8 +169,8 @@ class PassEvents:
     """What is known of a pass once its events are built.
 
     `greatest` is the greatest `ts` of its events, None without any. `later_events` is whether some
-    event lies between its window and now; None where nobody asked. `behind` are rows that came too
-    late to be found as new.
+    event is between its window and now; None if unknown. `behind` are rows that came too late to be
+    found as new.
     """
 
     greatest: dt.datetime | None = None
@@ -182,11 +182,11 @@ class PassEvents:
 
 @dataclass(frozen=True, slots=True)
 class SessionPromise:
-    """What a step of a package leaves in its records when it succeeds, written before it begins.
+    """The records of a package after a successful step, written before it begins.
 
-    `row` is that of a tracked model, None where it gains nothing. `released` are the sessions that
-    it lets out of quarantine; `stitched` is the number of the run up to which its rows take the
-    mapping of users, 0 for a step that says nothing of it.
+    `row` is that of a tracked model, None if it does not change. `released` are the sessions that
+    it releases from quarantine; `stitched` is the number of the run whose user mapping its rows
+    have, 0 if unchanged.
     """
 
     package: str
@@ -196,7 +196,7 @@ class SessionPromise:
 
 
 def executed(passes: Iterable[PlannedPass]) -> tuple[PlannedPass, ...]:
-    """Return the passes that a run executes, and so records."""
+    """Return the passes that a run executes and records."""
     return tuple(each for each in passes if not each.idle)
 
 
@@ -209,7 +209,7 @@ _FIRST_LINES = {
 
 
 def instant_text(at: dt.datetime | None) -> str:
-    """Return a time, UTC, with a fraction only where there is one; "" for none.
+    """Format a time, UTC, with a fraction only if there is one; "" for none.
 
     >>> instant_text(dt.datetime(2021, 1, 5, 17, 59, 32, 500_000, dt.UTC))
     '2021-01-05 17:59:32.5'
@@ -220,7 +220,7 @@ def instant_text(at: dt.datetime | None) -> str:
 
 
 def limit_lines(name: str, planned: PlannedPass) -> tuple[str, ...]:
-    """Return which events a pass reads, and why those; a line more if it has nothing to do."""
+    """Return which events a pass reads, and why; with an extra line if it has nothing to do."""
     limits, kind = planned.limits, planned.kind
     head = name if kind is PassKind.PACKAGE else f"{name} ({kind})"
     low, high = instant_text(limits.lower_limit), instant_text(limits.upper_limit)

@@ -1,7 +1,7 @@
-"""What one session file declares: its options, under the words of the file, and its tables.
+"""The content of one session file: its options, under their names in the file, and its tables.
 
-The words are those of docs/sessions.md: `ts` is the column that `timestamp` names; the cap of a
-session lies `max_session_days` after its start; a tracked model has a row in the manifest.
+The terms are those of docs/sessions.md: `ts` is the column that `timestamp` names; the cap of a
+session is `max_session_days` after its start; a tracked model has a row in the manifest.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EVERY_COLUMN = ("*",)
 
 
 class SessionTable(StrEnum):
-    """The tables of a package, in the order of their steps; the word ends their names."""
+    """The tables of a package, in the order of their steps; the word is their suffix."""
 
     LIMITS = "base_new_event_limits"
     LIFECYCLE = "base_sessions_lifecycle_manifest"
@@ -38,11 +38,11 @@ MODULES = (
     SessionTable.USERS,
     SessionTable.USER_MAPPING,
 )
-"""The tables that are made of the events of a run, as files name them."""
+"""The tables built from the events of a run, by their names in files."""
 
 
 class SessionUser(StrEnum):
-    """Which event says whose a session is."""
+    """Which event determines the user of a session."""
 
     EARLIEST_EVENT = "earliest_event"
     LATEST_EVENT = "latest_event"
@@ -51,7 +51,7 @@ class SessionUser(StrEnum):
 
 
 class BackfillOrder(StrEnum):
-    """Whether models that are behind hold the others up."""
+    """Whether models that are behind block the others."""
 
     PACKAGE = "package"
     PER_MODEL = "per_model"
@@ -59,7 +59,7 @@ class BackfillOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CarriedColumn:
-    """A column that a module takes over; `sql` is one of an event, of `agg` an aggregate."""
+    """A column that a module copies; `sql` reads one event, or for `agg` is an aggregate."""
 
     name: str
     sql: str
@@ -67,13 +67,13 @@ class CarriedColumn:
 
 
 def prefixed_name(word: str, name: str) -> str:
-    """Return the name of a column that users carry; one that begins so already keeps its name."""
+    """Return the name of a column of users; a name with that prefix stays."""
     return name if name.startswith(f"{word}_") else f"{word}_{name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Passthrough:
-    """The columns that modules take over."""
+    """The columns that modules copy."""
 
     page_views: tuple[CarriedColumn, ...] = ()
     sessions_first: tuple[CarriedColumn, ...] = ()
@@ -85,10 +85,10 @@ class Passthrough:
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """The keys of a session file that steer runs, each under its own name; null is None.
+    """The options of a session file, each under its own name; null is None.
 
-    Columns are names, everything else that is text is SQL of one event, but for `bot_pattern`, the
-    lists of `event_name`s, and `app_ids`, where None stands for rows without one.
+    Columns are names. All other texts are SQL over one event, except `bot_pattern`, the lists of
+    `event_name`s, and `app_ids`, where None stands for rows without one.
     """
 
     timestamp: str = "collector_tstamp"
@@ -147,7 +147,7 @@ class SessionOptions:
 
     @property
     def is_snowplow(self) -> bool:
-        """Whether the rules are those of the packages that the seed describes."""
+        """Whether the rules are those of the Snowplow packages."""
         return self.compat == SNOWPLOW
 
     @property
@@ -157,7 +157,7 @@ class SessionOptions:
 
     @property
     def stitched(self) -> tuple[SessionTable, ...]:
-        """The modules whose rows take the current mapping of users; none without known users."""
+        """The modules whose rows get the current mapping of users; empty without known users."""
         if self.user_stitching_id is None:
             return ()
         said = {
@@ -185,7 +185,7 @@ COST_KEYS = frozenset(
         "allow_refresh",
     }
 )
-"""The keys that steer cost, or what may be asked for: a change of one changes no row."""
+"""The options that affect only cost or requests: changing them changes no row."""
 BASE_KEYS = frozenset(
     {
         "timestamp",
@@ -206,11 +206,11 @@ BASE_KEYS = frozenset(
         "compat",
     }
 )
-"""The keys that the base tables are made with: after a change of one only a refresh is whole."""
+"""The options of the base tables: after a change, only a refresh makes them consistent."""
 
 
 class SessionTableKind(StrEnum):
-    """What becomes of the rows of a table."""
+    """What happens to the rows of a table."""
 
     VIEW = "view"
     KEPT = "kept"
@@ -222,8 +222,8 @@ class SessionTableKind(StrEnum):
 class SessionModel:
     """One table of a package as a model of the project.
 
-    `reads` are models of the package that it is made of, `after` those that only come before it in
-    a run. With `reads_events` it reads the events table itself.
+    `reads` are its input models of the package, `after` those that only run before it. With
+    `reads_events` it reads the events table itself.
     """
 
     name: str
@@ -247,9 +247,9 @@ class SessionModel:
 class SessionPackage:
     """One session file with every setting resolved; `where` is the place of its name.
 
-    `events` is the model or source that holds the events. `models` are its tables in the order of
-    their steps. `fingerprint` is that of its options, as `package_fingerprint` writes it.
-    `places` tells where keys of the file stand.
+    `events` is the model or source of the events. `models` are its tables in the order of their
+    steps. `fingerprint` is that of its options, as `package_fingerprint` writes it. `places` are
+    the places of the file's keys.
     """
 
     name: str
@@ -263,16 +263,16 @@ class SessionPackage:
 
     @property
     def tag(self) -> str:
-        """The tag of what is tracked."""
+        """The tag of its tracked models."""
         return tag_of(self.name)
 
     @property
     def manifest_table(self) -> TableName:
-        """The table that its manifest is exported to."""
+        """The table to which its manifest is exported."""
         return TableName(self.manifest_schema, f"{self.name}_incremental_manifest")
 
     def model(self, part: SessionTable) -> SessionModel | None:
-        """Return one of its tables, None where it is not built."""
+        """Return one of its tables, None if it is not built."""
         return next((each for each in self.models if each.part is part), None)
 
     @property
@@ -282,12 +282,12 @@ class SessionPackage:
 
 
 def package_fingerprint(base: str, other: str) -> str:
-    """Put the digests of the options of base tables, and of all others, into one text."""
+    """Combine the digests of the base tables' options and of all others into one text."""
     return f"{base[:16]}/{other[:16]}"
 
 
 def same_base(one: str, other: str) -> bool:
-    """Whether two fingerprints were made with the same options of base tables.
+    """Return whether two fingerprints have the same options of base tables.
 
     >>> same_base(package_fingerprint("a", "b"), package_fingerprint("a", "c"))
     True
@@ -302,7 +302,7 @@ def tag_of(package: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SessionSchemas:
-    """Where the tables of a package lie: derived ones, kept ones, those of a run."""
+    """The schemas of a package's tables: derived ones, kept ones, those of a run."""
 
     derived: str
     manifest: str
@@ -394,5 +394,5 @@ def _model(
 
 
 def unresolved(name: str = "") -> InputName:
-    """Return the name of an events table that nothing was found for."""
+    """Return the name of an events table that could not be resolved."""
     return InputName(InputKind.EXTERNAL, name)

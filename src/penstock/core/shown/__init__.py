@@ -1,1 +1,1 @@
-"""What people see of values."""
+"""Values for display."""

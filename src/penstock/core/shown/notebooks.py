@@ -1,4 +1,4 @@
-"""Reports as notebooks show them: a table of HTML in which no text is markup and no secret is."""
+"""Reports as HTML tables for notebooks: all text is escaped and secrets are hidden."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLOURS = {word: colour for colour, words in _WORDS.items() for word in words.s
 
 
 class ShownInNotebooks:
-    """A report whose attributes a notebook shows as a table.
+    """A report that a notebook shows as a table of its attributes.
 
     `_rows` names the attribute that holds the rows, a mapping of them too; "" is the report itself.
     `_columns` names their attributes; `head=path.to.it` stands under another head. `_lines` are
@@ -48,7 +48,7 @@ class ShownInNotebooks:
         return ""
 
     def _repr_html_(self) -> str:
-        """Return what Jupyter, Databricks and their kind show of it."""
+        """Return the HTML for Jupyter, Databricks and similar notebooks."""
         heads = [pair.partition("=")[0] for pair in self._columns.split()]
         rows = list(self._table())
         sentences = [each for name in self._lines.split() for each in _many(_value_at(self, name))]
@@ -64,7 +64,7 @@ class ShownInNotebooks:
 
 
 def html_of(ask: Callable[[], ShownInNotebooks]) -> str:
-    """Return what a notebook shows of an answer; a notebook shows no error that this raises."""
+    """Return the HTML of an answer; errors become part of it."""
     try:
         return ask()._repr_html_()
     except Exception as error:

@@ -1,1 +1,1 @@
-"""Steps: what one intends, reads, runs and leaves in the log."""
+"""Steps: their intents, inputs, results and commit tokens."""

@@ -15,31 +15,31 @@ from penstock.core.steps.window import InputWindow, Window
 
 @dataclass(frozen=True, slots=True)
 class DeltaPin:
-    """A version of a Delta table; the id tells a table from another that took its place."""
+    """A version of a Delta table; the id distinguishes it from a table that replaced it."""
 
     table_id: str
     version: int
 
     def __str__(self) -> str:
-        """Return the version as reports show it."""
+        """Return the version for reports."""
         return f"v{self.version}"
 
 
 @dataclass(frozen=True, slots=True)
 class FilesPin:
-    """The files that lay under a path, told by a digest of names, sizes and ends."""
+    """The files under a path, identified by a digest of names, sizes and ends."""
 
     digest: str
     files: int
 
     def __str__(self) -> str:
-        """Return the digest, cut, and the number of files."""
+        """Return the shortened digest and the number of files."""
         return f"{self.digest[:8]} ({self.files} file{'' if self.files == 1 else 's'})"
 
 
 @dataclass(frozen=True, slots=True)
 class ViewPin:
-    """The step that last made a view; its base tables are pinned beside it."""
+    """The step that last built a view; its base tables have their own pins."""
 
     step_seq: int
 
@@ -50,10 +50,10 @@ class ViewPin:
 
 @dataclass(frozen=True, slots=True)
 class NoPin:
-    """An input whose versions nobody counts, such as a table of a foreign catalog."""
+    """An input without versions, such as a table of a foreign catalog."""
 
     def __str__(self) -> str:
-        """Say so."""
+        """Return a text for reports."""
         return "unpinned"
 
 
@@ -62,7 +62,7 @@ Pin = DeltaPin | FilesPin | ViewPin | NoPin
 
 @dataclass(frozen=True, slots=True)
 class InputPin:
-    """Which version of which input; `input` is the name that records keep."""
+    """Which version of which input; `input` is its name in records."""
 
     input: str
     pin: Pin
@@ -70,10 +70,10 @@ class InputPin:
 
 @dataclass(frozen=True, slots=True)
 class DeltaRead:
-    """The Delta table in a folder; without a version the newest is read.
+    """The Delta table in a folder; without a version, the newest is read.
 
-    `tombstones` is the column that marks deleted keys in a history table that has it. With `since`
-    only the rows are read that appends have added after that version.
+    `tombstones` is the column that marks deleted keys in a history table that has it. With `since`,
+    only rows appended after that version are read.
     """
 
     uri: str
@@ -86,9 +86,9 @@ class DeltaRead:
 class FilesRead:
     """Files that were listed when the step was planned.
 
-    `columns` are the names and types that the source declares; other columns stay as they are
-    read. CSV files without a header have exactly the declared columns. With `keeps_void` columns
-    to which Parquet files give no type, because they hold no value, have the type `void`.
+    `columns` are the names and types that the source declares; other columns stay as they are read.
+    CSV files without a header have exactly the declared columns. With `keeps_void`, columns without
+    values, which have no type in Parquet files, have the type `void`.
     """
 
     format: str
@@ -100,12 +100,12 @@ class FilesRead:
 
 
 EVERY_COLUMN = {"mergeSchema": "true"}
-"""The option of Parquet without which columns that the first file lacks are left out."""
+"""The Parquet option that is needed to read columns missing in the first file."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryRead:
-    """A query over relations that come before this one: a view model, inlined."""
+    """A query over earlier relations: a view model, inlined."""
 
     sql: str
 
@@ -123,18 +123,19 @@ class FunctionWindows(Protocol):
     def on(
         self, function: str, column: str, kind: str, name: str, query: Callable[..., Row]
     ) -> Window:
-        """Return the window on a column of Spark type `kind` in a frame; open it if need be.
+        """Return the window on a column of Spark type `kind` in a frame; open it if necessary.
 
-        `query` gives one row of aggregates, SQL texts, over the frame. Raises `duplicate-window`.
+        `query` returns one row of aggregates, given as SQL texts, over the frame. Raises
+        `duplicate-window`.
         """
         ...
 
     def lowest(self, name: str) -> Window | None:
-        """Return what the step may read of an input, open above; None if that may be all."""
+        """Return what the step may read of an input, without an upper bound; None for all."""
         ...
 
     def span(self) -> Window:
-        """Return the window that spans all windows of the step."""
+        """Return the window that covers all windows of the step."""
         ...
 
     @property
@@ -144,16 +145,16 @@ class FunctionWindows(Protocol):
 
     @property
     def kind(self) -> str:
-        """Why it reads what it reads: initial, full, forward, lookback, rerun or external."""
+        """Why the step reads these rows: initial, full, forward, lookback, rerun or external."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionRead:
-    """What a function of the project gives for frames of relations that come before this one.
+    """The frame of a function of the project, computed from earlier relations.
 
-    `views` are those relations by the function's parameters, `pinned` all that is read below it.
-    `windows` are those of the step that asks for it; None for a step that reads everything.
+    `views` are those relations by the function's parameters, `pinned` all pins below it. `windows`
+    are those of the step; None for a step that reads everything.
     """
 
     model: str
@@ -169,7 +170,7 @@ Read = DeltaRead | FilesRead | QueryRead | CatalogRead | FunctionRead
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One input of a step as a temporary view; rows outside the window are not in it."""
+    """One input of a step as a temporary view, without rows outside the window."""
 
     input: InputName
     view: str

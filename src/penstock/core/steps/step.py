@@ -1,4 +1,4 @@
-"""Steps: what a plan decides, what a step intends, what came of it."""
+"""Steps: the plan's decision, the intent, and the outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST = 4000
 
 
 class StepKind(StrEnum):
-    """What a step's one commit does to its target; `accept` makes none, it lets rows stand."""
+    """What a step's one commit does to its target; `accept` makes none, and keeps the rows."""
 
     BUILD = "build"
     ALTER = "alter"
@@ -37,7 +37,7 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ForeignCommit:
-    """A commit of somebody else that changed rows of a target, and that a step left as they are."""
+    """A commit from outside this store that changed rows of a target, and that a step kept."""
 
     version: int
     time: dt.datetime
@@ -47,7 +47,7 @@ class ForeignCommit:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """All that a step will have done when it is done, written before it starts."""
+    """Everything that a step will have done when it ends, written before it starts."""
 
     step: str
     run: str
@@ -69,37 +69,39 @@ class Intent:
     base_version: int | None = None
     """The target's Delta version before the step, None without a table."""
     step_seq: int = 0
-    """Given by the store at `begin`; 0 before."""
+    """Assigned by the store at `begin`; 0 before."""
     grid: Grid = Grid()
     restores: int = 0
     """The number of the first step that a rollback undoes."""
     on_failure: str = ""
-    """The mode in which checks of its rows were promised, "" without any; a rollback of that mode
-    undoes rows that failed, so records stay FAILED."""
+    """The mode for which checks of its rows were promised, "" without any; a rollback of that
+    mode undoes rows that failed, so records stay FAILED.
+    """
     writing: Writing = Writing.MERGED
-    """What becomes of the rows before."""
+    """What happens to earlier rows."""
     epoch: str = field(default="", compare=False, repr=False)  # of the store that gave the number
     cut_at: dt.datetime | None = None
-    """The time at which `--as-of` cut the windows, where the same pins hold rows above it."""
+    """The time at which `--as-of` cut the windows, if the pinned inputs have later rows."""
     passed_by: tuple[str, ...] = ()
-    """Inputs that changed rows which the windows have passed, now or since the last rebuild; in
-    records of penstock 0.1 the model itself, if others changed its rows."""
+    """Inputs that changed rows below their watermarks, now or since the last rebuild; in records
+    of penstock 0.1 the model itself, if others changed its rows.
+    """
     lane: str = ""
-    """Tells a step from others of its run that write the table at the same time."""
+    """Distinguishes a step from others of its run that write the table at the same time."""
     session: SessionPromise | None = None
-    """What a step of a session package leaves in the records of that."""
+    """What a step of a session package leaves in the package's records."""
     slice: SliceId | None = None
-    """What it reads of bronze; its run timestamp is then the processing time."""
+    """The slice of bronze that it reads; its run timestamp is then the processing time."""
     unchanged: tuple[UnchangedSlice, ...] = ()
-    """Slices that were run since the last commit and made none: the log would not know."""
+    """Processed slices since the last commit that made none: the log would not contain them."""
     foreign: tuple[ForeignCommit, ...] = ()
-    """Others' changes of the target beside which its rows stand, with `finish` later ones too."""
+    """Foreign changes of the target that were kept; `finish` adds later ones."""
     transaction: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Name the application under which Delta counts the steps of the target.
+        """Compute the application under which Delta counts the steps of the target.
 
-        Steps that write a table at the same time have one each: Delta would let only one commit.
+        Steps that write a table at the same time have one each: Delta would allow only one commit.
         """
         application = "/".join(part for part in (self.epoch, str(self.table), self.lane) if part)
         object.__setattr__(self, "transaction", application)
@@ -112,7 +114,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRows:
-    """What one commit wrote to one partition; None where its files do not tell."""
+    """What one commit wrote to one partition; None if its files do not show it."""
 
     ord: int
     rows: int | None
@@ -121,7 +123,7 @@ class PartitionRows:
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """Rows that a step wrote. `late` is None where the input's log cannot tell."""
+    """Rows that a step wrote. `late` is None if the input's log does not show it."""
 
     inserted: int = 0
     updated: int = 0
@@ -131,18 +133,17 @@ class RowCounts:
 
     @property
     def written(self) -> int:
-        """Rows that are new in the table or have new values."""
+        """Rows that are new or have new values."""
         return self.inserted + self.updated
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step's commit did; `version` is None when nothing had to change.
+    """The result of a step's commit; `version` is None if nothing had to change.
 
-    `table_id` and `settled_version` say where the table stands after the step. `partitions` are
-    those that hold rows of the commit, for a step of many. `foreign` are others' changes of rows
-    that came since the last step and that the commit did not replace; with `replaced` it took the
-    place of all rows.
+    `table_id` and `settled_version` are those of the table after the step. `partitions` are those
+    with rows of the commit, for a step of many. `foreign` are changes by others since the last step
+    that the commit kept; with `replaced` it replaced all rows.
     """
 
     version: int | None
@@ -158,18 +159,18 @@ class Outcome:
 
     @property
     def stands_at(self) -> int | None:
-        """The version at which the step's rows are seen: its commit, or what it left alone."""
+        """The version with the step's rows: its commit, or the version it left unchanged."""
         return self.settled_version if self.version is None else self.version
 
     @property
     def known_to(self) -> int | None:
-        """The version up to which nobody else changed the rows: what came later is to be told."""
+        """The version up to which there are no unknown foreign changes; later ones are reported."""
         return self.foreign[0].version - 1 if self.foreign else self.stands_at
 
 
 @dataclass(frozen=True, slots=True)
 class StepFailure:
-    """Why a step failed, as records keep it (message at most `LONGEST` characters)."""
+    """Why a step failed, for records (message at most `LONGEST` characters)."""
 
     code: str
     message: str
@@ -177,13 +178,13 @@ class StepFailure:
     hint: str = ""
 
     def __post_init__(self) -> None:
-        """Take the hint of the code where there is none."""
+        """Add the default hint of the code if there is none."""
         if not self.hint and self.code in HINTS:
             object.__setattr__(self, "hint", HINTS[self.code])
 
     @classmethod
     def of(cls, error: PenstockError) -> StepFailure:
-        """Take over what an error says.
+        """Return the failure for an error.
 
         >>> StepFailure.of(PenstockError("x", "cannot read jdbc:x://u:p4ss@h/d")).message
         'cannot read jdbc:x://***@h/d'

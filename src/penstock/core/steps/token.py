@@ -1,7 +1,7 @@
-"""The commit token: what a Delta commit says about the step that made it.
+"""The commit token: what a Delta commit contains about its step.
 
-One JSON object of at most 4 KB in `commitInfo.userMetadata`. It holds enough to write the step's
-record anew when the state store is lost, so intents are also stored in this form.
+One JSON object of at most 4 KB in `commitInfo.userMetadata`. It contains enough to rebuild the
+step's record if the state store is lost, so intents are also stored in this form.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 
 LIMIT_BYTES = 4096
 _ALWAYS = tuple(each.name for each in fields(Intent))[:18]
-"""The fields of an intent without which earlier versions read none."""
+"""The fields of an intent that earlier versions require."""
 
 Said = dict[str, Any]
 """What a document says of a column of an input."""
@@ -46,9 +46,9 @@ def write_token(
     *,
     metrics: Mapping[str, int] | None = None,
 ) -> str:
-    """Return the token of a commit; what a rebuild can do without goes first when it is too long.
+    """Return the token of a commit; if it is too long, optional parts are dropped.
 
-    `metrics` are counts that Delta does not make: a step that is recovered has them from here.
+    `metrics` are counts that Delta does not provide: a recovered step reads them from here.
     """
     signed = {"penstock": penstock, "store": store, **({"project": project} if project else {})}
     for cut in _shorter(replace(intent, uri="")):
@@ -62,7 +62,7 @@ def write_token(
 
 
 def _as_setting(document: str) -> str:
-    r"""Write JSON so that Spark takes it as it is: it replaces `${env:HOME}` in any setting.
+    r"""Return JSON that is safe in a Spark setting, where `${env:HOME}` would be replaced.
 
     >>> _as_setting('"${env:HOME}"')
     '"\\u0024{env:HOME}"'
@@ -71,9 +71,9 @@ def _as_setting(document: str) -> str:
 
 
 def write_fence(intent: Intent, penstock: str, store: str, project: str = "") -> str:
-    """Return the token of the commit that keeps a step's own from ever landing.
+    """Return the token of the commit that prevents a step's own.
 
-    It names the step as the one that is fenced, not as its maker.
+    It names the step as the fenced one, not as its author.
     """
     signed = {"penstock": penstock, "store": store, "project": project}
     document = {**signed, "kind": "fence", "fences": intent.step}
@@ -81,10 +81,10 @@ def write_fence(intent: Intent, penstock: str, store: str, project: str = "") ->
 
 
 def _shorter(intent: Intent) -> Iterator[Intent]:
-    """Yield the intent, then with less and less of it; partitions outlive inputs.
+    """Yield the intent, then with less and less content; inputs are dropped before partitions.
 
-    A step without its inputs is run again, one without its partitions is lost. Only a rollback
-    can do without them: the steps that it undoes tell them.
+    A step without its inputs is run again, one without its partitions is lost. Only a rollback can
+    do without them, because the steps that it undoes contain them.
     """
     yield intent
     yield (intent := replace(intent, reason=""))
@@ -101,13 +101,13 @@ def _shorter(intent: Intent) -> Iterator[Intent]:
 
 
 def read_slice(text: str) -> tuple[SliceId, dt.datetime]:
-    """Read the slice of an intent that has one, and the processing time."""
+    """Parse the slice of an intent that has one, and the processing time."""
     document = json.loads(text)
     return CODEC.of(SliceId).read(document["slice"]), _TIME.read(document["run_timestamp"])
 
 
 def read_intent(text: str) -> Intent:
-    """Read what `write_intent` or `write_token` gave; raises `MisreadError` for anything else.
+    """Parse the result of `write_intent` or `write_token`; raise `MisreadError` otherwise.
 
     >>> read_intent("{}")
     Traceback (most recent call last):
@@ -117,7 +117,7 @@ def read_intent(text: str) -> Intent:
 
 
 def read_metrics(token: str) -> dict[str, int]:
-    """Read the counts of a token, none where it has none.
+    """Parse the counts of a token, empty if it has none.
 
     >>> read_metrics('{"penstock": "1", "metrics": {"unchanged": 3}}')
     {'unchanged': 3}
@@ -129,7 +129,7 @@ def read_metrics(token: str) -> dict[str, int]:
 
 
 def signed_by(token: str) -> tuple[str, str]:
-    """Return the step and the store of a token, two "" for text that is none of ours.
+    """Return the step and the store of a token, two "" for any other text.
 
     >>> signed_by('{"penstock": "1", "store": "s", "step": "a"}')
     ('a', 's')
@@ -139,7 +139,7 @@ def signed_by(token: str) -> tuple[str, str]:
 
 
 def project_of(token: str) -> str:
-    """Return the project that a token names, "" for text that names none.
+    """Return the project in a token, "" without one.
 
     >>> project_of('{"penstock": "1", "store": "s", "project": "shop", "step": "a"}')
     'shop'
@@ -148,7 +148,7 @@ def project_of(token: str) -> str:
 
 
 def _document(token: str) -> Mapping[str, Any]:
-    """Read a token of ours; others may write any text, of which nothing is read."""
+    """Parse a token of ours; any other text is ignored."""
     try:
         document = json.loads(token)
     except ValueError:
@@ -157,7 +157,7 @@ def _document(token: str) -> Mapping[str, Any]:
 
 
 def pin_parts(pin: Pin) -> tuple[str, str, int]:
-    """Return a pin as kind, text and number: the columns in which stores keep it."""
+    """Return a pin as kind, text and number: the columns of the store."""
     match pin:
         case DeltaPin(table_id, version):
             return "delta", table_id, version
@@ -170,7 +170,7 @@ def pin_parts(pin: Pin) -> tuple[str, str, int]:
 
 
 def pin_of(kind: str, text: str, number: int) -> Pin:
-    """Read what `pin_parts` gave."""
+    """Parse the result of `pin_parts`."""
     match kind:
         case "delta":
             return DeltaPin(text, number)
@@ -183,10 +183,10 @@ def pin_of(kind: str, text: str, number: int) -> Pin:
 
 
 def _keyed(entries: Iterable[tuple[str, str, Said]]) -> dict[str, Said]:
-    """Return what is said of columns of inputs under `input.column`.
+    """Return values for columns of inputs, by `input.column`.
 
-    Where that does not tell the two apart, or was there before, they are named as well. A document
-    may be sorted by its keys: where they are not in their order, each says `at` which place.
+    If that is ambiguous or already used, input and column are added. A document may be sorted by
+    its keys: if the keys are not sorted, each entry has its position in `at`.
     """
     found: dict[str, Said] = {}
     for name, column, said in entries:
@@ -203,7 +203,7 @@ def _keyed(entries: Iterable[tuple[str, str, Said]]) -> dict[str, Said]:
 def _of_keys(
     document: Mapping[str, Any] | list[list[Any]],
 ) -> Iterator[tuple[str, str, Said]]:
-    """Read what `_keyed` gave, or the lists that stood there in the stores of earlier versions."""
+    """Parse the result of `_keyed`, or the lists that earlier versions stored."""
     if isinstance(document, list):
         for name, column, *said in document:
             yield name, column, _as_said(*said)
@@ -215,7 +215,7 @@ def _of_keys(
 
 
 def _as_said(low: list[str] | str | None, high: object = None, *nulls: bool) -> Said:
-    """Return what a list of an earlier version says: a watermark, or both ends of a window."""
+    """Convert a list of an earlier version: a watermark, or both ends of a window."""
     if isinstance(low, str):
         kind, _, value = low.partition(" ")
         return {"type": kind, "value": value}
@@ -229,7 +229,7 @@ def _as_said(low: list[str] | str | None, high: object = None, *nulls: bool) -> 
 
 
 def _write_window(window: InputWindow) -> Said:
-    """Leave out what is not known, and an end that is open."""
+    """Write a window without unknown values and open ends."""
     low, high = window.window.lower, window.window.upper
     said: Said = {"kind": window.kind} if window.kind else {}
     for name, end in (("low", low), ("high", high)):
@@ -265,7 +265,7 @@ def _line(document: object) -> str:
 
 
 def _fingerprints(codec: DocumentCodec) -> DocumentForm:
-    """Leave out what says nothing; earlier versions left out empty checksums, too."""
+    """Write fingerprints without empty values; earlier versions left out empty checksums too."""
     write, read = codec.record(Fingerprint, always=("sql", "canonical"))
     empty = {"sql": "", "canonical": ""}
     return DocumentForm(
@@ -328,7 +328,7 @@ def _unchanged(codec: DocumentCodec) -> DocumentForm:
 
 
 Keys = NewType("Keys", tuple[str, ...])
-"""Keys of partitions as one text, with commas."""
+"""Keys of partitions as one text, separated by commas."""
 
 CODEC = DocumentCodec(
     {
@@ -354,5 +354,5 @@ CODEC = DocumentCodec(
         UnchangedSlice: _unchanged,
     }
 )
-"""The forms of all that intents and records keep."""
+"""The forms of all values in intents and records."""
 _TIME = CODEC.of(dt.datetime)

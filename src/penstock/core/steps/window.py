@@ -20,7 +20,7 @@ class Bound:
 class Window:
     """A range of one column; an end that is None is open.
 
-    `nulls` says whether rows with NULL in the column are read too (first load only).
+    `nulls` is whether rows with NULL in the column are read too (first load only).
 
     >>> one, two = TypedValue("INT", "1"), TypedValue("INT", "2")
     >>> str(Window("n", Bound(one, inclusive=False), Bound(two, inclusive=True)))
@@ -34,7 +34,7 @@ class Window:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no value can lie inside. A window without an upper bound reads nothing yet."""
+        """Whether no value can be inside; true for a window without an upper bound."""
         if self.upper is None:
             return not self.nulls
         if self.lower is None:
@@ -45,7 +45,7 @@ class Window:
 
     @property
     def condition(self) -> str:
-        """The SQL condition of a row being inside.
+        """The SQL condition for rows inside the window.
 
         >>> Window("n", None, Bound(TypedValue("DATE", "2024-01-01"), inclusive=True)).condition
         "`n` <= DATE '2024-01-01'"
@@ -76,10 +76,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class InputWindow:
-    """The window that one input of a step is read through.
+    """The window of one input of a step.
 
-    `kind` says why it reads what it reads: initial, full, forward, lookback, rerun or external, ""
-    where nobody has said. `version` is that of the Delta table that the input comes down to.
+    `kind` is why it reads these rows: initial, full, forward, lookback, rerun or external, "" if
+    not set. `version` is that of the Delta table below the input.
     """
 
     input: str
@@ -89,7 +89,7 @@ class InputWindow:
 
     @property
     def key(self) -> str:
-        """The name under which its watermark is kept: `input.column`."""
+        """The key of its watermark: `input.column`."""
         return f"{self.input}.{self.window.column}"
 
 
@@ -103,5 +103,5 @@ class Watermark:
 
     @property
     def key(self) -> str:
-        """The name under which commands show it: `input.column`."""
+        """Its name in commands: `input.column`."""
         return f"{self.input}.{self.column}"

@@ -1,1 +1,1 @@
-"""Where files of tables, logs, slices, sources and staging lie, and who reads and writes them."""
+"""The storage of tables, logs, slices, sources and staging."""

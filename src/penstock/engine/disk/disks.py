@@ -1,4 +1,4 @@
-"""The disks behind locations; today folders of this machine."""
+"""The disks behind locations; currently only local folders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.core.ports.engine import Disk, FileStat, FolderEntry
 
 
 def is_local(uri: str) -> bool:
-    """Whether a table or path is a folder of this machine's file system."""
+    """Return whether a location is in the local file system."""
     return "://" not in uri or uri.startswith("file://")
 
 
@@ -25,7 +25,7 @@ def local_path(uri: str) -> str:
 
 
 class LocalDisk:
-    """The `Disk` of this machine; paths are texts, for there are 10,000 files and 1,000 tables."""
+    """The `Disk` of this machine; paths are texts for speed: 10,000 files and 1,000 tables."""
 
     def exists(self, uri: str) -> bool:
         """See `Disk.exists`."""
@@ -51,11 +51,11 @@ class LocalDisk:
         return open(local_path(uri), "rb")  # noqa: PTH123  as above
 
     def put(self, uri: str, content: bytes) -> None:
-        """See `Disk.put`: a part beside it takes its place."""
+        """See `Disk.put`: a temporary file beside it is renamed."""
         self._part(uri, content).replace(local_path(uri))
 
     def put_if_absent(self, uri: str, content: bytes) -> bool:
-        """See `Disk.put_if_absent`: no reader ever sees half of the file."""
+        """See `Disk.put_if_absent`: no reader ever sees a partial file."""
         part, whole = self._part(uri, content), Path(local_path(uri))
         try:
             self._link(part, whole)
@@ -93,14 +93,14 @@ _LOCAL = LocalDisk()
 
 
 def disk_at(uri: str) -> Disk:
-    """Return the disk of a location; object stores have none yet, and no project names one."""
+    """Return the disk of a location; object stores are not supported yet."""
     if not is_local(uri):
         raise TableError("remote-not-supported", f"{uri} is not a folder of this machine")
     return _LOCAL
 
 
 def walk(uri: str, skips: Callable[[str], bool], below: str = "") -> Iterator[tuple[str, FileStat]]:
-    """Yield the files below a folder by their paths in it, but for names that are skipped."""
+    """Yield the files below a folder by relative path, without names that are skipped."""
     disk = disk_at(uri)
     for entry in disk.entries(f"{uri}/{below}"):
         name = f"{below}{entry.name}"

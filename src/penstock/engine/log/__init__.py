@@ -1,1 +1,1 @@
-"""Delta logs and files, read and fenced without a JVM."""
+"""Read Delta logs and files, and fence tables, without a JVM."""

@@ -1,4 +1,4 @@
-"""Slices of a bronze folder: what fits a pattern, told by names, sizes and ends of files."""
+"""Slices of a bronze folder: matches of a pattern, identified by names, sizes and ends of files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.core.ports.engine import FileStat, FolderEntry
 from penstock.engine.disk.disks import disk_at, is_local, local_path, walk
 
 FileState = tuple[str, FileStat]
-"""The path of a file below the folder that was asked for, and what the disk knows of it."""
+"""The path of a file below a folder, and what the disk knows of it."""
 _WRITING, _DONE, _DELTA = "_temporary", "_SUCCESS", "_delta_log"
 _MOST = 1000
 
@@ -38,18 +38,18 @@ _BETWEEN = (",", ";", "\t", "|")
 
 
 def is_hidden(name: str) -> bool:
-    """Whether Spark overlooks a file or folder; `_day=1` is a partition."""
+    """Return whether Spark ignores a file or folder; `_day=1` is a partition."""
     if name.startswith("_"):
         return "=" not in name
     return name.startswith(".") or name.endswith("._COPYING_")
 
 
 def slices_in(folder: BronzeFolder, ends: Callable[[str], str]) -> tuple[ListedSlice, ...]:
-    """Return what fits the pattern, by the code points of its path below the folder.
+    """Return the matches of the pattern, sorted by the code points of their relative paths.
 
-    `ends` gives the digest of the ends of a file, which with its name and size tells it.
-    Raises `bronze-missing`, and `bronze-unreadable`: what cannot be seen is not taken for nothing.
-    Raises `bronze-is-delta`: rows that a Delta table deleted are still in its files.
+    `ends` returns the digest of a file's ends, which identifies it together with name and size.
+    Raises `bronze-missing`, and `bronze-unreadable`: an unreadable folder does not count as empty.
+    Raises `bronze-is-delta`, because rows deleted from a Delta table are still in its files.
     """
     root = _root(folder)
     with _listing(folder, root):
@@ -58,7 +58,7 @@ def slices_in(folder: BronzeFolder, ends: Callable[[str], str]) -> tuple[ListedS
 
 
 def unmatched_in(folder: BronzeFolder) -> tuple[str, ...]:
-    """List files that belong to no slice; where there are no slices, at any depth."""
+    """List files that belong to no slice; if there are no slices, at any depth."""
     root, others = _root(folder), list[FolderEntry]()
     with _listing(folder, root):
         has_slices = any([*_matching_paths(root, folder, others.append)])
@@ -81,7 +81,7 @@ def _root(folder: BronzeFolder) -> str:
 
 @contextmanager
 def _listing(folder: BronzeFolder, root: str) -> Iterator[None]:
-    """Say which folder cannot be listed, and why."""
+    """Convert an `OSError` to one that names the folder and the reason."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -122,10 +122,9 @@ def _delta_error(folder: BronzeFolder, name: str) -> TableError:
 def _matching_paths(
     root: str, folder: BronzeFolder, other: Callable[[FolderEntry], None] = lambda _: None
 ) -> Iterator[str]:
-    """Return the paths that fit the pattern; what lies in a folder that fits is not looked at.
+    """Return the paths that match the pattern, without searching matching folders.
 
-    `other` is called with the path of each visible file or folder that does not fit and is not
-    searched.
+    `other` is called with each visible file or folder that does not match and is not searched.
     """
     segments = [each for each in folder.pattern.split("/") if each not in ("", ".")]
     if segments[-1:] == ["**"]:
@@ -149,7 +148,7 @@ def _matching_paths(
 
 
 def _entries(root: str, below: str) -> list[FolderEntry]:
-    """List a folder; one below the root that went away meanwhile is empty."""
+    """List a folder; a subfolder that disappeared in the meantime is empty."""
     try:
         return disk_at(root).entries(f"{root}/{below}")
     except FileNotFoundError:
@@ -159,7 +158,7 @@ def _entries(root: str, below: str) -> list[FolderEntry]:
 
 
 def _next_segments(segments: Sequence[str], places: frozenset[int], name: str) -> frozenset[int]:
-    """Return how far a name gets in a pattern: the numbers of segments behind it."""
+    """Return how far a name matches a pattern: the numbers of segments after it."""
     reached = set()
     for place in places:
         here = place
@@ -174,7 +173,7 @@ def _next_segments(segments: Sequence[str], places: frozenset[int], name: str) -
 def _slice(
     root: str, name: str, folder: BronzeFolder, ends: Callable[[str], str]
 ) -> ListedSlice | None:
-    """Describe a slice; None of one that went away meanwhile, or is a link to nothing."""
+    """Return the slice at a path; None if it disappeared in the meantime, or is a broken link."""
     stat = disk_at(root).stat(f"{root}/{name}")
     if stat is None:
         return None
@@ -211,7 +210,7 @@ def _build(
 
 
 def file_problem(path: str) -> str:
-    """Say why a file is not Parquet; "" if it looks like it, or cannot be opened."""
+    """Return why a file is not Parquet; "" if it looks valid, or cannot be opened."""
     try:
         with disk_at(path).open(path) as file:
             head = file.read(_HEAD)
@@ -232,7 +231,7 @@ def file_problem(path: str) -> str:
 
 
 def _text_kind(head: bytes) -> str:
-    """Say what the beginning of a text looks like."""
+    """Return what the beginning of a text looks like."""
     try:  # the last character may be cut
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Facts and a few rows of tables, and listings of files, which are their version, no Spark."""
+"""Read facts and a few rows of tables, and list files, without Spark."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 _WITH_STATISTICS = ("parquet", "orc")
-"""Formats in which rows do not change without a change at the end of their file."""
+"""Formats in which a change of rows also changes the end of the file."""
 
 
 class DeltaLog:
     """The `Log` over Delta tables in folders.
 
-    `remembered` is a file that keeps what was read of the ends of files.
+    `remembered` is a file that caches digests of files' ends.
     """
 
     def __init__(self, remembered: Path | None = None) -> None:
-        """Remember nothing of files unless there is a place for it."""
+        """Use no cache of files unless there is a path for it."""
         self._ends = FileEnds(remembered)
 
     def head(self, uri: str, hint: int | None = None) -> Head | None:
-        """See `Log.head`. It costs a few looks at a folder and one small file."""
+        """See `Log.head`. It costs a few lookups in a folder and one small file."""
         version = folder.newest_version(uri, hint)
         if version is None:
             return None
         return Head(version, folder.read_entry(uri, version, head_only=True).commit.step)
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
-        """See `Log.facts`; rows are None where deletion vectors cannot be read."""
+        """See `Log.facts`; rows are None if deletion vectors cannot be read."""
         table = open_table(uri)
         if table is None:
             return None
@@ -94,7 +94,7 @@ class DeltaLog:
         return sorted(found, key=lambda each: [(v is not None, v or "") for v in each.values()])
 
     def transaction(self, uri: str, application: str) -> int:
-        """See `Log.transaction`. It outlives the commit files that told of it."""
+        """See `Log.transaction`. It outlives the commit files that contained it."""
         table = open_table(uri)
         return (table.transaction_version(application) or 0) if table else 0
 
@@ -137,7 +137,7 @@ class DeltaLog:
         return tuple(files) if None not in found.column(rows).to_pylist() else None
 
     def listing(self, source: Source) -> Listing:
-        """See `Log.listing`; a path that is not there is `source-missing`."""
+        """See `Log.listing`; raises `source-missing` for a path that does not exist."""
         found = sorted(_source_files(source), key=lambda each: each[0])
         root, digest = source.path.rstrip("/"), hashlib.sha256()
         paths = tuple(f"{root}/{name}" if name else root for name, _ in found)
@@ -171,7 +171,7 @@ _NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tiny
 
 
 def schema_from_json(text: str) -> Schema:
-    """Read a Delta schema, giving types in Spark's short spelling.
+    """Parse a Delta schema to types in Spark's short spelling.
 
     >>> schema_from_json('{"type":"struct","fields":[{"name":"a","type":"long","nullable":true}]}')
     Schema(columns=(Column(name='a', type='bigint', nullable=True, comment=''),))
@@ -214,7 +214,7 @@ _VIEW = "kept"
 
 
 class DeltaRows:
-    """The `KeptRows` over Delta tables, through the query engine of `deltalake`."""
+    """The `KeptRows` over Delta tables, with the query engine of `deltalake`."""
 
     def newest(self, uri: str, columns: Sequence[str], by: str, limit: int) -> FewRows:
         """See `KeptRows.newest`."""

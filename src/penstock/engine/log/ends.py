@@ -1,4 +1,4 @@
-"""Digests of files, by which a copy is the same wherever and whenever it was made."""
+"""Digests of files, equal for every copy of the same content."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ Known = tuple[int, int, int, int, str]
 
 @dataclass(slots=True)
 class FileEnds:
-    """Digests of files: of their first and last 64 kB or, on demand, of all that they hold.
+    """Digests of files: of their first and last 64 kB or, if requested, of the whole file.
 
-    Those of many files, or of large ones, are remembered at `path` by name, size, inode and times,
-    so that a look at them reads only what is new. A damaged cache is thrown away.
+    Digests of many files, or of large ones, are cached at `path` by name, size, inode and times, so
+    that only new files are read. A damaged cache is discarded.
     """
 
     path: Path | None = None
     settled: int = 2_000_000_000
-    """How old a file's times must be, in nanoseconds, to tell it from what it is a moment later."""
+    """The age, in nanoseconds, from which a file's times are reliable: it may change again
+    within one tick.
+    """
     _noted: dict[str, Known] | None = None
     _met: dict[str, Known] = field(default_factory=dict)
     _read: int = 0
 
     def of(self, place: str, *, whole: bool = False) -> str:
-        """Return the digest of a file, "" of one that went away; raises `OSError`."""
+        """Return the digest of a file, "" if it disappeared; raise `OSError`."""
         stat = disk_at(place).stat(place)
         if stat is None:
             return ""
@@ -54,10 +56,10 @@ class FileEnds:
         return digest.removeprefix(_WHOLE)
 
     def save(self) -> None:
-        """Write what was read, by rename, if it was much.
+        """Write the cache, by rename, if much was read.
 
-        What nobody asked for this time stays, unless it is gone. A folder that cannot be written
-        is no error.
+        Entries that were not needed this time stay, unless their file is gone. A folder that is not
+        writable is ignored.
         """
         if self.path is None or self._read < _MANY:
             return

@@ -1,7 +1,8 @@
-"""Fences: an empty commit after which a step's own commit can never land.
+"""Fences: an empty commit after which a step's own commit is impossible.
 
-Delta skips or refuses every statement whose application transaction its table holds already; a
-step that is called failed gets its transaction so, for a writer that was only asleep.
+Delta skips or refuses every statement whose application transaction is already in the table. A step
+that is marked as failed gets its transaction written this way, in case its writer was only
+suspended.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ _TIMED = "delta.enableInCommitTimestamps"
 class DeltaFences:
     """The `Fences` over Delta tables.
 
-    The commit file is written here: of the features of tables `deltalake` refuses some.
+    The commit file is written here, because `deltalake` refuses some table features.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
-        """Take the clock that stamps commits, in seconds."""
+        """Store the clock that stamps commits, in seconds."""
         self._now = now
 
     def fence(self, uri: str, application: str, number: int, token: str) -> bool:
@@ -42,8 +43,8 @@ class DeltaFences:
                 raise TableError(
                     "cannot-fence",
                     f"only its catalog may write the log of {uri}, "
-                    "so a step of it cannot be given up safely",
-                    hint="stop its writer for good, then: "
+                    "so its open step cannot be given up safely",
+                    hint="stop the step's writer permanently, then: "
                     "penstock recover --step STEP --as committed",
                 )
             self._write(table, uri, application, number, token)
@@ -52,7 +53,7 @@ class DeltaFences:
     def _write(
         self, table: DeltaTable, uri: str, application: str, number: int, token: str
     ) -> None:
-        """Write the next version if nobody else does; the caller looks again either way."""
+        """Write the next version unless another writer does; the caller checks again either way."""
         version = newest_version(uri)
         if version is None:
             return

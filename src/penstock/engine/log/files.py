@@ -1,4 +1,4 @@
-"""The files of a table at one version, as `deltalake` lists them: where their rows can lie."""
+"""The files of a table at one version, as listed by `deltalake`: where their rows may be."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 NOWHERE: Span = (0, 0)
-"""No position at all: an empty file, or one that has only NULLs in the column."""
+"""The empty span: for an empty file, or one with only NULLs in the column."""
 
 _DAY = 86_400_000_000
 _ENDS = ("minValues", "maxValues")
 CUT = 1_000
-"""How far above its written value an instant can lie: statistics are cut to milliseconds."""
+"""The tolerance for timestamps: statistics are truncated to milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogColumn:
-    """A column, as it is asked for and as the log names it, and its Spark type."""
+    """A column by its requested name and its name in the log, with its Spark type."""
 
     name: str
     physical: str
     kind: str
 
     def at(self, text: str | None) -> Span | None:
-        """Return the span of a partition value, which is exact; None if it cannot be read."""
+        """Return the span of a partition value, which is exact; None if it cannot be parsed."""
         return _span_at(text, self.kind) if text else NOWHERE
 
     def of_statistics(self, statistics: Mapping[str, Any]) -> Span | None:
-        """Return the span of a file's statistics; None if they do not tell."""
+        """Return the span of a file's statistics; None if they are missing."""
         found = [(statistics.get(key) or {}).get(self.physical) for key in _ENDS]
         low, high = (None if end is None else position(str(end), self.kind) for end in found)
         nulls = (statistics.get("nullCount") or {}).get(self.physical)
@@ -49,7 +49,7 @@ class LogColumn:
     def span_between(
         self, rows: int | None, nulls: int | None, low: int | None, high: int | None
     ) -> Span | None:
-        """Return the span of a file with so many rows, and NULLs, between two positions."""
+        """Return the span of a file between two positions, from its counts of rows and NULLs."""
         if rows == 0 or (rows is not None and nulls == rows):
             return NOWHERE
         if low is None or high is None:
@@ -59,12 +59,12 @@ class LogColumn:
 
 @lru_cache(maxsize=65_536)
 def _span_at(text: str, kind: str) -> Span | None:
-    """Return the span of a partition value; many files have the same one."""
+    """Return the span of a partition value, cached because many files share it."""
     return span_of(position(text, kind), kind=kind)
 
 
 def span_of(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -> Span | None:
-    """Return the span from one value to another, or of one alone; a DATE is its whole day.
+    """Return the span from one value to another, or of one value; a DATE is its whole day.
 
     >>> (
     ...     span_of(0, kind="date"),
@@ -81,7 +81,7 @@ def span_of(low: int | None, high: int | None = None, *, kind: str, cut: int = 1
 
 
 def spans_of(action: Mapping[str, Any], fields: Sequence[LogColumn]) -> tuple[Span | None, ...]:
-    """Return where the rows of an `add` or `remove` can lie, by column; None for anywhere."""
+    """Return where the rows of an `add` or `remove` may be, by column; None for anywhere."""
     parts = action.get("partitionValues") or {}
     if all(each.physical in parts for each in fields):
         return tuple(each.at(parts[each.physical]) for each in fields)
@@ -93,7 +93,7 @@ def spans_of(action: Mapping[str, Any], fields: Sequence[LogColumn]) -> tuple[Sp
 
 
 def join_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Return spans rising and apart; neighbours become one, empty ones go.
+    """Sort spans, merge neighbours, and remove empty ones.
 
     >>> join_spans([(5, 7), (1, 3), (3, 4), (0, 0), (6, 9)])
     ((1, 4), (5, 9))
@@ -113,7 +113,7 @@ _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # as a table's values: UTC, or
 def live_files(
     table: DeltaTable, fields: Sequence[LogColumn]
 ) -> Mapping[str, tuple[Span | None, ...]]:
-    """Return where the rows of each file can lie, by its decoded path and then by column."""
+    """Return where the rows of each file may be, by its decoded path and then by column."""
     actions = table.get_add_actions(flatten=True)
     paths = [unquote(path) for path in actions.column("path").to_pylist()]
     spans = [_spans(actions, each, len(paths)) for each in fields]
@@ -121,7 +121,7 @@ def live_files(
 
 
 def hidden_files(table: DeltaTable) -> frozenset[str]:
-    """Return decoded paths of files of which a readable deletion vector hides every row."""
+    """Return decoded paths of files whose rows are all hidden by a readable deletion vector."""
     hidden = _hidden_by_path(table)
     if not hidden:
         return frozenset()
@@ -134,7 +134,7 @@ def hidden_files(table: DeltaTable) -> frozenset[str]:
 
 
 def count_hidden(table: DeltaTable) -> int | None:
-    """Count the rows that deletion vectors hide; None if they cannot be read."""
+    """Return the number of rows that deletion vectors hide; None if they cannot be read."""
     # `deltalake` reads none of a table whose columns were widened; Spark's checksum knows the sum.
     deleted = _checksum(table).get("numDeletedRecordsOpt")
     if isinstance(deleted, int):
@@ -144,7 +144,7 @@ def count_hidden(table: DeltaTable) -> int | None:
 
 
 def count_missing(table: DeltaTable) -> int:
-    """Count the data files that are no longer there; deletion vectors that are gone are one."""
+    """Return the number of missing data files; a missing deletion vector counts as one."""
     root = unquote(table.table_uri).rstrip("/")
     names = (unquote(path) for path in table.get_add_actions().column("path").to_pylist())
     whole = (n if n.startswith("/") or "://" in n else f"{root}/{n}" for n in names)

@@ -1,4 +1,4 @@
-"""The `_delta_log` folder of a table: its versions, what each says, and how a table is opened."""
+"""The `_delta_log` folder of a table: its versions, their content, and opening a table."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _CHECKPOINTED = re.compile(rb'"version"\s*:\s*(\d+)')
 
 
 def log_folder(uri: str) -> str:
-    """Return the folder of a table's log; it need not be there."""
+    """Return the folder of a table's log, even if it does not exist."""
     return f"{uri.removeprefix('file://').rstrip('/')}/_delta_log"
 
 
 def commit_file(uri: str, version: int) -> str:
-    """Return the file of a version; it need not be there."""
+    """Return the file of a version, even if it does not exist."""
     return f"{log_folder(uri)}/{version:020d}.json"
 
 
 def read_file(place: str) -> bytes:
-    """Read a file of a log; `OSError` where none can be read."""
+    """Read a file of a log; raise `OSError` if it cannot be read."""
     with disk_at(place).open(place) as file:
         return file.read()
 
 
 def versions(uri: str) -> list[int]:
-    """Return the versions whose commit files are there, rising; none where no table is."""
+    """Return the committed versions, in ascending order; empty if there is no table."""
     try:
         entries = disk_at(uri).entries(log_folder(uri))
     except (FileNotFoundError, NotADirectoryError):
@@ -48,10 +48,10 @@ def versions(uri: str) -> list[int]:
 
 
 def newest_version(uri: str, hint: int | None = None) -> int | None:
-    """Return the newest version, None where no table is.
+    """Return the newest version, None if there is no table.
 
-    A version that is there, the hint or the one of the last checkpoint, is climbed from in as
-    many looks as the way above it has binary digits; only without one the folder is listed.
+    Searches upwards from an existing version, the hint or the last checkpoint, in a logarithmic
+    number of lookups; the folder is listed only without one.
     """
     disk = disk_at(uri)
     if hint is None or not disk.exists(commit_file(uri, hint)):
@@ -79,23 +79,23 @@ def checkpointed(uri: str) -> int | None:
 
 
 def check_whole(uri: str, after: int, versions: Sequence[int]) -> None:
-    """Raise `log-gap` unless rising versions go on from `after` without a hole."""
+    """Raise `log-gap` unless the ascending versions continue from `after` without a gap."""
     for wanted, version in enumerate(versions, after + 1):
         if version != wanted:
             raise gap_error(uri, wanted)
 
 
 def gap_error(uri: str, version: int) -> TableError:
-    """Return the error of a version that the log no longer holds."""
+    """Return the error for a version that is missing in the log."""
     return TableError(
         "log-gap",
-        f"version {version} of the log of {uri} is gone and would be needed",
-        hint="Delta's log retention removed it; penstock cannot tell what it changed",
+        f"version {version} of the Delta log of {uri} is missing, but it is needed",
+        hint="Delta's log retention removed it; penstock cannot determine what it changed",
     )
 
 
 def open_table(uri: str) -> DeltaTable | None:
-    """Open a table as it is now; None where none is, `log-unreadable` if its log is damaged."""
+    """Open the current table, None without one; raise `log-unreadable` for a damaged log."""
     if newest_version(uri) is None:
         return None
     from deltalake import DeltaTable  # 0.1 s; most commands do without
@@ -109,12 +109,12 @@ def open_table(uri: str) -> DeltaTable | None:
         raise TableError(
             "log-unreadable",
             f"the Delta log of {uri} cannot be read: {mask(str(error)).splitlines()[0][:300]}",
-            hint="a log file is missing or damaged; restore it from a backup, nothing was written",
+            hint="restore the missing or damaged log file from a backup; nothing was written",
         ) from error
 
 
 def open_version(uri: str, version: int) -> DeltaTable | None:
-    """Open a table as it was; None if the log no longer tells."""
+    """Open a table at a version; None if the log no longer contains it."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
@@ -131,7 +131,7 @@ UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """What a commit file says of rows: who changed them, and by which files."""
+    """The content of a commit file about rows: who changed them, and in which files."""
 
     info: Mapping[str, Any]
     adds: tuple[Mapping[str, Any], ...] = ()
@@ -140,7 +140,7 @@ class Actions:
 
     @classmethod
     def from_lines(cls, lines: Iterable[bytes]) -> Actions:
-        """Read the actions of one commit, without files that were only moved about."""
+        """Parse the actions of one commit, without files that were only rewritten."""
         info: Mapping[str, Any] = {}
         metadata: Mapping[str, Any] | None = None
         adds, removes = [], []
@@ -157,7 +157,7 @@ class Actions:
         return cls(info, tuple(adds), tuple(removes), metadata)
 
     def commit(self, version: int) -> LogCommit:
-        """Tell the commit, but for how many rows more there are."""
+        """Return the commit, without its `row_change`."""
         info, token = self.info, str(self.info.get("userMetadata") or "")
         stamp = info.get("inCommitTimestamp") or info.get("timestamp") or 0
         step, store = signed_by(token)
@@ -186,7 +186,7 @@ def _number(value: object) -> int | None:
 
 
 def _overwrites(info: Mapping[str, Any]) -> bool:
-    """Whether a commit took the place of all rows; with a predicate it is of some."""
+    """Return whether a commit replaced all rows; with a predicate it replaced some."""
     operation, how = str(info.get("operation", "")), info.get("operationParameters") or {}
     if operation.endswith("TABLE AS SELECT"):
         return True
@@ -203,7 +203,7 @@ class LogEntry:
 
     @classmethod
     def from_lines(cls, version: int, lines: Iterable[bytes]) -> LogEntry:
-        """Read one commit."""
+        """Parse one commit."""
         actions = Actions.from_lines(lines)
         rows = [live_rows(add) for add in actions.adds]
         rows += [None if (gone := live_rows(each)) is None else -gone for each in actions.removes]
@@ -218,14 +218,14 @@ class LogEntry:
 
 
 def read_entry(uri: str, version: int, *, head_only: bool = False) -> LogEntry:
-    """Read a commit; `head_only` stops after the line that says who made it."""
+    """Read a commit; `head_only` stops after the line that identifies its writer."""
     return _read(
         uri, version, lambda lines: LogEntry.from_lines(version, lines), head_only=head_only
     )
 
 
 def read_actions(uri: str, version: int) -> Actions:
-    """Read what a commit says of rows; `log-gap` if it is gone, `log-unreadable` if damaged."""
+    """Read a commit's actions on rows; raise `log-gap` if missing, `log-unreadable` if damaged."""
     return _read(uri, version, Actions.from_lines)
 
 
@@ -270,7 +270,7 @@ def _added_file(path: str, stats: str | None) -> AddedFile:
 
 
 def live_rows(action: Mapping[str, Any]) -> int | None:
-    """Return the rows of a file that no deletion vector hides; None if it has no statistics."""
+    """Return a file's number of rows without hidden ones; None if it has no statistics."""
     records = json.loads(action.get("stats") or "{}").get("numRecords")
     if records is None:
         return None
@@ -283,7 +283,7 @@ _LOOKS_BACK = 100  # commits read for a `metaData` before a checkpoint is opened
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A table's id, and by lower-case name what its log calls columns, which outlives a rename."""
+    """A table's id, and the log's names of columns by lower-case name; they survive a rename."""
 
     table_id: str
     physical: Mapping[str, str]
@@ -291,7 +291,7 @@ class Metadata:
 
     @classmethod
     def read(cls, action: Mapping[str, Any]) -> Metadata:
-        """Read a `metaData` action."""
+        """Parse a `metaData` action."""
         mode = (action.get("configuration") or {}).get("delta.columnMapping.mode", "none")
         names = {}
         for each in json.loads(action["schemaString"])["fields"]:
@@ -303,9 +303,10 @@ class Metadata:
 
 
 def metadata_at(uri: str, version: int) -> Metadata | None:
-    """Read the metadata of a local table as of a version; None if the log no longer tells.
+    """Read the metadata of a local table at a version; None if the log no longer contains it.
 
-    Spark's checksum file has it, else the newest `metaData` below; a checkpoint costs the most.
+    It is in Spark's checksum file, otherwise in the newest earlier `metaData`; a checkpoint is the
+    slowest source.
     """
     try:
         return Metadata.read(checksum(uri, version)["metadata"])
@@ -317,7 +318,7 @@ def metadata_at(uri: str, version: int) -> Metadata | None:
 
 
 def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
-    """Return the metadata of an open table as its log would write it."""
+    """Return the metadata of an open table in the format of its log."""
     metadata = table.metadata()
     return {
         "id": str(metadata.id),
@@ -328,7 +329,7 @@ def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
 
 
 def checksum(uri: str, version: int) -> Mapping[str, Any]:
-    """Return what Spark's checksum file says of a version; nothing if it is gone or damaged."""
+    """Return the content of Spark's checksum file for a version; empty if missing or damaged."""
     try:
         document = json.loads(read_file(f"{log_folder(uri)}/{version:020d}.crc"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Where rows of Delta tables changed or lie, from their logs."""
+"""Where rows of Delta tables changed or are stored, from their logs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from penstock.engine.log.files import LogColumn, join_spans
 from penstock.engine.log.folder import Actions, Metadata
 
 Places = tuple[Span | None, ...]
-"""Where one file's rows lie, by column; None for anywhere."""
+"""Where one file's rows are, by column; None for anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A commit on its way to a `Touched`; `unplaced` are removed files only placed by their add."""
+    """A `Touched` in progress; `unplaced` are removed files that only their add can locate."""
 
     commit: LogCommit
     places: frozenset[Places] = frozenset()
@@ -29,11 +29,11 @@ class _Draft:
 
 
 def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tuple[Touched, ...]:
-    """Return the commits among rising versions that changed rows, and where.
+    """Return the commits among ascending versions that changed rows, and where.
 
-    Columns are named as the newest of the versions names them. A commit that puts another table
-    in the place of the one that was may have touched anything. Where the log no longer tells which
-    was there before, a commit with `metaData` is no sign of another: who asks compares their ids.
+    Columns have their names in the newest of the versions. A commit that replaced the table may
+    have changed any row. If the log no longer shows which table was there before, a commit with
+    `metaData` does not count as a replacement; callers compare the ids.
     """
     fields = _fields(uri, versions[-1], columns) if versions else ()
     drafts: list[_Draft] = []
@@ -89,7 +89,7 @@ def _fill(places: Places, added: Places | None) -> Places:
 def _places_of(
     uri: str, versions: Sequence[int], wanted: Collection[str], fields: Sequence[LogColumn]
 ) -> Mapping[str, Places]:
-    """Find what the adds of decoded paths tell: in these commits, else in the files before them."""
+    """Locate files by the adds of their decoded paths, in these commits or earlier files."""
     placed: dict[str, Places] = {}  # by adds that only moved rows about, too: OPTIMIZE makes files
     for version in versions:
         for line in folder.read_file(folder.commit_file(uri, version)).splitlines():
@@ -115,7 +115,7 @@ def _finish(
 
 
 def touched_by(commit: LogCommit, spans: Mapping[str, tuple[Span, ...] | None]) -> Touched:
-    """Return what a commit touched, with what the commit says of itself."""
+    """Return what a commit touched, with its own metadata."""
     who = (commit.step, commit.store, commit.user)
     return Touched(commit.version, commit.time, commit.operation, *who, spans)
 
@@ -146,7 +146,7 @@ class DeltaPlaces:
             raise folder.damaged_error(uri, version) from error
 
     def lying(self, uri: str, column: str, kind: str) -> tuple[Span, ...]:
-        """See `Places.lying`. A file of which the log does not tell can hold any row."""
+        """See `Places.lying`. A file without statistics may contain any row."""
         table = folder.open_table(uri)
         if table is None:
             return ()

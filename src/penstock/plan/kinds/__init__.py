@@ -1,1 +1,1 @@
-"""What a plan has to say of each kind of work, a module each behind `PlannedKind`."""
+"""What a plan does for each kind of work, one module each behind `PlannedKind`."""

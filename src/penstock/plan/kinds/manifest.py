@@ -1,6 +1,6 @@
-"""What a manifest asks of the next passes of its package, and what these leave in it (seed 001).
+"""Which passes a manifest asks for, and what they write to it.
 
-All arithmetic is on instants: a day has 24 hours, and no boundary of a day is looked for.
+All arithmetic uses exact times: a day has 24 hours, and calendar days do not matter.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from penstock.core.sessions.package import BackfillOrder, SessionOptions, Sessio
 def manifest_status(
     rows: Iterable[ManifestRow], tracked: Collection[str], *, strict: bool = False
 ) -> ManifestStatus:
-    """Look at the rows of tracked models; with `strict` a position is the last success alone."""
+    """Return the state of tracked models; with `strict` a position is only the last success."""
     known = {each.model: each for each in rows if each.model in tracked}
     placed = [
         (position, each.model)
@@ -48,9 +48,9 @@ def manifest_status(
 
 
 def run_limits(status: ManifestStatus, options: SessionOptions, now: dt.datetime) -> Limits:
-    """Return the state of a run and the events that it may read; nothing is read for it.
+    """Return the state of a run and the events that it may read, without reading any.
 
-    Whether the start lies too late for them is `late_start`'s to say.
+    `late_start` checks whether the start is too late.
 
     >>> now = dt.datetime(2021, 1, 1, 6, tzinfo=dt.UTC)
     >>> options = SessionOptions(start_date=dt.datetime(2021, 1, 1, tzinfo=dt.UTC))
@@ -81,7 +81,7 @@ def _next_window(
 
 
 def late_start(status: ManifestStatus, options: SessionOptions) -> str:
-    """Say that the start lies after what was processed, "" where it does not."""
+    """Return a message if the start is after the processed events, otherwise ""."""
     low = status.min_position
     if not status.has_events or low is None or options.start_date <= low:
         return ""
@@ -90,7 +90,7 @@ def late_start(status: ManifestStatus, options: SessionOptions) -> str:
 
 
 def shown_time(at: dt.datetime) -> str:
-    """Write a time as people do: no fraction that is zero, and of a midnight the date alone.
+    """Format a time for display: without a zero fraction, and midnight as the date alone.
 
     >>> (
     ...     shown_time(dt.datetime(2021, 1, 5, 17, 59, 32, 500_000)),
@@ -106,7 +106,7 @@ _BEHIND = (RunState.NEW_MODEL, RunState.OUT_OF_SYNC)
 
 
 def tracked_models(project: Project, package: SessionPackage) -> dict[str, str]:
-    """Return the fingerprints of all tracked models: modules, and models that carry the tag."""
+    """Return the fingerprints of all tracked models: modules, and models with the tag."""
     own = package.fingerprint
     tagged = {
         name: f"{own.partition('/')[0]}/{model.fingerprint.canonical}"
@@ -118,7 +118,7 @@ def tracked_models(project: Project, package: SessionPackage) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class KnownPackage:
-    """What is on record of a package: its manifest, its passes newest first, what is pending.
+    """The records of a package: its manifest, its passes newest first, pending requests.
 
     `pending` are sessions to be released, and tables to be overwritten.
     """
@@ -130,10 +130,10 @@ class KnownPackage:
 
 @dataclass(frozen=True, slots=True)
 class PackageInputs:
-    """What a package meets now: the fingerprints of its tracked models, and whether inputs changed.
+    """The current inputs of a package: fingerprints of tracked models, and whether inputs changed.
 
-    `changed` says that some input has a commit of rows since the last run, or that nobody can tell.
-    `unchanged` is the sentence for inputs that did not change.
+    `changed` is whether some input has a commit of rows since the last run, or may have one.
+    `unchanged` is the message for unchanged inputs.
     """
 
     fingerprints: Mapping[str, str]
@@ -149,7 +149,7 @@ class PackageInputs:
 def planned_passes(
     package: SessionPackage, records: KnownPackage, inputs: PackageInputs, now: dt.datetime
 ) -> tuple[PlannedPass, ...]:
-    """Return the passes that the manifest asks for; those that a run leaves out say why.
+    """Return the passes that the manifest asks for; omitted ones carry the reason.
 
     Raises `SessionLimitsError` `start-date-after-progress`.
     """
@@ -173,7 +173,7 @@ def _idle(
 def manifest_passes(
     package: SessionPackage, rows: Sequence[ManifestRow], tracked: Collection[str], now: dt.datetime
 ) -> tuple[PlannedPass, ...]:
-    """Return the passes that the manifest asks for, those that nobody gains from too."""
+    """Return the passes that the manifest asks for, including those without gain."""
     options, strict = package.options, package.options.strict_seed_limits
     status = manifest_status(rows, tracked, strict=strict)
     late = late_start(status, options)
@@ -215,7 +215,7 @@ def _position(row: ManifestRow | None, *, strict: bool) -> dt.datetime | None:
 def _gainers(
     places: Mapping[str, dt.datetime | None], models: Collection[str], limits: Limits
 ) -> tuple[str, ...]:
-    """Return the models that a pass brings further; at its end already is far enough."""
+    """Return the models that a pass advances; a model at its end does not gain."""
     named = ((name, places[name]) for name in places if name in models)
     return tuple(name for name, at in named if at is None or at < limits.upper_limit)
 
@@ -223,10 +223,10 @@ def _gainers(
 def has_nothing_to_do(
     options: SessionOptions, records: KnownPackage, inputs: PackageInputs
 ) -> bool:
-    """Whether a run would find what the last one left: no new commit, no code, nothing asked for.
+    """Return whether nothing changed since the last run: no commit, no code, no request.
 
-    Passes that filled models up since then do not count: their events were processed before. Who
-    was not selected in the last one has events to process still.
+    Catch-up passes since then do not count: their events were processed before. Models that were
+    not selected in the last run still have events to process.
     """
     ran = next((each for each in records.passes if each.kind is not PassKind.BACKFILL), None)
     if not options.skip_unchanged or inputs.changed or records.pending or ran is None:
@@ -248,7 +248,7 @@ def has_nothing_to_do(
 
 
 def is_caught_up(limits: Limits, now: dt.datetime, later_events: bool | None) -> bool:  # noqa: FBT001
-    """Whether nothing that there is now is left for the next run."""
+    """Return whether no current event is left for the next run."""
     is_current = limits.state in (RunState.FIRST_RUN, RunState.STANDARD)
     return is_current and (limits.upper_limit == now or later_events is False)
 
@@ -258,11 +258,10 @@ _ADVANCING = (RunState.NEW_MODEL, RunState.OUT_OF_SYNC)
 
 @dataclass(frozen=True, slots=True)
 class ModelEnd:
-    """What is known when a tracked model succeeds.
+    """The facts when a tracked model succeeds.
 
     `events` is the greatest `ts` of the events of this run, None without any. `later_events` is
-    whether some event waits behind the window. `now` is the run timestamp, `at` the time of
-    writing.
+    whether some event waits after the window. `now` is the run timestamp, `at` the time of writing.
     """
 
     planned: PlannedPass
@@ -279,8 +278,7 @@ def row_after(
 ) -> ManifestRow | None:
     """Return the row of a model that succeeded; the step promises it before its commit.
 
-    With `strict_seed_limits` a window without an event leaves everything as it was, and no row
-    where there is none.
+    With `strict_seed_limits`, a window without events leaves the row unchanged, and creates none.
     """
     strict, limits = options.strict_seed_limits, end.planned.limits
     if strict and end.events is None:
@@ -308,9 +306,9 @@ def row_after(
 def asks_for_later_events(
     planned: PlannedPass, now: dt.datetime, events: dt.datetime | None
 ) -> bool:
-    """Whether it matters if events wait behind the window: nothing in it moves any model on.
+    """Return whether it matters if events wait after an empty window.
 
-    Where some do, the same window would come again and again with `strict_seed_limits`.
+    If there are some, the same window would repeat forever with `strict_seed_limits`.
     """
     if planned.limits.upper_limit >= now:
         return False
@@ -322,7 +320,7 @@ def asks_for_later_events(
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """The rows to be taken out of the manifest, and names that have none."""
+    """The rows to remove from the manifest, and names without a row."""
 
     models: tuple[str, ...]
     unknown: tuple[str, ...] = ()
@@ -331,7 +329,7 @@ class Forgotten:
 def forget(
     rows: Iterable[ManifestRow], package: str, models: Sequence[str], *, every: bool = False
 ) -> Forgotten:
-    """Choose what to forget; `UnknownModelError` `unknown-model` where no name has a row."""
+    """Choose the rows to remove; raise `UnknownModelError` `unknown-model` if no name has a row."""
     known = {each.model for each in rows}
     if every:
         return Forgotten(tuple(sorted(known)))

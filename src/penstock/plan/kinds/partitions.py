@@ -1,7 +1,7 @@
-"""Partitions of a table: which of them drifted, and which a plan makes.
+"""Partitions of a table: which of them drifted, and which a plan builds.
 
-Drift is worked out on ranges of partitions of which the same is known; the cost follows their
-number, not that of the partitions.
+Drift is computed on ranges of partitions with the same record; the cost depends on the number of
+ranges, not of partitions.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ from penstock.plan.verdict import (
 from penstock.plan.work import PartitionsWork
 
 BATCH = 31
-"""How many partitions share a commit: a month of days, so that a failure loses no more."""
+"""The number of partitions in a commit: a month of days, so that a failure loses no more."""
 APART = 8
-"""How many runs of neighbours may have a commit each."""
+"""The greatest number of separate ranges with a commit each."""
 
 
 def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
-    """Decide about a model of partitions: those of the scope, and those that follow from above."""
+    """Decide about a partitioned model: the partitions of the scope, and those of a cascade."""
     scope, is_selected = question.scope, model.name in question.selected
     todo = {name: above.todo for name, above in earlier.items() if above.todo}
     wanted = wanted_partitions(question.project, model, scope, todo, question.options)
@@ -91,9 +91,9 @@ def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
 
 
 def _is_chain(question: Question, model: Model) -> bool:
-    """Whether a step of a model needs its table as the step before it left it.
+    """Return whether each step of a model needs the table as the previous step left it.
 
-    It does where its gate looks at the whole table before its rows are published.
+    That is so if a gate reads the whole table before the rows are published.
     """
     wanted, settings = question.options.on_failure, question.project.checks
     sets = [version.checks for version in model.versions] or [model.checks]
@@ -108,7 +108,7 @@ def _is_chain(question: Question, model: Model) -> bool:
 def wanted_partitions(
     project: Project, model: Model, scope: Scope, todo: Mapping[str, Ranges], options: Options
 ) -> Wanted:
-    """Return the partitions of a model that the plan runs; `todo` are those of models above it."""
+    """Return the partitions of a model to run; `todo` are those of its upstreams."""
     verdict = scope.verdicts[model.name]
     within = intersection(scope.limits.get(model.name, ()), verdict.effective)
     if verdict.relaid and model.name in scope.limits:
@@ -145,9 +145,9 @@ def partition_steps(
 ) -> Iterator[Step]:
     """Return the steps of one model in the order of its partitions.
 
-    Neighbours of one segment go together: all of them where the SQL takes a range, at most
-    `batch_size` where it takes one partition; where there are many gaps, what lies between them
-    goes together too. A model that reads itself goes one by one.
+    Neighbours of one segment share a step: all of them if the SQL accepts a range, at most
+    `batch_size` if it takes one partition; if there are many gaps, separate ranges share steps too.
+    A model that reads itself runs one partition at a time.
     """
     classes = [
         (trigger, False, intersection(wanted.own, wanted.sure)),
@@ -181,10 +181,10 @@ def partition_steps(
 def _batches(
     model: Model, segment: Segment, pieces: Ranges, batch_size: int | None
 ) -> Iterator[Ranges]:
-    """Cut partitions into those of one commit each.
+    """Divide partitions into those of one commit each.
 
-    Neighbours that lie apart from others are a batch of their own, so that the failure of one
-    holds up no other. Of many such runs a commit each would be too many: they share some.
+    Separate ranges get their own batch, so that a failure does not block the others. Many ranges
+    share batches, because a commit for each would be too many.
     """
     settings = model.partition
     given = batch_size or (settings.batch_size if settings else None)
@@ -221,10 +221,10 @@ def _reason_of_batch(verdict: Verdict, batch: Ranges, wanted: Wanted, *, pending
 
 
 def link(agenda: Agenda, step: Step) -> Step:
-    """Wait for the steps above that make what a step reads, and for the first one of its model.
+    """Wait for the upstream steps that a step reads, and for the first step of its model.
 
-    That makes the table what it must be; where steps may not run beside each other they wait for
-    the one before.
+    The first step prepares the table; if steps may not run in parallel, each waits for the previous
+    one.
     """
     project, siblings = agenda.project, [*agenda.by_model[step.model]]
     model = project.models[step.model]
@@ -251,9 +251,9 @@ def link(agenda: Agenda, step: Step) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is remembered and seen of one model. `recorded` is the table that the records are of.
+    """The records and observations of one model. `recorded` is the table of the records.
 
-    `unread` says why a source of it cannot be read, "" if all can.
+    `unread` is why a source cannot be read, "" if all can.
     """
 
     runs: tuple[PartitionRun, ...] = ()
@@ -269,7 +269,7 @@ class Evidence:
 def detect_drift(
     model: Model, ords: Ranges, segments: tuple[Segment, ...], evidence: Evidence, changes: Changes
 ) -> Verdict:
-    """Set the first state that holds for every partition, with the others beside it."""
+    """Set the first state that applies to every partition, with the others beside it."""
     done = tuple(run for run in evidence.runs if run.step_seq)
     seen = evidence.target
     if seen.unrecorded:
@@ -321,7 +321,7 @@ def _unversioned(
 def _code_differences(
     runs: tuple[PartitionRun, ...], segments: tuple[Segment, ...], evidence: Evidence
 ) -> Iterator[Difference]:
-    """Compare what built each range with what is for it now; CURRENT stands for cosmetic."""
+    """Compare the SQL that built each range with the current one; CURRENT means cosmetic."""
     known: dict[tuple[int, int], tuple[tuple[State, str], ...]] = {}
     for run in runs:
         for segment in segments:
@@ -342,7 +342,7 @@ def _code_differences(
 def _changed_sql(
     runs: tuple[PartitionRun, ...], evidence: Evidence, model: Model
 ) -> Iterator[tuple[Body, Ranges]]:
-    """Find SQL that made some partitions and is another now under the same number."""
+    """Return SQL that built some partitions and has changed under the same number."""
     for body in (body for version in model.versions for body in version.bodies):
         now = body.fingerprint
         made = ((run, evidence.fingerprints[run.fingerprint]) for run in runs)
@@ -361,7 +361,7 @@ _ORDER = {state: number for number, state in enumerate(State)}
 def _pieces(
     differences: list[Difference], segments: tuple[Segment, ...], partitions: Ranges
 ) -> Iterator[Piece]:
-    """Cut the partitions where anything changes; leave out what is current."""
+    """Split the partitions where anything changes, without current ones."""
     events: dict[int, list[tuple[bool, Difference | Segment]]] = {}
     for each in differences:
         for low, high in intersection(each.ranges, partitions):

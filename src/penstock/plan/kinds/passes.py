@@ -1,4 +1,4 @@
-"""What a run does with the models of session packages: the steps of their passes, in a plan."""
+"""What a run does with the models of session packages: the steps of their passes."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from penstock.plan.work import PassWork
 
 
 def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
-    """Return the steps of a model in the passes of its package; a sync leaves it as it is.
+    """Return the steps of a model in the passes of its package; a sync changes nothing.
 
-    A model that nothing is to be gained for is current, whatever its inputs hold by now.
+    A model without gain is current, even if its inputs have changed.
     """
     package = question.project.package_of(model.name)
     if package is None:
@@ -66,14 +66,14 @@ def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
 def _events_obstacle(
     question: Question, earlier: Earlier, package: SessionPackage
 ) -> PenstockError | None:
-    """Find what keeps a package from reading its events: then none of its steps may run."""
+    """Return why a package cannot read its events: then none of its steps may run."""
     lifecycle = package.model(SessionTable.LIFECYCLE)
     reader = question.project.models.get(lifecycle.name) if lifecycle else None
     return obstacle(question, earlier, reader) if reader else None
 
 
 def _lost_table(model: Model, now: PassesNow, reason: Reason) -> TableError | None:
-    """Refuse to make a table of one window that lost what the manifest holds to be processed."""
+    """Refuse to build a table of one window that lost rows the manifest lists as processed."""
     name = now.package.name
     is_held, again = model.name in now.processed, f"sessions forget {name} {model.name}"
     kinds = {each.name: each.kind for each in now.package.models}
@@ -90,7 +90,7 @@ def _lost_table(model: Model, now: PassesNow, reason: Reason) -> TableError | No
 
 
 def _as_rebuilds(steps: Sequence[Step]) -> Iterator[Step]:
-    """Let a model of the user make its table, which is gone; later passes find it there."""
+    """Let a user's model rebuild its missing table; later passes find it there."""
     for number, each in enumerate(steps):
         is_model = isinstance(each.work, PassWork) and each.work.part.kind is PassStepKind.MODEL
         yield replace(each, initial=each.initial or (is_model and number == 0))
@@ -123,7 +123,7 @@ def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -
 def _outer_steps(
     question: Question, earlier: Earlier, model: Model, part: PassStep
 ) -> Sequence[str]:
-    """Name what a model of the user waits for beside its pass: there are others of the package."""
+    """Return what a user's model waits for outside its pass: models of other packages."""
     if part.kind is not PassStepKind.MODEL:
         return ()
     of, own = question.project.package_of, question.project.package_of(model.name)
@@ -139,7 +139,7 @@ def _step(question: Question, model: Model, now: PassesNow, own: PassWork) -> St
 
 
 def _events_text(own: PassWork) -> str:
-    """Say which events a step is about; what is not the one step of its model says so."""
+    """Return which events a step reads; unless it is the model's only step, also its part."""
     kind, limits = own.planned.kind, own.planned.limits
     words = [str(kind)] * (kind is not PassKind.PACKAGE)
     words += ["stitch"] * (own.part.kind is PassStepKind.STITCH)
@@ -149,7 +149,7 @@ def _events_text(own: PassWork) -> str:
 
 
 def _event_models(earlier: Earlier, package: SessionPackage, part: PassStep) -> Sequence[str]:
-    """Name the models of the plan that make the events; the first step of a pass waits for them."""
+    """Return the models that build the events; the first step of a pass waits for them."""
     events = package.events
     if events.kind is not InputKind.MODEL or part.needs:
         return ()
@@ -165,10 +165,10 @@ def pass_steps(
     readers: Mapping[str, Sequence[str]],
     selected: Collection[str] | None = None,
 ) -> tuple[PassStep, ...]:
-    """Return the steps of a pass in an order in which they may run.
+    """Return the steps of a pass in an executable order.
 
-    Base tables are made whoever is selected. `readers` are the tagged models of the project with
-    what each reads; None selects all.
+    Base tables are built for any selection. `readers` are the project's tagged models with their
+    inputs; None selects all.
     """
     gaining = (*planned.models, *planned.conditional)
     wanted = {name for name in gaining if selected is None or name in selected}
@@ -195,7 +195,7 @@ def pass_steps(
 def _table_step(
     each: SessionModel, base: Sequence[str], wanted: Collection[str], planned: PlannedPass
 ) -> PassStep | None:
-    """Return the step of a table; a base table that failed ends the pass, whoever reads it."""
+    """Return the step of a table; a failed base table ends the pass for all readers."""
     if not each.is_tracked:
         before = tuple(base[: base.index(each.name)])
         return PassStep(PassStepKind.BASE, each.name, each.name, before)
@@ -209,7 +209,7 @@ def _table_step(
 def _stitch_steps(
     package: SessionPackage, names: Collection[str], base: tuple[str, ...]
 ) -> list[PassStep]:
-    """Return the steps that stitch, also targets that gain nothing in this pass."""
+    """Return the steps that stitch, including targets without gain in this pass."""
     mapping = package.model(SessionTable.USER_MAPPING)
     if mapping is None:
         return []
@@ -227,7 +227,7 @@ def _stitch_steps(
 
 
 def link(agenda: Agenda, step: Step) -> Step:
-    """Wait for what the pass says; what makes the events is a model, all of whose steps count."""
+    """Wait for the steps of the pass, and for all steps of the models that build the events."""
     known = {each.key for steps in agenda.by_model.values() for each in steps}
     models = [key for key in step.upstream if key not in known]
     lost = {key.partition(" ")[0] for key in models} - agenda.by_model.keys()  # they cannot be run

@@ -1,4 +1,4 @@
-"""Slices of an entity in a plan: which of them a run takes, in which order, and when."""
+"""Slices of an entity in a plan: which ones a run processes, in which order, and when."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from penstock.plan.work import SliceWork
 link = tables.link
 _APART = dt.timedelta(microseconds=1)
 _NEARBY = dt.timedelta(seconds=1)
-"""How far the slices of one run, a microsecond apart, may have gone from the time it was given."""
+"""The greatest drift of a run's processing times, a microsecond apart, from the given time."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlicesToRun:
-    """The slices of one run in their order, notes on them and on others, or why none can be."""
+    """The slices of one run in order, with notes, or the error if none can run."""
 
     slices: tuple[ListedSlice, ...] = ()
     notes: tuple[str, ...] = ()
@@ -35,12 +35,12 @@ class SlicesToRun:
 
 
 def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
-    """Decide about an entity as about any table, but for what builds it: its slices."""
+    """Decide about an entity as about any table, except that its slices build it."""
     return tables.decide(question, earlier, model, _slice_steps_of)
 
 
 def _slice_steps_of(question: Question, model: Model, step: Step) -> Decided:
-    """Plan a step per slice that waits, or of all where the table is made anew."""
+    """Plan a step per waiting slice, or for all slices if the table is rebuilt."""
     slices = question.now.slices.get(model.name)
     first = first_moment(question, model, initial=step.initial)
     if slices is None:  # a source that is read whole
@@ -55,10 +55,10 @@ def _slice_steps_of(question: Question, model: Model, step: Step) -> Decided:
 
 
 def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) -> SlicesToRun:
-    """Return the slices of a run: those that wait, the one that is named, or all for a table anew.
+    """Return the slices of a run: the waiting ones, the named one, or all for a rebuild.
 
-    Of a table that is made again, slices that were run and are no longer there are an error: their
-    rows would be lost without a word. `--full-refresh` asks for just that.
+    If a table is rebuilt, it is an error if processed slices no longer exist: their rows would be
+    lost silently. `--full-refresh` accepts that.
     """
     found = DividedSlices.of(now)
     if step.initial and found.removed and not options.full_refresh:
@@ -75,10 +75,10 @@ def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) ->
 
 
 def first_moment(question: Question, model: Model, *, initial: bool) -> dt.datetime:
-    """Return when the first of the slices of an entity is processed.
+    """Return the processing time of the first slice of an entity.
 
-    No two share a moment: where the same time is asked for again, as after a kill, what is left
-    goes on after the slices that had it. A table that is made anew begins at the time itself.
+    No two slices share a time: if the same time is requested again, for example after a kill, the
+    remaining slices continue after those that had it. A rebuild begins at the time itself.
     """
     now, record = question.now, question.records.get(model.name)
     asked = question.options.processing_time or now.run_timestamp
@@ -93,9 +93,9 @@ def first_moment(question: Question, model: Model, *, initial: bool) -> dt.datet
 
 
 def slice_steps(step: Step, first: dt.datetime, slices: Sequence[ListedSlice]) -> Iterator[Step]:
-    """Cut the step of an entity into those of its slices, each after the one before.
+    """Split the step of an entity into one step per slice, each after the previous one.
 
-    They are processed a microsecond apart.
+    Their processing times are a microsecond apart.
     """
     later, before = replace(step, initial=False, kind="", notes=()), ""
     for number, each in enumerate(slices):
@@ -106,7 +106,7 @@ def slice_steps(step: Step, first: dt.datetime, slices: Sequence[ListedSlice]) -
 
 
 def last_failure(record: ModelRecord | None) -> tuple[str, ...]:
-    """Say of a step that failed that no run takes it up: the slices that it was about are done."""
+    """Return a note on a failed step that no run repeats because its slices are processed."""
     if record is None or record.failure is None:
         return ()
     return (f"{record.model}: its last step failed ({record.failure.code}), and no slice waits",)

@@ -1,4 +1,4 @@
-"""A whole table or view: whether it drifted, and what a plan does about it."""
+"""A whole table or view: whether it drifted, and the step to fix it."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def decide(
 ) -> Decided:
     """Bring a table or view up to date with its code, its inputs and the steps before it.
 
-    A sync only repairs it, where that is asked for or follows from what is repaired; histories
-    never. `build_step` plans the step that builds it, or what stands for that.
+    A sync repairs it only if that is requested or follows from another repair; histories never.
+    `build_step` plans the step that builds it, or a replacement.
     """
     scope, is_selected = question.scope, model.name in question.selected
     found = detect_table_drift(question.project, model, question.records, question.now).reason
@@ -100,7 +100,7 @@ def _build_step(
 def _run_reason(
     question: Question, model: Model, drift: Reason, waits: tuple[str, ...]
 ) -> tuple[Reason | None, str]:
-    """Say why a run builds a model, though nothing may differ; None if it does not."""
+    """Return why a run builds a model; None if it does not."""
     if question.options.rerun is not None:
         low, high = question.options.rerun
         why = f"rerun [{low.text}, {high.text}]"
@@ -121,7 +121,7 @@ def _run_reason(
 def _repair_reason(
     question: Question, model: Model, drift: Reason, waits: tuple[str, ...]
 ) -> tuple[Reason | None, str]:
-    """Say why a sync builds a model, and in whose name; None if it does not."""
+    """Return why a sync builds a model, and its trigger; None if it does not."""
     scope, is_selected = question.scope, model.name in question.selected
     forced = scope.force or question.options.full_refresh
     fits = not scope.states or bool(scope.states.intersection(drift.states))
@@ -138,18 +138,18 @@ def _repair_reason(
 
 
 def _is_due(question: Question, model: Model) -> bool:
-    """Whether a model is built because of what it reads.
+    """Return whether a model must be built because of its inputs.
 
-    A view has no rows to make anew, but what reads it needs it to be there, and as the code is.
+    A view has no rows to rebuild, but its readers need it to exist with its current code.
     """
     return not model.is_view or is_decided_alone(question.project, model)
 
 
 def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
-    """Whether a table holds rows that no ordinary step would mend.
+    """Return whether a table has wrong rows that an ordinary step does not fix.
 
-    A step that only failed is done again, and new rows are taken by their window; but a failure
-    hides no other drift, or the next success would tell of rows that nobody mended as current.
+    A failed step is repeated, and windows read new rows. But a failure must not hide other drift,
+    or the next success would report wrong rows as current.
     """
     others = {reason.state, *reason.also} - {State.NEVER_RUN, State.FAILED}
     if model.name in question.now.slices:
@@ -181,7 +181,7 @@ def current_decision(question: Question, model: Model, waits: tuple[str, ...]) -
 
 
 def postponed_decision(question: Question, model: Model, reason: Reason) -> Decided:
-    """Leave out a model whose first version is still to come; what reads it cannot be built."""
+    """Leave out a model whose first version is in the future; its readers cannot be built."""
     notes = (f"{model.name}: {reason}",) if model.name in question.selected else ()
     return Decided(notes=notes, is_unborn=True)
 
@@ -189,7 +189,7 @@ def postponed_decision(question: Question, model: Model, reason: Reason) -> Deci
 def table_step(
     question: Question, model: Model, reason: Reason, waits: tuple[str, ...], *, anew: bool = False
 ) -> Step:
-    """Return the step that builds a model after those it waits for; `anew` from all its inputs."""
+    """Return the step that builds a model after those it waits for; `anew` rebuilds it."""
     record, options = question.records.get(model.name), question.options
     built = record is not None and record.succeeded_once
     adopted = State.FOREIGN_TABLE in reason.states and (options.adopt or model.keeps_history)
@@ -224,7 +224,7 @@ def table_step(
 
 
 def _initial_kind(model: Model, options: Options, target: Observed, *, initial: bool) -> str:
-    """Say why a step of a whole table reads what it reads; "" leaves it to its windows."""
+    """Return why a step of a whole table reads its rows; "" leaves it to its windows."""
     if options.rerun is not None:
         return "rerun"
     anew = initial and options.full_refresh and target.there
@@ -234,7 +234,7 @@ def _initial_kind(model: Model, options: Options, target: Observed, *, initial: 
 
 
 def _kept_notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
-    """Say what an ordinary run of an incremental model leaves as it is."""
+    """Return what an ordinary run of an incremental model leaves unchanged."""
     states = reason.states
     if State.MISSING in states:
         return ("the table is gone: full rebuild from all inputs",)
@@ -252,11 +252,11 @@ _KEPT = {
     True: "versions opened before keep what the earlier SQL made; "
     "--full-refresh would drop them all",
 }
-"""What is said of rows by earlier code, of tables (False) and of histories (True)."""
+"""Notes on rows of earlier code, for tables (False) and for histories (True)."""
 
 
 def link(agenda: Agenda, step: Step) -> Step:
-    """Wait for all steps of the models that a step waits for, and those that only checks read."""
+    """Wait for all steps of the models that a step needs, and of those that only checks read."""
     keys = [key for key in step.upstream if key not in agenda.by_model]
     named = {key.partition(" ")[0] for key in step.upstream} - {step.model}
     return replace(
@@ -275,7 +275,7 @@ _ORDER = {state: number for number, state in enumerate(State)}
 def detect_table_drift(
     project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now
 ) -> Verdict:
-    """Return the verdict on a table without partitions, or a view: on its partition `*`."""
+    """Return the verdict on an unpartitioned table, or a view: on its partition `*`."""
     record = records.get(model.name)
     seen = now.targets.get(model.name, Observed())
     reason = _reason(project, model, records, now)
@@ -300,11 +300,11 @@ def detect_table_drift(
 
 
 def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now) -> Reason:
-    """Return the first state that holds for the model, with the others in `also`.
+    """Return the first state that applies to the model, with the others in `also`.
 
-    New input of a windowed model is not drift, because its window takes the new rows; the reason
-    then says `drift=False`. What an upstream changed below the watermark no window takes: it is,
-    until a step reads everything; so are others' changes of its table.
+    New input of a windowed model is not drift, because its window reads the new rows; the reason
+    then has `drift=False`. Upstream changes below the watermark are drift until a step reads
+    everything; so are foreign changes of its table.
     """
     record = records.get(model.name)
     # a failure is seen before the table is, and hides nothing that forbids a step
@@ -323,7 +323,7 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
 
 
 def _foreign(model: Model, record: ModelRecord | None) -> Iterator[Difference]:
-    """Yield the drift of rows that others changed and that later steps kept."""
+    """Yield the drift of foreign rows that later steps kept."""
     if record is None or _is_scratch(model):
         return
     if record.foreign:
@@ -333,7 +333,7 @@ def _foreign(model: Model, record: ModelRecord | None) -> Iterator[Difference]:
 
 
 def _is_scratch(model: Model) -> bool:
-    """Whether each pass of a package writes the whole table anew, so that nobody can spoil it."""
+    """Return whether each pass of a package rewrites the whole table, so damage is temporary."""
     return model.strategy.by_passes and model.writing is Writing.WHOLE
 
 
@@ -373,7 +373,7 @@ def _differences(
 
 
 def _source_differences(project: Project, model: Model, now: Now) -> Iterator[Difference]:
-    """Tell of slices that nobody has read yet, and of sources that nobody can read."""
+    """Return drift for slices that are not processed, and for sources that cannot be read."""
     for detail in slice_differences(now.slices.get(model.name, SlicesNow())):
         yield Difference(State.SOURCE_CHANGED, detail)
     for name in sources_below(project, model) if now.broken else ():

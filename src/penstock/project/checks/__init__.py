@@ -1,1 +1,1 @@
-"""Checks as users write them, in every place where they may stand."""
+"""Checks as users write them, in every place that allows them."""

@@ -1,4 +1,4 @@
-"""All checks of one model: read, or taken from the cache where nothing changed."""
+"""All checks of one model: read, or taken from the cache if nothing changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from penstock.project.sql.names import NameResolver
 
 @dataclass(slots=True)
 class Attacher:
-    """Reads the checks of a project's models; `sources` hold for every model that reads one."""
+    """Reads the checks of a project's models; those of `sources` apply to every reader."""
 
     resolver: NameResolver
     files: Files
@@ -35,7 +35,7 @@ class Attacher:
     digests: dict[str, str] = field(default_factory=dict)
 
     def read(self, checked: CheckedModel) -> Result | None:
-        """Return the checks of a model; None where nothing is said of any."""
+        """Return the checks of a model; None if it has none."""
         shared = [
             {
                 each: self.sources[each]
@@ -70,7 +70,7 @@ class Attacher:
         return digest("\0".join(parts))
 
     def now(self, need: str) -> str:
-        """Return the digest of something that reading needs."""
+        """Return the current digest of something that reading depends on."""
         if need not in self.digests:
             kind, _, name = need.partition("\n")
             if kind == "names":
@@ -88,7 +88,7 @@ class Attacher:
 
 @dataclass(slots=True)
 class _CheckReading:
-    """One model's checks while they are read; it notes what it asks for."""
+    """Reads one model's checks and records what they depend on."""
 
     of: Attacher
     checked: CheckedModel
@@ -125,7 +125,7 @@ class _CheckReading:
         self.result.findings += findings
 
     def finished(self, name: str, context: str) -> Result:
-        """Return what was read, and keep it for the next load."""
+        """Return the result, and keep it for the next load."""
         result = self.result
         result.findings = list(dict.fromkeys(result.findings))
         result.edges = sorted(set(result.edges))
@@ -136,13 +136,13 @@ class _CheckReading:
         return result
 
     def columns_of(self, name: InputName) -> KnownColumns:
-        """Return the columns of a table, and note that they were asked for."""
+        """Return the columns of a table, and record the dependency."""
         need = f"columns\n{name.kind}\n{name.name}"
         self.result.needs[need] = self.of.now(need)
         return self.of.columns_of(name)
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file."""
+        """Return whether the project has such a file."""
         return self.of.files.has(path)
 
     def data(self, path: str) -> bytes:
@@ -150,19 +150,19 @@ class _CheckReading:
         return self.of.files.data(path)
 
     def text(self, path: str) -> str | None:
-        """Return a file as text, and note that it was asked for."""
+        """Return a file as text, and record the dependency."""
         self.result.needs[f"file\n{path}"] = self.of.now(f"file\n{path}")
         return self.of.files.text(path)
 
     def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
-        """Read SQL that is a template, and note what it depends on."""
+        """Parse SQL that is a template, and record its dependencies."""
         self.result.needs["templates"] = self.of.now("templates")
         file = self.of.files.check_template(path, text, line)
         self.is_open |= any(read.kind == "env" for read in file.reads)
         return file
 
     def known_tests(self) -> Mapping[str, str]:
-        """Return the macros of the project's parametrised tests by the names of the tests."""
+        """Return the macros of the project's parametrised tests, by test name."""
         return self.of.files.known_tests()
 
     def _checks(
@@ -223,7 +223,7 @@ class _CheckReading:
 
 
 def _with_input(phases: Phases, name: InputName, more: Phases) -> Phases:
-    """Add the checks of a source or seed; a name that is taken gets the table's in front."""
+    """Add the checks of a source or seed; a duplicate name gets the table's name as a prefix."""
     taken = {name_of(each) for each in phases.before}
     found: list[YamlNode] = []
     for node in more.before:

@@ -1,4 +1,4 @@
-"""One check, from its keys to its value."""
+"""One check: from its keys to its value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
 def read_check(node: YamlNode, phase: Phase, scene: Scene, findings: list[Finding]) -> Check | None:
-    """Read a check, or find all that is wrong with it at once; None where it is off or broken."""
+    """Read a check, or report all its errors at once; None if it is disabled or broken."""
     member = node.members.get("enabled")
     if member is not None and str(member.node.value).lower() == "false":
         return None
@@ -191,7 +191,7 @@ _UNCOUNTED = "use null_percentage, row_count or column_check"
 
 
 def threshold_of(text: str) -> Threshold | None:
-    """Read a condition on how many rows fail; None for what is none.
+    """Parse a condition on the number of failing rows; None if it is invalid.
 
     >>> str(threshold_of(">10")), str(threshold_of("Between 1 and 2.5%")), threshold_of("> 0.5")
     ('> 10', 'between 1 and 2.5 %', None)
@@ -210,7 +210,7 @@ def threshold_of(text: str) -> Threshold | None:
 
 
 def read_failing(form: Form, rule: CheckType | None) -> Thresholds | None:
-    """Read what failing rows mean; say what of it has no effect."""
+    """Read the settings for failing rows; report those without effect."""
     section, severity = form.section, form.section.severity
     store, limit = section.store_failures, section.limit
     thresholds = {key: _threshold(form, key) for key in _IF if section.find(key) is not None}
@@ -241,7 +241,7 @@ def _thresholds(
     mostly: Threshold | None,
     severity: Severity,
 ) -> Thresholds | None:
-    """Return dbt's meaning: what is not said is any row; a warning is never an error."""
+    """Return dbt's thresholds: by default any row counts; a warning is never an error."""
     if mostly is not None:
         is_error = severity is Severity.ERROR
         return Thresholds(mostly) if is_error else Thresholds(None, mostly)
@@ -266,7 +266,7 @@ def _threshold(form: Form, key: str) -> Threshold | None:
 
 
 def _mostly(form: Form) -> Threshold | None:
-    """Return the share of failing rows that is too large where so many must hold."""
+    """Return the share of failing rows that is too large for `mostly`."""
     node = form.section.find("mostly")
     if node is None:
         return None

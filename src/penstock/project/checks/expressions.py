@@ -1,8 +1,8 @@
-"""Reading a condition with the parser: its aggregates, and what it must not hold.
+"""Parse a condition: its aggregates, and what it must not contain.
 
-Function calls are found by tokens and not in a tree, because the text of an aggregate is wanted as
-it was written, and because the parser takes some aggregates for plain functions; a test compares
-the list of them with Spark's own registry.
+Function calls are found by tokens and not in a tree, because the text of an aggregate is needed as
+written, and because the parser treats some aggregates as plain functions; a test compares the list
+with Spark's own registry.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ vector_avg vector_sum
 """
 
 AGGREGATES = frozenset(_NAMES.split())
-"""Every function that makes one value of many rows, in lower case."""
+"""Every function that computes one value from many rows, in lower case."""
 
 UNOBSERVED = frozenset({"measure"})
-"""Those of them that fail a job that observes them; all others can be computed while it writes."""
+"""Those of them that fail when they are observed; all others can be computed during a write."""
 
 
 _CHANGING = {"random", "shuffle", "randstr", "uniform", "curdate", "localtimestamp", "current_time"}
@@ -57,12 +57,12 @@ _FIRST = Location("", 1)
 _SAID = 120
 _SESSION = "current_user session_user user current_catalog current_database current_schema"
 _NO_COLUMNS = frozenset((*_SESSION.split(), "localtimestamp", "current_time", "_metadata"))
-"""Words that Spark may take for something else than a column."""
+"""Words that Spark may not treat as a column."""
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """An aggregate call: from where to where it reaches, the end not included, and its text."""
+    """An aggregate call: its start and exclusive end, and its text."""
 
     start: int
     end: int
@@ -71,7 +71,7 @@ class AggregateCall:
 
 
 def aggregates_of(text: str, tokens: Sequence[Token]) -> Iterator[AggregateCall]:
-    """Yield the aggregate calls that stand in no other, with what belongs to each behind it."""
+    """Yield the outermost aggregate calls, with the clauses that follow each."""
     number = 0
     while number < len(tokens):
         if not _is_call(tokens, number) or _name(tokens[number]) not in AGGREGATES:
@@ -87,7 +87,7 @@ def aggregates_of(text: str, tokens: Sequence[Token]) -> Iterator[AggregateCall]
 
 
 def volatile_of(tokens: Sequence[Token]) -> list[str]:
-    """Name the functions that give another value each time they are asked."""
+    """Return the functions whose value differs between calls."""
     found = []
     for number, token in enumerate(tokens):
         name = _name(token)
@@ -124,7 +124,7 @@ def _reach(tokens: Sequence[Token], number: int) -> tuple[int, bool]:
 
 
 def _shut(tokens: Sequence[Token], opening: int) -> int:
-    """Return the token that shuts a bracket; the last one of a text that never does."""
+    """Return the token that closes a bracket; the last one of the text if none does."""
     depth = 0
     for number in range(opening, len(tokens)):
         depth += _SHIFT.get(tokens[number].token_type, 0)
@@ -142,7 +142,7 @@ def _type(tokens: Sequence[Token], number: int) -> TokenType | None:
 
 
 def understood(text: str, kind: ConditionKind, column: str) -> Understood:
-    """Read a condition by itself; what is wrong with it are problems."""
+    """Parse a condition without context; errors are problems."""
     try:
         tokens = tokens_of(text)
     except SqlglotError as error:

@@ -1,4 +1,4 @@
-"""One check while it is read: its keys, and what each says in the place where it stands."""
+"""One check while it is read: its keys, and their values in the place of the check."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from penstock.project.unit_tests.casting import CellError, scalar
 T = TypeVar("T")
 Scalar = str | int | float | bool
 Place = Decimal | dt.date | dt.datetime | str
-"""What bounds are compared by."""
+"""A value by which bounds are compared."""
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _NUMBERS = (*_INTEGERS, "float", "double", "decimal")
@@ -52,8 +52,8 @@ _BOUNDS = ("min", "max")
 def bound_text(value: Scalar, kind: str) -> str | None:
     """Return the text of a value of a column, None if its type cannot hold it exactly.
 
-    `kind` is the column's Spark type, "" where it is not known. What YAML takes for a number or a
-    truth value is no text: `007` has become 7 before anybody could ask.
+    `kind` is the column's Spark type, "" if unknown. A value that YAML reads as a number or a
+    boolean is not accepted as text: `007` has already become 7.
 
     >>> bound_text(1.5, "bigint"), bound_text(5.0, "bigint"), bound_text(0.1, "decimal(3,1)")
     (None, '5', '0.1')
@@ -82,7 +82,7 @@ def _is_number(kind: str) -> bool:
 
 
 def place_of(value: Scalar, kind: str) -> Place | None:
-    """Return what a bound is compared by; None where that is not known.
+    """Return the value by which a bound is compared; None if unknown.
 
     >>> place_of("2024-12-02", "date") < place_of("2024-12-10", "date")
     True
@@ -107,7 +107,7 @@ def place_of(value: Scalar, kind: str) -> Place | None:
 
 
 def number_of(value: Scalar) -> Decimal | None:
-    """Return a finite number exactly as it is written.
+    """Return a finite number exactly as written.
 
     >>> number_of(33.33), number_of("abc")
     (Decimal('33.33'), None)
@@ -135,19 +135,19 @@ def _as_written(text: SqlText, files: TextFiles) -> str:
 
 @dataclass(slots=True)
 class Form:
-    """The opened keys of a check; `columns` are those of the rows that it looks at."""
+    """The keys of a check; `columns` are those of the rows that it reads."""
 
     section: CheckSection
     phase: Phase
     scene: Scene
     columns: KnownColumns = UNKNOWN
     column: str = ""
-    """The one column that it is about, once that is read."""
+    """Its one column, once it is read."""
     others: KnownColumns = UNKNOWN
-    """The columns of the table that it names, once that is read."""
+    """The columns of the table that it names, once it is read."""
 
     def rule(self, kind: type[CheckType]) -> CheckType | None:
-        """Read the keys of its type; None where one that is needed is missing or does not fit."""
+        """Read the keys of its type; None if a required one is missing or invalid."""
         values: dict[str, Any] = {}
         read: dict[str, Any] = {}
         for field, key in kind.own_keys():
@@ -164,14 +164,14 @@ class Form:
         return kind(**values) if is_whole else None
 
     def read_column(self, key: str) -> str:
-        """Return the name of the one column that it is about."""
+        """Return the name of its one column."""
         self.column = self.section.text(key)
         if self.column:
             self._check_column(self.column, self.section.place(key), self.columns)
         return self.column
 
     def time_column(self, key: str) -> str:
-        """Return the name of a column that must be one of dates or timestamps."""
+        """Return the name of a column that must have dates or timestamps."""
         kind = self.columns.type_of(name := self.read_column(key))
         if kind and kind not in TIMES:
             needs = f"{self.section.rule.name} needs DATE, TIMESTAMP or TIMESTAMP_NTZ"
@@ -180,7 +180,7 @@ class Form:
         return name
 
     def column_names(self, key: str, columns: KnownColumns) -> tuple[str, ...]:
-        """Return one or more of some columns, each once."""
+        """Return one or more of some columns, without duplicates."""
         names: list[str] = []
         for item in self.section.texts(key):
             name = str(item.value)
@@ -213,16 +213,16 @@ class Form:
         return number
 
     def choice(self, key: str, words: tuple[str, ...]) -> bool:
-        """Return whether the second of two words stands under a key."""
+        """Return whether a key has the second of two words."""
         return self.section.read(key, word(words)) == words[1]
 
     def age(self, key: str) -> tuple[dt.timedelta, str] | None:
-        """Return a length of time, and how it is written."""
+        """Return a duration, and its text."""
         age = self.section.read(key, DURATION)
         return (age, self.section.text(key).strip()) if age else None
 
     def _check_bounds(self, are_counts: bool, read: Mapping[str, Any]) -> None:  # noqa: FBT001
-        """Report bounds that no number can keep."""
+        """Report bounds that no number can satisfy."""
         values = [getattr(self.section.find(key), "value", None) for key in _BOUNDS]
         if values == [None, None]:
             hint = "give min, max or both"
@@ -245,7 +245,7 @@ class Form:
             self.section.report("min", "min-above-max", sentence, hint)
 
     def values(self, key: str) -> tuple[str, ...]:
-        """Return a list of values as texts in the type of its column, each once."""
+        """Return a list of values as texts in the type of its column, without duplicates."""
         node = self.section.find(key)
         if node is None:
             return ()
@@ -259,7 +259,7 @@ class Form:
         return tuple(dict.fromkeys(text for text in texts if text is not None))
 
     def value(self, node: YamlNode | None, key: str) -> str | None:
-        """Return a value as text in the type of its column; None without one, or with a finding."""
+        """Return a value as text in the type of its column; None if absent, or with a finding."""
         if node is None:
             return None
         value, kind = node.value, self.columns.type_of(self.column)
@@ -275,7 +275,7 @@ class Form:
         return text
 
     def query(self, key: str) -> tuple[Query | None, str]:
-        """Return the query of a key, and its file, "" for SQL that stands inline."""
+        """Return the query of a key, and its file, "" for inline SQL."""
         scene, node = self.scene, self.section.find(key)
         if node is not None and isinstance(node.value, TemplateText):
             return self._rendered(node.value, node.where)
@@ -312,7 +312,7 @@ class Form:
         return found.value, "" if text.test else where.path
 
     def condition(self, key: str, kind: ConditionKind = ConditionKind.CHECK) -> Condition | None:
-        """Return a condition; in one of a check `{column}` means its column."""
+        """Return a condition; in a column check `{column}` stands for its column."""
         node = self.section.find(key)
         if node is None:
             return None
@@ -331,7 +331,7 @@ class Form:
         return self._understood(SqlText(node.value, where.path, where.line), where.column, read)
 
     def table(self, key: str) -> tuple[InputName, str] | None:
-        """Return the model or source that a key names, and what people call it."""
+        """Return the model or source of a key, and its display name."""
         written = self.section.text(key)
         if not written:
             return None
@@ -352,10 +352,10 @@ class Form:
     def _understood(
         self, text: SqlText, column: int, read: Callable[[str], ReadText[T]]
     ) -> T | None:
-        """Read SQL, and note its problems at the lines of its file.
+        """Parse SQL, and report its problems at the lines of its file.
 
-        A folded text is read again as it is written; where that means something else, its first
-        line is all that is known.
+        A folded text is read again as written; if that has another meaning, only its first line is
+        known.
         """
         found = read(text.text)
         problems = found.problems

@@ -1,8 +1,8 @@
-"""What an earlier load read, kept in the parse cache: the SQL of checks, and whole checks.
+"""Results of earlier loads in the parse cache: the SQL of checks, and whole checks.
 
-Thousands of checks share few parsers' seconds: a text that an earlier load understood costs one
-look-up and starts no parser, and each model's checks stay text until somebody asks. What depends on
-other files is decided afterwards, on every load.
+Thousands of checks share few distinct texts: a cached text costs one lookup and starts no parser,
+and each model's checks stay text until they are used. What depends on other files is decided
+afterwards, on every load.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _HINTS = {
 def _remembered(
     cache: files.ParseCache | None, key: Sequence[str], kind: type[T], make: Callable[[], T]
 ) -> T:
-    """Return what this load or an earlier one kept of a text, which is a part of the key.
+    """Return what this load or an earlier one kept for a text, which is part of the key.
 
-    Else make it, and keep it if no error is among its findings.
+    Otherwise compute it, and keep it if there is no error among its findings.
     """
     name = parsed.place_key(("", "check", *key))
     found = cache.recall(name, "", kind) if cache is not None else None
@@ -61,10 +61,10 @@ def query_of(
     allowed: frozenset[str],
     cache: files.ParseCache | None = None,
 ) -> ReadText[Query]:
-    """Read a query and say which tables it reads; beside an error there is no value.
+    """Parse a query and find the tables it reads; with an error there is no value.
 
-    `{destination}` and the own table of `reader.model` are the input of kind THIS. `allowed` names
-    the parameters that have a value here.
+    `{destination}` and the own table of `reader.model` are the input of kind THIS. `allowed` are
+    the parameters with a value here.
     """
     file = _remembered(cache, ("query", text), SqlFile, partial(_parsed, text))
     found = linked_query(file, reader, resolver, allowed)
@@ -75,7 +75,7 @@ def query_of(
 def linked_query(
     file: SqlFile, reader: QueryOwner, resolver: NameResolver, allowed: frozenset[str]
 ) -> ReadText[Query]:
-    """Link the query of a check that is parsed; its own table by a ref is its own table, too."""
+    """Link the parsed query of a check; a ref to its own table is its own table, too."""
     if not file.branches:
         return ReadText(None, file.findings)
     branches = [_with_own(branch, reader, resolver) for branch in file.branches]
@@ -102,7 +102,7 @@ def _has_error(problems: Iterable[Finding]) -> bool:
 
 
 def not_allowed(refs: Iterable[parsed.TableRef], allowed: frozenset[str]) -> list[Finding]:
-    """Report parameters that have no value where a text stands."""
+    """Report parameters without a value at the place of a text."""
     others = tuple(h for h in refs if h.kind is parsed.RefKind.PARAM and h.names[0] not in allowed)
     return parameter_findings([parsed.Branch("", None, others)], "", has_partition=False)
 
@@ -129,10 +129,10 @@ def condition_of(
     columns: KnownColumns = UNKNOWN,
     cache: files.ParseCache | None = None,
 ) -> ReadText[Condition]:
-    """Read a condition; beside an error there is no value.
+    """Parse a condition; with an error there is no value.
 
-    `column` is what `{column}` means, "" where it means nothing. `allowed` names the parameters
-    that have a value here, `columns` those that there are; `column` is not looked up.
+    `column` is the meaning of `{column}`, "" if it has none. `allowed` are the parameters with a
+    value here, `columns` the existing ones; `column` is not looked up.
     """
 
     def make() -> Understood:
@@ -157,7 +157,7 @@ _MICRO = dt.timedelta(microseconds=1)
 
 
 def definition_of(check: core.Check) -> str:
-    """Return the digest of what decides a check's result: no name, severity, words or place."""
+    """Return the digest of everything that affects a check's result: no name, severity or place."""
     rule = check.rule
     parts = {
         "type": check.type,
@@ -180,7 +180,7 @@ def definition_of(check: core.Check) -> str:
 
 
 def _write(value: object) -> object:
-    """Write a part as the digests on record were made of it."""
+    """Return a part in the form of the recorded digests."""
     match value:
         case Decimal():
             return {"d": str(value)}
@@ -196,7 +196,7 @@ def _write(value: object) -> object:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edge:
-    """A model that a check of another reads: it is built first where that is possible."""
+    """A model that a check of another reads: it is built first if possible."""
 
     model: str
     reads: str
@@ -206,10 +206,10 @@ class Edge:
 
 @dataclass(slots=True)
 class Result:
-    """The checks of one model by version, what they read, and what is wrong with them.
+    """The checks of one model by version, their inputs, and their findings.
 
-    `needs` are digests of everything else that decided: files and columns by a name each. `texts`
-    are the entries of the cache that hold what SQL says.
+    `needs` are digests of everything else that affects them: files and columns by name. `texts` are
+    the cache entries with the parsed SQL.
     """
 
     checks: dict[int, core.Checks] = field(default_factory=dict)
@@ -220,18 +220,18 @@ class Result:
 
 
 class KeptChecks(core.Checks):
-    """Checks as text, which become values when they are first looked at."""
+    """Checks as text, which become values on first use."""
 
     __slots__ = ("_load",)
     _load: Callable[[], core.Checks]
 
     def __new__(cls, *args: Any, **fields: Any) -> core.Checks:  # type: ignore[misc]  # noqa: ANN401
-        """Make an ordinary value: `dataclasses.replace` of a kept one gives that."""
+        """Create an ordinary value: the result of `dataclasses.replace` of a kept one."""
         return core.Checks(*args, **fields)
 
     @classmethod
     def of(cls, text: parsed.Packed, on_failure: core.OnFailure | None) -> core.Checks:
-        """Take the text of both lists, as `keep` packs it."""
+        """Return checks for the text of both lists, as `keep` compresses it."""
         found = object.__new__(cls)
         object.__setattr__(found, "_load", functools.cache(partial(_read, text)))
         object.__setattr__(found, "on_failure", on_failure)
@@ -239,24 +239,24 @@ class KeptChecks(core.Checks):
 
     @property
     def before(self) -> tuple[core.Check, ...]:
-        """Those that look at the rows of inputs."""
+        """Those that read the rows of inputs."""
         return self._load().before
 
     @property
     def after(self) -> tuple[core.Check, ...]:
-        """Those that look at the rows of a step."""
+        """Those that read the rows of a step."""
         return self._load().after
 
     def __eq__(self, other: object) -> bool:
-        """Equal what says the same, read or not."""
+        """Return whether the content is equal, read or not."""
         return self._load() == (other._load() if isinstance(other, KeptChecks) else other)
 
     def __hash__(self) -> int:
-        """Hash as the ordinary value does."""
+        """Return the hash of the ordinary value."""
         return hash(self._load())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as the ordinary value."""
+        """Pickle as the ordinary value."""
         return (core.Checks, (self.before, self.after, self.on_failure))
 
 
@@ -278,7 +278,7 @@ class _Kept:
 
 
 def keep(cache: files.ParseCache, name: str, context: str, result: Result) -> None:
-    """Keep what was read of a model; of a result with errors nothing is kept."""
+    """Keep the result of a model, unless it has errors."""
     if _has_error(result.findings):
         return
     versions = []
@@ -294,7 +294,7 @@ def keep(cache: files.ParseCache, name: str, context: str, result: Result) -> No
 def recall(
     cache: files.ParseCache, name: str, context: str, now: Callable[[str], str]
 ) -> Result | None:
-    """Return what an earlier load read of a model, if `now` gives the digests that it needed."""
+    """Return the result of an earlier load, if `now` returns the digests that it needs."""
     entries: dict[str, files.Entry] = {}
 
     def agrees(reading: _Kept) -> bool:

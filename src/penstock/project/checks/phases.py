@@ -1,4 +1,4 @@
-"""Checks of `before` and `after`, and dbt's tests of columns, as they are written (§1.1, §1.4)."""
+"""Checks of `before` and `after`, and dbt's tests of columns, in the user's form."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TESTS: Mapping[str, Keys] = {
     "accepted_values": Keys(("values", "quote")),
     "relationships": Keys(("to", "field")),
 }
-"""The tests that there are, with their arguments."""
+"""The known tests, with their arguments."""
 _COLUMN = Keys(("name", "tests"), ("name",), {"data_tests": "tests"})
 _FAILING = ("mostly", "warn_if", "error_if", "limit", "store_failures")
 _KEPT = ("name", "description", "severity", "where", "enabled", "tags", "meta", *_FAILING)
@@ -45,12 +45,12 @@ _BESIDE = ("arguments", "config", *_CONFIG.names)
 _OF_MODEL = Keys(("column_name", "column", "columns"))
 _WORD = re.compile(r"[A-Za-z_]\w*")
 TEST = "test_"
-"""What the macro of a parametrised test is called, before its name."""
+"""The prefix of a parametrised test's macro."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Checks as they are written, by phase; `on_failure` is None where nothing is said."""
+    """Checks in the user's form, by phase; `on_failure` is None if not set."""
 
     before: tuple[YamlNode, ...] = ()
     after: tuple[YamlNode, ...] = ()
@@ -61,7 +61,7 @@ class Phases:
         return self.before if phase is Phase.BEFORE else self.after
 
     def __bool__(self) -> bool:
-        """Whether anything is written at all."""
+        """Return whether there are any."""
         return bool(self.before or self.after or self.on_failure)
 
 
@@ -69,7 +69,7 @@ NONE = Phases()
 
 
 def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
-    """Read a mapping of phases, or a list, which means `after`; what is no check is left out."""
+    """Read a mapping of phases, or a list, which means `after`; invalid checks are left out."""
     value = node.value
     if node.is_absent:
         return NONE
@@ -95,13 +95,13 @@ def phases_in(section: Section) -> Phases:
 
 
 def word_in(node: YamlNode) -> str:
-    """Return the word under which a mapping says its checks."""
+    """Return the word under which a mapping has its checks."""
     first, second = WITH_CHECKS
     return second if second in node.members and first not in node.members else first
 
 
 def name_of(node: YamlNode) -> str:
-    """Return the name of a check: its own, or the one that it gets from its type and columns."""
+    """Return the name of a check: its own, or the default from its type and columns."""
     texts = {canonical(key): member.node for key, member in node.members.items()}
     own = _text(texts.get("name"))
     if own:
@@ -117,12 +117,12 @@ def name_of(node: YamlNode) -> str:
 
 
 def find_check(nodes: Iterable[YamlNode], name: str) -> YamlNode | None:
-    """Return the check of that name; letters are compared as they are."""
+    """Find the check with that name; letter case matters."""
     return next((each for each in nodes if name_of(each) == name), None)
 
 
 def replacing(lower: Phases, upper: Phases) -> Phases:
-    """Put checks over others: one of the same phase and name takes the other's place."""
+    """Override checks: one with the same phase and name replaces the other."""
     return Phases(
         _over(lower.before, upper.before),
         _over(lower.after, upper.after),
@@ -131,7 +131,7 @@ def replacing(lower: Phases, upper: Phases) -> Phases:
 
 
 def joined(parts: Iterable[Phases], findings: list[Finding]) -> Phases:
-    """Put checks behind each other; `on_failure` stands in one place only."""
+    """Concatenate checks; only one place may set `on_failure`."""
     found = NONE
     for part in parts:
         first, second = found.on_failure, part.on_failure
@@ -147,7 +147,7 @@ def joined(parts: Iterable[Phases], findings: list[Finding]) -> Phases:
 
 
 def changed(node: YamlNode, change: YamlNode) -> YamlNode:
-    """Change only the keys of a check that are written."""
+    """Change only the given keys of a check."""
     written = {canonical(key) for key in change.members}
     kept = {key: m for key, m in node.members.items() if canonical(key) not in written}
     return node.having({**kept, **change.members}, change.where)
@@ -182,13 +182,13 @@ def _text(node: YamlNode | None) -> str:
 
 
 def model_tests(section: Section) -> Phases:
-    """Return the tests of a whole table as checks; one of columns names them."""
+    """Return the tests of a whole table as checks; a test of columns names them."""
     nodes, found = items_of(section, "tests", "tests"), section.findings
     return Phases(after=tuple(check for test in nodes for check in _check(test, None, found)))
 
 
 def singular_test(name: str, text: str, config: YamlNode, findings: list[Finding]) -> YamlNode:
-    """Return a query of its own file as a check; its header says what `config` of a test says."""
+    """Return a query in its own file as a check; its header is like the `config` of a test."""
     said = _noted(open_section(config, _SINGULAR, "config", findings).members, findings)
     made = mapping_node(config.where, {"name": name, "sql": _template(config.where, text, "")})
     return made.having({**made.members, **said})
@@ -242,7 +242,7 @@ def _check(test: YamlNode, column: YamlNode | None, findings: list[Finding]) -> 
 
 
 def unknown_test(word: str, tests: Iterable[str]) -> tuple[str, str]:
-    """Say that there is no such test, and which there are."""
+    """Report an unknown test, and the known ones."""
     names = (*TESTS, *sorted(tests))
     near = did_you_mean(word, names)
     hint = f"{near} " * bool(near) + f"known here: {', '.join(names)}"
@@ -252,7 +252,7 @@ def unknown_test(word: str, tests: Iterable[str]) -> tuple[str, str]:
 def _check_members(
     word: str, body: YamlNode, column: YamlNode | None, findings: list[Finding]
 ) -> dict[str, Member]:
-    """Return the keys of a test that every project has, under the names that checks have."""
+    """Return the general keys of a test, under the names of checks."""
     mine = TESTS[word] if column else Keys((*TESTS[word].names, *_OF_MODEL.names))
     arguments, config = (body.members.get(key) for key in ("arguments", "config"))
     allowed = Keys((*mine.names, "arguments", "config", *_CONFIG.names))
@@ -278,7 +278,7 @@ def _noted(members: Mapping[str, Member], findings: list[Finding]) -> dict[str, 
 def _called(
     word: str, body: YamlNode, column: YamlNode | None, findings: list[Finding]
 ) -> YamlNode:
-    """Return a test of the project as SQL: the call of its macro, which says what else it takes."""
+    """Return a test of the project as SQL: the call of its macro with further arguments."""
     arguments, config = (body.members.get(key) for key in ("arguments", "config"))
     below = open_section(config.node, _CONFIG, "config", findings).members if config else {}
     members = _noted({**body.members, **below}, findings)
@@ -301,14 +301,14 @@ def _called(
 
 
 def test_of(text: TemplateText, called: str) -> TemplateText:
-    """Let the call of a parametrised test look at another table than the model's own."""
+    """Make the call of a parametrised test read another table than the model's own."""
     other = text.replace("from {{ this }} where", f"from {{{{ {called} }}}} where", 1)
     other = other.replace("(model=this", f"(model={called}", 1)
     return TemplateText.of(other, text.test) if text.test else text
 
 
 def _argument(node: YamlNode) -> str:
-    """Write a value as a template says it; the call of a ref or a source is one."""
+    """Return a value in template syntax; the call of a ref or a source is one."""
     if isinstance(node.value, str) and called(node.value)[0]:
         return node.value
     return json.dumps(node.plain)

@@ -1,4 +1,4 @@
-"""Whose checks are read and where they stand: models, what those read, which columns there are."""
+"""The context of checks: their model, its inputs, and the known columns."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ _OF_SOURCE = Keys(("before",))
 
 @dataclass(frozen=True, slots=True)
 class KnownColumns:
-    """The columns of some rows as far as files tell.
+    """The columns of some rows, as far as files contain them.
 
-    `names` is None where not every one is known. `types` are Spark's types by the names in small
-    letters, of those that say one.
+    `names` is None if not all are known. `types` are Spark's types by name in lower case, as far as
+    they are declared.
     """
 
     names: tuple[str, ...] | None = None
     types: Mapping[str, str] = field(default_factory=dict)
 
     def type_of(self, name: str) -> str:
-        """Return the type of a column, "" where it is not known."""
+        """Return the type of a column, "" if unknown."""
         return self.types.get(name.lower(), "")
 
     def lacks(self, name: str) -> bool:
-        """Whether there is no such column for certain."""
+        """Return whether a column certainly does not exist."""
         return self.names is not None and name.lower() not in map(str.lower, self.names)
 
     def without(self, name: str) -> tuple[str, str]:
-        """Say that there is no such column, and hint at the nearest one."""
+        """Return a message that a column does not exist, with a hint at a similar one."""
         known = self.names or ()
         hint = did_you_mean(name, known) or f"there are: {some_of(known)}"
         return f"no column is called {name!r}", hint
@@ -69,9 +69,9 @@ UNKNOWN = KnownColumns()
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One version of a model, and what its checks may ask for.
+    """One version of a model, and what its checks may refer to.
 
-    `inputs` is None where its SQL cannot be read. `input_columns` gives those of other tables.
+    `inputs` is None if its SQL cannot be read. `input_columns` returns the columns of other tables.
     """
 
     model: Named
@@ -86,7 +86,7 @@ class Scene:
 
     @property
     def allowed(self) -> frozenset[str]:
-        """The parameters that checks of the model may name."""
+        """The parameters that checks of the model may use."""
         if self.strategy.partitioning is not None:
             return frozenset(PARAMETERS)
         return _OF_WINDOWS if self.strategy.window else frozenset({"run_date"})
@@ -96,7 +96,7 @@ class Scene:
         return self.columns if name.kind is InputKind.THIS else self.input_columns(name)
 
     def label_of(self, name: InputName) -> str:
-        """Return what people call the table of an input, or of the model itself."""
+        """Return the display name of an input, or of the model itself."""
         if name.kind is InputKind.THIS:
             return str(self.model.table)
         found = self.resolver.model(name.name) if name.kind is InputKind.MODEL else None
@@ -104,14 +104,14 @@ class Scene:
 
 
 def declared_of(docs: Sequence[ColumnDoc]) -> KnownColumns:
-    """Return described columns; they are all that there are if every one has a type."""
+    """Return described columns; they are complete if every one has a type."""
     names, types = tuple(each.name for each in docs), _types(docs)
     is_whole = bool(docs) and len(types) == len(set(map(str.lower, names)))
     return KnownColumns(names if is_whole else None, types)
 
 
 def columns_of_version(version: Version, file: SqlFile | None) -> KnownColumns:
-    """Return the columns that a version declares, else those that its query selects."""
+    """Return the columns that a version declares, otherwise those that its query selects."""
     schema = version.schema
     if not schema.columns:
         return selected(file, (), None)
@@ -121,7 +121,7 @@ def columns_of_version(version: Version, file: SqlFile | None) -> KnownColumns:
 def selected(
     file: SqlFile | None, docs: Sequence[ColumnDoc], strategy: Strategy | None
 ) -> KnownColumns:
-    """Return the columns that a query selects, with the types that the project says of them."""
+    """Return the columns that a query selects, with the types that the project declares."""
     names = file.branches[0].outputs.names if file and file.branches else None
     if names is not None and strategy is not None and strategy.history is not None:
         names = (*names, *strategy.history.columns.names)
@@ -133,7 +133,7 @@ def _types(docs: Sequence[ColumnDoc]) -> dict[str, str]:
 
 
 class ConditionKind(StrEnum):
-    """Where a condition stands: `check` may be one of a group, `where` is one of a row."""
+    """The place of a condition: a `check` may be about a group, a `where` is about a row."""
 
     CHECK = "check"
     WHERE = "where"
@@ -141,9 +141,9 @@ class ConditionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What a condition's text says by itself, and which parameters it names.
+    """The content of a condition's text, and its parameters.
 
-    `columns` are those that it names, each with its line counted from the first one, which is 0.
+    `columns` are those that it names, each with its line, counted from 0.
     """
 
     condition: Condition
@@ -154,7 +154,7 @@ class Understood:
 
 @dataclass(frozen=True, slots=True)
 class WrittenChecks:
-    """Checks that are read only when somebody asks; `fingerprint` differs where they do."""
+    """Checks that are read only on demand; `fingerprint` changes with their content."""
 
     fingerprint: str
     read: Callable[[list[Finding]], Phases]
@@ -162,7 +162,7 @@ class WrittenChecks:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """One version of a subject. `inputs` is None where its SQL cannot be read."""
+    """One version of a subject. `inputs` is None if its SQL cannot be read."""
 
     number: int
     written: tuple[WrittenChecks, ...]
@@ -180,7 +180,7 @@ class CheckedModel:
 
 
 def both_written(first: WrittenChecks | None, second: WrittenChecks) -> WrittenChecks:
-    """Return the checks of two places as one."""
+    """Return the checks of two places together."""
     if first is None:
         return second
     read = (first.read, second.read)
@@ -189,7 +189,7 @@ def both_written(first: WrittenChecks | None, second: WrittenChecks) -> WrittenC
 
 
 def written_in_test(file: SqlFile, text: str, phase: Phase) -> WrittenChecks:
-    """Return a test of its own file as a check of one phase."""
+    """Return a test in its own file as a check of one phase."""
     name = file.path.rpartition("/")[2].removesuffix(".sql")
 
     def place(path: Path, key: bool) -> Location:  # noqa: FBT001  as `Places` says
@@ -222,7 +222,7 @@ def written_in_header(file: SqlFile) -> WrittenChecks | None:
 
 
 def files_in_header(file: SqlFile) -> tuple[str, ...]:
-    """Return the SQL files that the checks of a header name."""
+    """Return the SQL files that the checks in a header name."""
     if file.config.keys().isdisjoint(WITH_CHECKS):
         return ()
     said = {key: file.config[key] for key in WITH_CHECKS if key in file.config}
@@ -230,7 +230,7 @@ def files_in_header(file: SqlFile) -> tuple[str, ...]:
 
 
 def lone_checks(files: Mapping[str, SqlFile], check_files: Collection[str]) -> Iterator[Finding]:
-    """Warn of SQL in folders of checks that no check names: neither a check nor a model."""
+    """Warn of SQL in check folders that no check names: it is neither a check nor a model."""
     for path, file in files.items():
         if "checks" not in path.split("/")[1:-1] or path in check_files or file.config:
             continue
@@ -241,14 +241,14 @@ def lone_checks(files: Mapping[str, SqlFile], check_files: Collection[str]) -> I
 
 
 def written_nodes(phases: Phases) -> WrittenChecks | None:
-    """Return checks that are nodes already."""
+    """Return checks that are already nodes."""
     return WrittenChecks(repr(phases), lambda _: phases) if phases else None
 
 
 def written_in_yaml(
     file: YamlFile, at: Path, filled: Callable[[Plain], Plain]
 ) -> WrittenChecks | None:
-    """Return the checks of an entry and its tests; those of a source or seed stand under before."""
+    """Return the checks and tests of an entry; those of a source or seed are `before` checks."""
     text = file.checks.get(place_key(at))
     if text is None:
         return None

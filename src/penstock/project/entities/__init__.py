@@ -1,1 +1,1 @@
-"""Entities as documents and models say them, read into values."""
+"""Read entities from documents and native files."""

@@ -32,18 +32,18 @@ TYPES = {
     "timestamp_ntz": "timestamp_ntz",
     "binary": "binary",
 }
-"""Spark's names of types by the words that documents write; DECIMAL stands apart."""
+"""Spark's type names by the words in documents; DECIMAL is separate."""
 
 
 @dataclass(slots=True)
 class Expressions:
-    """What expressions say; `earlier` are those of the last load, `current` those of this one."""
+    """Facts of expressions; `earlier` are those of the last load, `current` those of this one."""
 
     earlier: Mapping[str, ExpressionFacts] = field(default_factory=dict)
     current: dict[str, ExpressionFacts] = field(default_factory=dict)
 
     def facts(self, text: str) -> ExpressionFacts:
-        """Return what an expression says."""
+        """Return the facts of an expression."""
         facts = self.current.get(text) or self.earlier.get(text)
         if facts is None:
             from penstock.project.entities.expressions import facts_of  # imports a parser
@@ -53,7 +53,7 @@ class Expressions:
         return facts
 
     def projected(self, item: str) -> ExpressionFacts:
-        """Return what an item of a projection says."""
+        """Return the facts of an item of a projection."""
         text = f"SELECT {item}"
         facts = self.current.get(text) or self.earlier.get(text)
         if facts is None:
@@ -65,7 +65,7 @@ class Expressions:
 
 
 def _type_of(part: YamlNode | None, column: str, findings: Findings) -> str:
-    """Read `datatype` in Spark's short spelling, "" where the slice decides."""
+    """Return `datatype` in Spark's short spelling, "" if the slice decides."""
     if part is None:
         return ""
     if not isinstance(part.value, str):
@@ -97,7 +97,7 @@ def _type_of(part: YamlNode | None, column: str, findings: Findings) -> str:
 class ReadColumns:
     """The columns of an entity, with their parts by position.
 
-    `volatile` are names, in small letters, of columns of the transformed slice that are volatile.
+    `volatile` are the names, in lower case, of volatile columns of the transformed slice.
     """
 
     volatile: set[str] = field(default_factory=set)
@@ -107,7 +107,7 @@ class ReadColumns:
     by_final: dict[str, YamlNode] = field(default_factory=dict)
 
     def add(self, column: EntityColumn, part: YamlNode, findings: Findings) -> None:
-        """Take a column unless its name, or its final name, is another one's."""
+        """Add a column unless its name, or its final name, is already used."""
         name, final = column.name.lower(), column.final_name.lower()
         first = self.by_name.get(name) if name else None
         other = first or self.by_final.get(final)
@@ -127,7 +127,7 @@ def columns_of(
 ) -> ReadColumns:
     """Read the columns of an entity that is transformed.
 
-    `expressions` are facts of expressions, taken and added to.
+    `expressions` caches facts of expressions.
     """
     read = ReadColumns({name.lower() for each in transformations for name in each.volatile})
     for section in entity.columns:
@@ -174,7 +174,7 @@ def _roles(section: ColumnSection) -> Iterator[FieldRole]:
 def _calculated(
     column: EntityColumn, section: ExactSection, expressions: Expressions, before: ReadColumns
 ) -> EntityColumn:
-    """Return a column what its expression says of itself."""
+    """Return a column with the facts of its expression."""
     part = section.members["expression"]
     facts = facts_under(part, expressions, section.findings)
     if facts is None:
@@ -196,7 +196,7 @@ def _calculated(
 def facts_under(
     part: YamlNode, expressions: Expressions, findings: Findings
 ) -> ExpressionFacts | None:
-    """Read the expression of one row; None beside a finding."""
+    """Read the expression of one row; None with a finding."""
     text = str(part.value)
     facts = expressions.facts(text)
     if facts.problem:
@@ -207,7 +207,7 @@ def facts_under(
 
 
 def check_volatile_keys(read: ReadColumns, watermark: Iterable[str], findings: Findings) -> None:
-    """Report keys, partitions and watermarks that change from run to run."""
+    """Report keys, partitions and watermarks that differ between runs."""
     marked = {name.lower() for name in watermark}
     words = {FieldRole.BUSINESS_KEY: "business key", FieldRole.PARTITION: "partition"}
     for column, part in zip(read.columns, read.parts, strict=True):
@@ -233,7 +233,7 @@ def watermark_of(entity: SharedSection, read: ReadColumns) -> tuple[WatermarkEnt
 
 
 def _final_name(section: ExactSection, name: str, columns: Sequence[EntityColumn]) -> str:
-    """Return the final name that a watermark means: it may say that of the slice, too."""
+    """Return the final column name of a watermark, which may also use the slice's name."""
     final = normalised(name).lower()
     finals = [each for each in columns if each.final_name.lower() == final]
     slices = [each for each in columns if each.name and each.name.lower() == name.lower()]
@@ -247,7 +247,7 @@ def _final_name(section: ExactSection, name: str, columns: Sequence[EntityColumn
 
 
 def _bare(section: ExactSection, written: str, kind: str) -> str:
-    """Return a watermark's expression without the quotes around it, once it was checked."""
+    """Return a watermark's expression without its quotes, after it was checked."""
     text = written.strip()
     try:
         parse_watermark(text, kind)
@@ -259,5 +259,5 @@ def _bare(section: ExactSection, written: str, kind: str) -> str:
 
 
 def is_plain_value(entry: WatermarkEntry) -> bool:
-    """Whether a window begins right at the remembered value."""
+    """Return whether a window begins exactly at the watermark."""
     return entry.expression.replace(" ", "") in (PLAIN_VALUE, "${watermark}")

@@ -1,4 +1,4 @@
-"""One entity, out of a document or a native file: keys read, settings merged, places found."""
+"""Read one entity from a document or a native file: keys, merged settings, places."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _OF_SLICES = ("pattern", *OF_SLICES[1:])
 
 @dataclass(frozen=True, slots=True)
 class EntityScene:
-    """What the entities of a project share."""
+    """The common context of a project's entities."""
 
     root: FilePath
     environment: ReadEnvironment
@@ -78,7 +78,7 @@ class EntityScene:
 
 @dataclass(frozen=True, slots=True)
 class ReadEntity:
-    """An entity with its place in the file, and its checks as they are written."""
+    """An entity with its place in the file, and its checks as written."""
 
     entity: Entity
     part: YamlNode
@@ -87,7 +87,7 @@ class ReadEntity:
 
 
 def document_entity(part: YamlNode, scene: EntityScene, findings: Findings) -> ReadEntity | None:
-    """Read an entity of a document; None where something that it must say cannot be read."""
+    """Read an entity of a document; None if a required part cannot be read."""
     section = read_section(EntitySection, part, "", findings)
     if not section.is_mapping:
         return None
@@ -109,7 +109,7 @@ def document_entity(part: YamlNode, scene: EntityScene, findings: Findings) -> R
 
 
 def native_entity(whole: YamlNode, scene: EntityScene, findings: Findings) -> ReadEntity | None:
-    """Read a native file; None where something that it must say cannot be read."""
+    """Read a native file; None if a required part cannot be read."""
     top = read_section(NativeSection, whole, "", findings)
     inner = top.entity
     if inner is None:
@@ -130,7 +130,7 @@ def native_entity(whole: YamlNode, scene: EntityScene, findings: Findings) -> Re
 
 
 class _EntityReader:
-    """One entity while it is read; `top` is where its name and description stand."""
+    """Reads one entity; `top` is the place of its name and description."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class _EntityReader:
     def read(
         self, bronze: Bronze | None, silver: tuple[TableName, str] | None
     ) -> ReadEntity | None:
-        """Read everything else."""
+        """Read all other parts."""
         section, expressions = self.section, self.scene.expressions
         transformations = transformations_of(section, expressions)
         columns = columns_of(section, expressions, transformations)
@@ -239,7 +239,7 @@ class _EntityReader:
         return ReadEntity(entity, section.node, columns, checks)
 
     def _outline(self) -> Entity:
-        """Return what an entity says beside its columns; its layers and its process are not yet."""
+        """Return an entity without its columns, layers and process."""
         section, top = self.section, self.top
         return Entity(
             name=self.name,
@@ -265,7 +265,7 @@ class _EntityReader:
         )
 
     def _check_place(self, bronze: Bronze) -> None:
-        """Report a whole source that moves: what a step reads has one name and its versions."""
+        """Report a whole source whose path changes: a step needs one name with versions."""
         if not isinstance(bronze, Slices) and (
             moving := (bronze.path if isinstance(bronze, WholeFolder) else bronze.name).template
         ):
@@ -276,7 +276,7 @@ class _EntityReader:
     def _check_process(
         self, process: ProcessType, bronze: Bronze | None, columns: ReadColumns
     ) -> None:
-        """Report what the process lacks, and settings that it has no use for."""
+        """Report missing settings of the process, and settings that it does not use."""
         settings, findings = self.settings, self.findings
         has_key = any(FieldRole.BUSINESS_KEY in each.roles for each in columns.columns)
         if process is not ProcessType.FULL and not has_key:
@@ -289,7 +289,7 @@ class _EntityReader:
                 findings.warn(settings.parts[key], "option-without-effect", sentence)
 
     def _check_inference(self, process: ProcessType, watermark: Sequence[WatermarkEntry]) -> None:
-        """Warn where rows that are gone would never be found, or hardly any."""
+        """Warn if missing rows would never, or hardly ever, be detected."""
         if self.settings.plain.get("delete_missing") is not True:
             return
         part, warn = self.settings.parts["delete_missing"], self.findings.warn

@@ -1,4 +1,4 @@
-"""The environment and the connections that documents of entities share."""
+"""The environment and the connections of entity documents."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ReadEnvironment:
 
 @dataclass(frozen=True, slots=True)
 class ReadConnection:
-    """A connection with those of its settings that fit."""
+    """A connection with its valid settings."""
 
     name: str
     where: YamlNode
@@ -48,7 +48,7 @@ class ReadConnection:
 
 @dataclass(slots=True)
 class Documents:
-    """What all documents say together: their lists one after the other."""
+    """The combined content of all documents: their lists, concatenated."""
 
     environment: dict[str, YamlNode] = field(default_factory=dict)
     whole: YamlNode | None = None
@@ -59,7 +59,7 @@ class Documents:
 def read_documents(
     files: Iterable[YamlNode], above: Sequence[YamlNode], findings: Findings
 ) -> Documents:
-    """Put documents together; `above` are environments of penstock.yml, the strongest last."""
+    """Combine documents; `above` are environments of penstock.yml, the strongest last."""
     found = Documents()
     decided = {key for each in above for key, part in each.members.items() if not part.is_absent}
     for whole in files:
@@ -83,7 +83,7 @@ def read_documents(
 
 
 def _checked(environment: YamlNode, findings: Findings) -> Mapping[str, YamlNode]:
-    """Return what an environment says; note unknown keys."""
+    """Return the values of an environment; report unknown keys."""
     section = EnvironmentSection(environment, "", findings)
     take_members(section, section.key_set)
     return environment.members
@@ -92,7 +92,7 @@ def _checked(environment: YamlNode, findings: Findings) -> Mapping[str, YamlNode
 def environment_of(
     documents: Documents, project: YamlFile, root: FilePath, findings: Findings
 ) -> ReadEnvironment:
-    """Read the environment; what is wrong falls back to its default."""
+    """Read the environment; invalid values fall back to their defaults."""
     whole = documents.whole or file_node(project, None, ("entities", "environment"))
     section = EnvironmentSection(whole, "", findings, documents.environment)
     fill_section(section, _NEEDED if documents.entities else ())
@@ -114,7 +114,7 @@ def environment_of(
 
 
 def timezone_under(section: ExactSection, key: str) -> str:
-    """Read an IANA zone, "" where there is none."""
+    """Read an IANA zone, "" if there is none."""
     part = section.find(key)
     if part is None or not isinstance(part.value, str):
         return ""
@@ -130,7 +130,7 @@ def timezone_under(section: ExactSection, key: str) -> str:
 
 
 def prefix_under(section: ExactSection, key: str) -> str:
-    """Read the prefix of system columns, "" where there is none or one that cannot be."""
+    """Read the prefix of system columns, "" if it is missing or invalid."""
     part = section.find(key)
     if part is None or not isinstance(part.value, str):
         return ""

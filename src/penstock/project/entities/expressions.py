@@ -1,4 +1,4 @@
-"""What the SQL of a calculated column says of itself, read off its text before Spark is there."""
+"""Facts about the SQL of a calculated column, derived from its text without Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ explode explode_outer posexplode posexplode_outer inline inline_outer stack json
 variant_explode variant_explode_outer
 """
 GENERATORS = frozenset(_NAMES.split())
-"""Every function that makes several rows of one."""
+"""Every function that returns several rows for one."""
 _OF_USERS = frozenset({"current_user", "session_user", "user"})
 _OPEN_ENDS = (TokenType.COMMA, TokenType.ALIAS)
 _SAID = 120
@@ -102,13 +102,13 @@ def _users_of(tree: exp.Expr, tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _is_user(column: exp.Column) -> bool:
-    """Whether a bare name is what Spark takes for who asks."""
+    """Return whether Spark interprets a bare name as the current user."""
     is_bare = len(column.parts) == 1 and not column.this.args.get("quoted")
     return is_bare and column.name.lower() in _OF_USERS
 
 
 def _literal(tree: exp.Expr) -> str:
-    """Return the value of a literal; numbers without zeros that say nothing."""
+    """Return the value of a literal; numbers without redundant zeros."""
     while isinstance(tree, exp.Paren):
         tree = tree.this
     sign = ""
@@ -124,7 +124,7 @@ def _literal(tree: exp.Expr) -> str:
 
 
 def projection_facts(item: str) -> ExpressionFacts:
-    """Read one item of a projection: its volatile columns, and why it is no select list.
+    """Parse one item of a projection: its volatile columns, and why it is not a select list.
 
     >>> projection_facts("*, uuid() AS id, a").volatile
     ('id',)
@@ -156,7 +156,7 @@ def projection_facts(item: str) -> ExpressionFacts:
 
 
 def columns_over(text: str, view: str, view_columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of a query over a view that has those, as far as its text tells.
+    """Return the columns of a query over a view with these columns, as far as its text shows.
 
     >>> columns_over("SELECT *, upper(b) AS c FROM (SELECT a, b FROM `v`)", "v", ["a", "b", "x y"])
     ('a', 'b', 'c')

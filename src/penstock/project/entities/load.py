@@ -1,4 +1,4 @@
-"""The entities of a project: documents and native files put together, and held to each other."""
+"""The entities of a project: documents and native files, combined and checked."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def read_entities(
     first: FirstPass,
     keys: Mapping[str, Plain],
 ) -> ReadEntities:
-    """Read the documents of a project, and native files; keys of an environment may be given."""
+    """Read the documents and native files of a project; `environment` may be passed in."""
     findings, target = Findings(), settings.target
     project = _file(PROJECT_FILE, first)
     files = [*map(first.yaml_file, documents)]
@@ -99,7 +99,7 @@ def read_entities(
 def _about(
     read: Sequence[ReadEntity], every: Findings, own: Mapping[Location, Findings]
 ) -> Iterator[Finding]:
-    """Say of each finding which models it is about: its own entity's, or all of them."""
+    """Add to each finding the affected models: its own entity's, or all of them."""
     names = {each.part.where: each.entity.model for each in read}
     yield from (replace(each, about=tuple(names.values())) for each in every)
     for where, its in own.items():
@@ -107,7 +107,7 @@ def _about(
 
 
 def _certain(findings: Sequence[Finding], where: Location) -> Iterator[Finding]:
-    """Leave out what is said of things that may be there, and of keys that are missing."""
+    """Return only certain findings: without missing keys and names that may exist."""
     lost = (("unknown-connection", None), ("missing-key", where))
     for finding in findings:
         if not any(finding.code == code and at in (None, finding.where) for code, at in lost):
@@ -119,7 +119,7 @@ def _file(path: str, first: FirstPass) -> YamlFile:
 
 
 def _side_by_side(read: Sequence[ReadEntity], findings: Findings) -> list[ReadEntity]:
-    """Report ids and tables that two have; entities that share a table get their scopes."""
+    """Report duplicate ids and tables; entities that share a table get their scopes."""
     ids: dict[int, ReadEntity] = {}
     tables: dict[str, list[ReadEntity]] = defaultdict(list)
     for each in read:
@@ -136,7 +136,7 @@ def _side_by_side(read: Sequence[ReadEntity], findings: Findings) -> list[ReadEn
 
 
 def _scoped(group: Sequence[ReadEntity], findings: Findings) -> Iterator[ReadEntity]:
-    """Yield entities of one table with the rows that are theirs."""
+    """Yield entities of one table, each with the condition of its rows."""
     first = group[0].entity
     if len(group) == 1:
         yield group[0]
@@ -159,7 +159,7 @@ def _scoped(group: Sequence[ReadEntity], findings: Findings) -> Iterator[ReadEnt
 
 
 def _fits(each: ReadEntity, first: Entity) -> bool:
-    """Whether an entity writes its rows as another one of the same table does."""
+    """Return whether an entity writes its rows like another one of the same table."""
 
     def how(entity: Entity) -> tuple[object, ...]:
         named = (entity.business_keys, entity.partition_columns)
@@ -170,13 +170,13 @@ def _fits(each: ReadEntity, first: Entity) -> bool:
 
 
 def _literal(entity: Entity, column: str) -> tuple[str, str]:
-    """Return the value of the literal that makes a column, and its SQL; "" where none does."""
+    """Return the value of a column's literal, and its SQL; "" if it has no literal."""
     found = (each for each in entity.columns if each.final_name.lower() == column.lower())
     return next(((each.literal, each.expression) for each in found), ("", ""))
 
 
 def _renamed(each: ReadEntity, scope: EntityScope | None) -> ReadEntity:
-    """Return an entity a name of its own beside others of its table."""
+    """Return an entity with a unique name among the entities of its table."""
     number = each.entity.id
     model = each.entity.model if number is None else f"{each.entity.model}@{number}"
     return replace(each, entity=replace(each.entity, model=model, scope=scope))

@@ -1,4 +1,4 @@
-"""Entities as drafts of models: what they read is resolved, what they mean is fingerprinted."""
+"""Entities as drafts of models: resolve their inputs, compute their fingerprints."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ from penstock.project.sql.bodies import fingerprint_of_settings
 from penstock.project.sql.names import Named, NameResolver
 
 _USUAL = "default"
-"""The schema of a table that is named without one."""
+"""The default schema of a table."""
 _FILES = "parquet"
 _SWITCHES = ("delete_missing", "allow_empty", "allow_empty_delete")
 
 
 @dataclass(slots=True)
 class EntityDraft(Draft):
-    """An entity as a model that is to be linked; `phases` are its checks as they are written.
+    """An entity as a model to be linked; `phases` are its checks as written.
 
-    `secrets` are values that no record of it may hold.
+    `secrets` are values that no record of it may contain.
     """
 
     entity: Entity = field(kw_only=True)
@@ -60,23 +60,23 @@ class EntityDraft(Draft):
 
     @property
     def owner(self) -> str:
-        """Who its table belongs to; entities of one table are held together where they are read."""
+        """The owner of its table; entities of one table are checked together when they are read."""
         return f"entity {self.table}"
 
     @property
     def system_columns(self) -> SystemColumns | None:
-        """The columns that say from when to when a version of a row was valid."""
+        """The columns with the validity interval of a row's version."""
         history = self._strategy().history
         return history.columns if history else None
 
     def checks(self, fill: Callable[[Plain], Plain]) -> tuple[WrittenChecks, ...]:
-        """Return its checks, which were filled with its document."""
+        """Return its checks, filled in with its document."""
         del fill
         written = written_nodes(self.phases)
         return (written,) if written else ()
 
     def made_source(self, resolver: NameResolver, target: Target) -> Source | None:
-        """Return what it reads as a whole, unless that is known or a catalog knows it."""
+        """Return its whole source, unless it is declared or in a catalog."""
         found = self._read(resolver)
         if found is None or found.input.kind is not InputKind.EXTERNAL:
             return None
@@ -88,7 +88,7 @@ class EntityDraft(Draft):
         return Source(found.table, self.where, target.uri_of(found.table))
 
     def link(self, resolver: NameResolver) -> Built:
-        """Resolve what it reads."""
+        """Resolve its inputs."""
         config, entity, read = self.config, self.entity, self._read(resolver)
         strategy = self._strategy()
         layout = layout_of(config, strategy)
@@ -125,7 +125,7 @@ class EntityDraft(Draft):
         return made(self.entity)
 
     def _read(self, resolver: NameResolver) -> Named | None:
-        """Find what it reads as a whole; an entity of slices reads no table."""
+        """Find its whole source; an entity of slices reads no table."""
         match self.entity.bronze:
             case Slices():
                 return None
@@ -145,7 +145,7 @@ class EntityDraft(Draft):
 
 
 def draft_of(entity: Entity, phases: Phases, prefix: str) -> EntityDraft:
-    """Return an entity as a draft; `prefix` stands before the schemas of the target."""
+    """Return an entity as a draft; `prefix` is added to the target's schemas."""
     where, table = entity.where, entity.table
     docs = tuple(ColumnDoc(each.final_name, type=each.type) for each in entity.columns)
     config = StrategyConfig(_config_values(entity), {}, where, entity.model, columns=docs)
@@ -164,7 +164,7 @@ def draft_of(entity: Entity, phases: Phases, prefix: str) -> EntityDraft:
 
 
 def _config_values(entity: Entity) -> dict[str, Plain]:
-    """Return its settings under the keys of documents, as `config.KEY:` selects by them."""
+    """Return its settings under the keys of documents, for the selector `config.KEY:`."""
     settings = entity.settings
     found: dict[str, Plain] = {
         "materialized": str(entity.process),
@@ -188,7 +188,7 @@ def _config_values(entity: Entity) -> dict[str, Plain]:
 
 
 def definition(entity: Entity) -> str:
-    """Write what an entity does as people read it.
+    """Return a readable description of what an entity does.
 
     >>> from penstock.core.entities.entity import NOWHERE, FieldRole, RunText
     >>> key = EntityColumn("Order No", type="int", roles=frozenset({FieldRole.BUSINESS_KEY}))
@@ -224,7 +224,7 @@ def _transformation(each: Transformation) -> str:
 
 
 def _effective(entity: Entity) -> dict[str, str]:
-    """Return the settings that decide rows, as far as its process knows them."""
+    """Return the settings that affect rows, as far as its process uses them."""
     settings, infers = entity.settings, entity.infers_deletes
     found = {
         "delete_missing": infers,
@@ -254,9 +254,9 @@ def _meaning_of_transformation(each: Transformation) -> object:
 
 
 def meaning(entity: Entity, read: str) -> str:
-    """Write what decides the rows of an entity as JSON; `read` is what it reads as a whole.
+    """Return everything that affects the rows of an entity as JSON; `read` is its whole source.
 
-    Where slices lie and what people say of it is no part of that.
+    The location of slices and descriptions are not part of it.
     """
     document = {
         "process": str(entity.process),

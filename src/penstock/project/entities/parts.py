@@ -1,4 +1,4 @@
-"""What is wrong with documents of entities: every finding says its place and its JSON path."""
+"""Errors in entity documents: every finding has its place and its JSON path."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ W = TypeVar("W", bound=StrEnum)
 
 
 class Findings(list[Finding]):
-    """Collects what is wrong with parts of documents."""
+    """Collects errors in parts of documents."""
 
     def report(self, part: YamlNode, code: str, sentence: str, hint: str = "") -> None:
-        """Note an error where a value stands."""
+        """Report an error at the place of a value."""
         self.append(Finding(part.where, code, f"{sentence} ({part})", hint))
 
     def warn(self, part: YamlNode, code: str, sentence: str, hint: str = "") -> None:
-        """Note a warning where a value stands."""
+        """Report a warning at the place of a value."""
         warning = Severity.WARNING
         self.append(Finding(part.where, code, f"{sentence} ({part})", hint, warning))
 
     def bad(self, part: YamlNode, hint: str) -> None:
-        """Note that a value is not what its key asks for."""
+        """Report that a value is invalid for its key."""
         key = next((each for each in reversed(part.path) if isinstance(each, str)), "the document")
         self.report(part, "bad-value", f"{key} is {describe_value(part)}", hint)
 
 
 class ExactSection(KeyedSection):
-    """A mapping in which a number is no text; hints say what to write instead."""
+    """A mapping in which a number is not a text; hints show the valid form."""
 
     is_exact = True
     findings: Findings
 
     def bad(self, key: str, expected: str, hint: str = "") -> None:
-        """Note that a value does not fit."""
+        """Report that a value is invalid."""
         self.findings.bad(self.members[key], hint or expected)
 
     def _bad_item(self, key: str, item: YamlNode) -> None:
@@ -61,7 +61,7 @@ class ExactSection(KeyedSection):
 
 
 def describe_value(part: YamlNode) -> str:
-    """Name a value in a sentence: its kind and itself, short, and no password."""
+    """Return a value for messages: its kind and its short text, without passwords."""
     match part.value:
         case None:
             return "null"
@@ -81,18 +81,17 @@ def describe_value(part: YamlNode) -> str:
 
 
 def word_of(kind: type[W], text: str, default: W) -> W:
-    """Return a word that was read, or the default."""
+    """Return a parsed word, or the default."""
     return next((each for each in kind if each == text), default)
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionFacts:
-    """An expression without comments at its end; what it reads, and what makes it volatile.
+    """An expression without trailing comments; what it reads, and what makes it volatile.
 
-    `reads` are the names that it mentions, `volatile` functions. `literal` is its value as text
-    where it is a literal. `problem` says why it makes no column of a row; `aggregate` is the first
-    one in it, where that is all that keeps it from being one. `canonical` is the expression as the
-    parser means it.
+    `reads` are the column names in it, `volatile` functions. `literal` is its value as text if it
+    is a literal. `problem` is why it cannot be a column of a row; `aggregate` is its first
+    aggregate, if that is the only reason. `canonical` is the parsed form of the expression.
     """
 
     text: str = ""

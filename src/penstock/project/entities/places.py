@@ -1,4 +1,4 @@
-"""Where the layers of an entity lie: templates filled in, folders and names of tables checked."""
+"""The places of an entity's layers: render templates, check folders and table names."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ _MOST_PARTS = 3
 
 @dataclass(frozen=True, slots=True)
 class FilledTemplate:
-    """A template that was read: what a run finds there, and how it reads on some day."""
+    """A parsed template: its value for a run, and an example for some day."""
 
     text: RunText
     sample: str
 
     @property
     def moves(self) -> bool:
-        """Whether it says something else on another day."""
+        """Whether its value differs on another day."""
         return bool(self.text.template)
 
 
 @dataclass(frozen=True, slots=True)
 class EntityPlaces:
-    """Works out the layers of one entity; `names` are the values of its templates.
+    """Determines the layers of one entity; `names` are the values for its templates.
 
-    `catalog` is that of the target, "" without one. What is wrong is a finding, and None.
+    `catalog` is that of the target, "" without one. An error is a finding, and the result is None.
     """
 
     environment: ReadEnvironment
@@ -79,7 +79,7 @@ class EntityPlaces:
         return WholeFolder(path) if is_whole else Slices(path, pattern, ordering)
 
     def silver(self) -> tuple[TableName, str] | None:
-        """Return the silver table, and its folder where it does not lie as tables usually do."""
+        """Return the silver table, and its folder if it is outside the warehouse."""
         is_table, part = self._layer("silver")
         path = RunText("")
         if not is_table:
@@ -91,7 +91,7 @@ class EntityPlaces:
         return None if table is None else (table, str(path))
 
     def _layer(self, layer: str) -> tuple[bool, YamlNode | None]:
-        """Return whether a layer is a table or a path, and the part that says which."""
+        """Return whether a layer is a table or a path, and the part that defines it."""
         parts, environment = self.settings.parts, self.environment
         for what in ("table", "path"):
             if f"{layer}_{what}" in parts:
@@ -194,7 +194,7 @@ class EntityPlaces:
 
 
 def _safe_text(part: YamlNode, text: str) -> str:
-    """Show what a template gives; of one that asks for a secret the template itself."""
+    """Return the value of a template for display; with a secret, the template itself."""
     written = part.value
     return written if isinstance(written, str) and is_secret_key(written) else text
 
@@ -202,7 +202,7 @@ def _safe_text(part: YamlNode, text: str) -> str:
 def filled(
     part: YamlNode, written: str, names: Mapping[str, str], findings: Findings
 ) -> FilledTemplate | None:
-    """Fill in a template as far as loading can; None beside a finding."""
+    """Render a template as far as loading can; None with a finding."""
     values = {name: TypedValue("STRING", value) for name, value in names.items()}
     try:
         template: EntityTemplate = parse_template(written)
@@ -216,7 +216,7 @@ def filled(
 
 
 def place_on(place: RunText, names: Mapping[str, str], moment: dt.datetime, zone: str) -> str:
-    """Return a place as it is called on the day of a moment, in a zone."""
+    """Return a place's name on the day of a time, in a time zone."""
     from zoneinfo import ZoneInfo  # it is looked for on disk
 
     if not place.template:
@@ -228,7 +228,7 @@ def place_on(place: RunText, names: Mapping[str, str], moment: dt.datetime, zone
 
 
 def bronze_folder(entity: Entity, run_timestamp: dt.datetime) -> BronzeFolder | None:
-    """Return the folder in which slices lie for a run; None where a source is read whole."""
+    """Return the folder of slices for a run; None if the source is read whole."""
     if not isinstance(entity.bronze, Slices):
         return None
     path = place_on(entity.bronze.path, entity.names, run_timestamp, entity.timezone)

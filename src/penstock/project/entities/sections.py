@@ -31,9 +31,9 @@ PROCESSES: Mapping[str, ProcessType] = {
     "delta": ProcessType.MERGE,
     "historic": ProcessType.HISTORIC,
 }
-"""What `processtype` may say."""
+"""The values of `processtype`."""
 FULL_TABLE = "table"
-"""What a native file may call full."""
+"""The alias of `full` in native files."""
 LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF")
 OUTPUT = word(("paths", "catalog"))
 PLAIN_VALUE = "${last_value}"
@@ -42,16 +42,16 @@ ROLES: Plain = {"type": "array", "items": {"enum": list(FieldRole)}}
 
 
 class EnvironmentSection(ExactSection):
-    """What all entities share."""
+    """Common settings of all entities."""
 
     name = key(TEXT, "dev", "required")
-    """What it is called; required in one document, or in `penstock.yml`."""
+    """Its name; required in one document, or in `penstock.yml`."""
     root_folder = key(TEXT, "/data", "required")
-    """The folder under which `bronze` and `silver` lie."""
+    """The folder that contains `bronze` and `silver`."""
     timezone = key(TEXT, "Europe/Amsterdam", "required")
-    """The zone of processing times that have no offset."""
+    """The time zone of processing times without an offset."""
     systemfield_prefix = key(TEXT, "dw_")
-    """What begins the names of columns that penstock adds."""
+    """The prefix of columns that penstock adds."""
     bronze_path = key(TEXT, "/${connection}/${entity}", "required with `paths`")
     """Path of slices under `bronze`, a template."""
     silver_path = key(TEXT, "/${connection}/${destination}", "required with `paths`")
@@ -59,15 +59,15 @@ class EnvironmentSection(ExactSection):
     raw_path = key(TEXT, "/raw")
     """Read, and of no effect."""
     secure_container_suffix = key(TEXT, "-secure")
-    """What stands behind the names of the layers of `secure` entities."""
+    """The suffix of layer names for `secure` entities."""
     output_method = key(OUTPUT, "paths", "`paths`")
     """Whether both layers are folders or tables of a catalog."""
     bronze_output = key(OUTPUT, "paths", "`output_method`")
-    """The same of bronze alone."""
+    """The same for bronze only."""
     silver_output = key(OUTPUT, "catalog", "`output_method`")
-    """The same of silver alone."""
+    """The same for silver only."""
     log_level = key(word(LOG_LEVELS), "ERROR")
-    """Read, and of no effect: a step logs its summary, at every level."""
+    """Accepted without effect: a step logs its summary at every level."""
     log_output = key(TEXT, "file")
     """Read, and of no effect."""
     log_appender_type = key(TEXT, "file")
@@ -88,11 +88,11 @@ class SettingsSection(ExactSection):
 
     is_open = True
     bronze_table = key(TEXT, "bronze_sales.orders")
-    """The bronze table, in place of a folder."""
+    """The bronze table, instead of a folder."""
     bronze_path = key(TEXT, "/till/${entity}", "that of the environment")
     """The bronze folder."""
     bronze_read = key(READ, "whole", "`slices`; of a table `whole`")
-    """Slice by slice, or all that is there each time."""
+    """Read slice by slice, or everything each time."""
     bronze_output = key(OUTPUT, "paths", "that of the environment")
     """Whether bronze is a folder or a table of a catalog."""
     silver_table = key(TEXT, "silver_sales.orders", "`silver_{connection}.{destination}`")
@@ -114,7 +114,7 @@ class SettingsSection(ExactSection):
     require_success = key(FLAG, example=True, default=False)
     """Whether a folder waits for `_SUCCESS`."""
     delete_missing = key(FLAG, example=True, default=False)
-    """Whether rows in the slice's window that the slice lacks are deleted."""
+    """Whether rows in the slice's window are deleted if the slice lacks them."""
     allow_empty = key(FLAG, example=True, default=False)
     """With `full`: whether an empty slice empties the table."""
     allow_empty_delete = key(FLAG, example=True, default=False)
@@ -122,15 +122,15 @@ class SettingsSection(ExactSection):
     hash = key(word(tuple(HashKind)), "xxhash64", "`sha256`")
     """How rows are compared."""
     last_seen = key(word(tuple(LastSeen)), "on_change", "`every_run`")
-    """Whether every row that was seen is written, or changed ones alone."""
+    """Whether the last-seen time is written for every row, or only for changed ones."""
     layout = key(word(("current", "plain")), "plain", "`current`")
-    """Of histories: whether current and closed versions lie apart."""
+    """For histories: whether current and closed versions are stored separately."""
     on_schema_change = key(word(tuple(OnSchemaChange)), "fail", "`append`")
-    """`append` adds columns that are new, `sync` also drops those that are gone, `ignore` leaves
-    new ones out, `fail` stops the step.
+    """`append` adds new columns, `sync` also drops missing ones, `ignore` leaves new ones out,
+    `fail` stops the step.
     """
     retention = key(subsection(RetentionSection), {"keep_last": 3})
-    """Of histories: which old versions are removed."""
+    """For histories: which old versions are removed."""
     table_properties = key(MAPPING, {"delta.appendOnly": True})
     """Properties of the Delta table."""
     deletion_vectors = key(FLAG, example=False, unset="`true`, but for `full`")
@@ -143,7 +143,7 @@ class ConnectionSection(ExactSection):
     """Where entities come from."""
 
     name = key(TEXT, "sales", needed=True)
-    """What it is called."""
+    """Its name."""
     enabled = key(FLAG, example=False, default=True)
     """`false` leaves its entities out."""
     settings = key(section_node(SettingsSection), {"delete_missing": True})
@@ -151,7 +151,7 @@ class ConnectionSection(ExactSection):
 
 
 class ColumnSection(ExactSection):
-    """What is said of one column."""
+    """The settings of one column."""
 
     name = key(TEXT, "Order Date", needed=True)
     """Its name in the slice, in any letter case."""
@@ -160,22 +160,22 @@ class ColumnSection(ExactSection):
     datatype = key(node_as({"type": "string"}), "date", "that of the slice")
     """Its type in the silver table, as `long` or `decimal(9, 2)`."""
     fieldroles = key(nodes("roles", ROLES), ["businesskey"])
-    """What it is: `businesskey`, `partition`, `calculated`."""
+    """Its roles: `businesskey`, `partition`, `calculated`."""
     expression = key(TEXT, "'nl'", "it is read")
     """SQL over one row: the column is calculated."""
 
 
 class WatermarkSection(ExactSection):
-    """What the next slice is held against."""
+    """A column whose greatest value is stored as a watermark."""
 
     column_name = key(TEXT, "changed", needed=True)
-    """The column whose greatest value is kept."""
+    """The column whose greatest value is stored."""
     expression = key(TEXT, "'${minus_days(last_value, 7)}'", "what was kept", default=PLAIN_VALUE)
-    """A template that gives the low bound of what a slice holds."""
+    """A template for the low bound of the values in a slice."""
     operation = key(word(("and", "or")), "or", default="and")
-    """How several are held together."""
+    """How several are combined."""
     operation_group = key(whole(0), 1, "0, one group", default=0)
-    """Which of them belong together."""
+    """Which of them form a group."""
 
 
 class KeptRowSection(ExactSection):
@@ -188,7 +188,7 @@ class KeptRowSection(ExactSection):
 
 
 class TransformationSection(ExactSection):
-    """One thing that is done to a slice; which keys go together is checked where they are read."""
+    """One transformation of a slice; the combination of keys is checked when it is read."""
 
     column = key(TEXT, "city")
     """A column that is added or replaced."""
@@ -217,9 +217,9 @@ class SharedSection(ExactSection):
         each_of(ColumnSection, "columns"),
         [{"name": "ID", "datatype": "long", "fieldroles": ["businesskey"]}],
     )
-    """What is said of its [columns](#a-column); others are taken as they are."""
+    """Settings of its [columns](#a-column); other columns are copied unchanged."""
     watermark = key(each_of(WatermarkSection, "entries"), [{"column_name": "changed"}])
-    """[What the next slice is held against](#a-watermark)."""
+    """[Columns whose greatest value is stored](#a-watermark)."""
     transformations = key(
         replace(node_as(TEXT_LIST), inner=TransformationSection, is_list=True),
         [{"column": "city", "expression": "trim(city)"}],
@@ -230,7 +230,7 @@ class SharedSection(ExactSection):
 
 
 class SaidSection(ExactSection):
-    """What is said of an entity for people, and its checks."""
+    """The description of an entity, and its checks."""
 
     description = key(TEXT, "All orders.")
     """What it is, for people."""
@@ -291,7 +291,7 @@ class BronzeSection(ExactSection):
     table = key(TEXT, "bronze_sales.prices", "`path`")
     """A table, in place of a folder; it is read whole."""
     read_ = key(READ, "whole", default="slices")
-    """Slice by slice, or all that is there each time."""
+    """Read slice by slice, or everything each time."""
     order = key(word(tuple(SliceOrder)), "natural", "`name`")
     """[Which slice comes first](../entities.md#the-order-of-slices): `name`, `natural`, `modified`,
     `from_name`.
@@ -314,9 +314,9 @@ class NativeEntitySection(SharedSection):
     destination = key(TEXT, "prices")
     """Read, and of no effect: `name` is the table."""
     systemfield_prefix = key(TEXT, "dw_", "that of the environment")
-    """What begins the names of columns that penstock adds."""
+    """The prefix of columns that penstock adds."""
     timezone = key(TEXT, "UTC", "that of the environment")
-    """The zone of processing times that have no offset."""
+    """The time zone of processing times without an offset."""
 
 
 class NativeSection(SaidSection):
@@ -333,4 +333,4 @@ class NativeSection(SaidSection):
         {"timezone": "UTC", "bronze": {"path": "/data/prices"}},
         needed=True,
     )
-    """[What is said of it](#the-entity-of-a-model)."""
+    """[Its settings](#the-entity-of-a-model)."""

@@ -1,4 +1,4 @@
-"""Choosing entities: by id, name, group and connection, in whatever letters."""
+"""Select entities by id, name, group and connection, in any letter case."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _WORDS: Mapping[str, Callable[[Entity], Iterable[str]]] = {
     "strategy": lambda each: (each.process,),
     "": lambda each: (each.model, str(each.table), each.name),
 }
-"""What an entity says to each method of a selector."""
+"""The values of an entity for each selector method."""
 _EXACT = ("", "entity")
 
 
 def select_entities(entities: Entities, include: Sequence[str]) -> tuple[Entity, ...]:
-    """Return the selected entities in their order; all that are enabled if nothing is asked for.
+    """Return the selected entities in order; by default all that are enabled.
 
-    Several values intersect. Raises `SelectorError` for what matches nothing, `entity-disabled` for
-    one that is named exactly and disabled.
+    Several values intersect. Raises `SelectorError` if one matches nothing, `entity-disabled` for
+    an exact name of a disabled entity.
     """
     chosen = {name for name, each in entities.items() if each.enabled}
     for value in include:
@@ -65,7 +65,7 @@ def _find(entities: Entities, term: SelectorTerm) -> set[str]:
 
 
 def entity_by_id(entities: Entities, number: int) -> Entity:
-    """Return the entity of an id; raise `EntityNotFoundError`."""
+    """Return the entity with an id; raise `EntityNotFoundError`."""
     found = next((each for each in entities.values() if each.id == number), None)
     if found is None:
         known = some_of(str(each.id) for each in entities.values() if each.id is not None)
@@ -75,18 +75,18 @@ def entity_by_id(entities: Entities, number: int) -> Entity:
 
 
 def entities_by_id(entities: Entities, numbers: Iterable[int]) -> tuple[Entity, ...]:
-    """Return the entities of some ids in the order of these; unknown ones are left out."""
+    """Return the entities with some ids in the order of the ids, without unknown ones."""
     known = {each.id: each for each in entities.values() if each.id is not None}
     return tuple(known[number] for number in numbers if number in known)
 
 
 def entities_of_group(entities: Entities, group: str) -> tuple[Entity, ...]:
-    """Return the entities of a group, in whatever letters; none where there are none."""
+    """Return the entities of a group, in any letter case; may be empty."""
     return tuple(each for each in entities.values() if each.group == group.lower())
 
 
 def entities_of_connection_group(entities: Entities, group: str) -> tuple[Entity, ...]:
-    """Return the entities of a connection group, in whatever letters; none where there are none."""
+    """Return the entities of a connection group, in any letter case; may be empty."""
     return tuple(each for each in entities.values() if each.connection_group == group.lower())
 
 

@@ -1,4 +1,4 @@
-"""Settings of connections and entities: merged, typed, and what has no effect."""
+"""Settings of connections and entities: merged, typed, and those without effect."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ PLACES = (
     *("bronze_table", "silver_table", "bronze_path", "silver_path", "output_method"),
     *("bronze_output", "silver_output", "bronze_read", *OF_SLICES),
 )
-"""The settings that say where layers lie and how bronze is read."""
+"""The settings for the places of layers and for reading bronze."""
 _RETENTION = tuple(RetentionSection.declared)
 _NEAR = 2
 
 
 @dataclass(frozen=True, slots=True)
 class MergedSettings:
-    """Settings of a connection under those of an entity, and which part says each.
+    """Merged settings of a connection and an entity, with the part that defines each.
 
-    `plain` holds no value that does not fit its key; `own` are the keys of the entity itself.
+    `plain` holds only valid values; `own` are the keys of the entity itself.
     """
 
     plain: Mapping[str, Plain] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class MergedSettings:
     own: frozenset[str] = frozenset()
 
     def text(self, key: str) -> str:
-        """Return a setting as text, "" where it is not set."""
+        """Return a setting as text, "" if it is not set."""
         return text_of(self.plain.get(key))
 
     def ordering(self, findings: Findings) -> Ordering:
@@ -63,13 +63,13 @@ class MergedSettings:
 
     @property
     def names(self) -> dict[str, str]:
-        """Return what templates may ask for: every scalar."""
+        """Return the values for templates: every scalar."""
         scalars = ((k, v) for k, v in self.plain.items() if isinstance(v, str | bool | int | float))
         return {f"settings_{key}": text_of(value) for key, value in scalars}
 
 
 def merged(lower: Mapping[str, Plain], upper: Mapping[str, Plain]) -> dict[str, Plain]:
-    """Put settings over others: maps merge, all else is replaced, null removes a key.
+    """Merge settings: maps by key, other values are replaced, null removes a key.
 
     >>> merged({"a": 1, "o": {"x": 1, "y": 2}}, {"o": {"y": 9}, "a": None})
     {'o': {'x': 1, 'y': 9}}
@@ -86,7 +86,7 @@ def merged(lower: Mapping[str, Plain], upper: Mapping[str, Plain]) -> dict[str, 
 
 
 def ordering_of(parts: Mapping[str, YamlNode], findings: Findings) -> Ordering:
-    """Read `order` and `order_pattern`, whose words were checked."""
+    """Read `order` and `order_pattern`, whose words were checked before."""
     order, pattern = (parts.get(key) for key in ("order", "order_pattern"))
     by = word_of(SliceOrder, text_of(order.plain).lower() if order else "", SliceOrder.NAME)
     written = text_of(pattern.plain) if pattern else ""
@@ -102,7 +102,7 @@ def ordering_of(parts: Mapping[str, YamlNode], findings: Findings) -> Ordering:
 
 
 def check_order_pattern(part: YamlNode, findings: Findings) -> None:
-    """Report a regular expression that finds no number."""
+    """Report a regular expression without a number."""
     try:
         groups = re.compile(text_of(part.plain))
     except re.error as error:
@@ -118,7 +118,7 @@ def check_order_pattern(part: YamlNode, findings: Findings) -> None:
 
 
 def checked(part: YamlNode | None, findings: Findings) -> dict[str, YamlNode]:
-    """Check the settings of one level; give those that fit."""
+    """Check the settings of one level; return the valid ones."""
     if part is None:
         return {}
     section = SettingsSection(part, "", findings, part.members)
@@ -156,7 +156,7 @@ def _check(section: SettingsSection, key: str) -> None:
 
 
 def _warn_of_near(part: YamlNode, key: str, findings: Findings) -> None:
-    """Warn of a key that looks like a slip of a known one."""
+    """Warn of a key that looks like a misspelled known one."""
     near = next(
         (known for known in sorted(SettingsSection.declared) if distance(key, known) <= _NEAR), ""
     )
@@ -168,7 +168,7 @@ def _warn_of_near(part: YamlNode, key: str, findings: Findings) -> None:
 def settings_under(
     connection: Mapping[str, YamlNode], entity: Mapping[str, YamlNode]
 ) -> MergedSettings:
-    """Merge two levels; where a layer lies is said as a whole by the entity, if it does."""
+    """Merge two levels; an entity replaces the place of a layer as a whole."""
     lower = dict(connection)
     for layer in LAYERS:
         keys = {f"{layer}_table", f"{layer}_path"}
@@ -206,7 +206,7 @@ def entity_settings(merged_settings: MergedSettings) -> EntitySettings:
 
 
 def _vectors(plain: Mapping[str, Plain]) -> dict[str, str]:
-    """Return the table's property that a switch of ours stands for, where it is written."""
+    """Return the table property for one of our switches, if it is given."""
     said = plain.get("deletion_vectors")
     return {} if said is None else {DELETION_VECTORS: str(said).lower()}
 
@@ -214,7 +214,7 @@ def _vectors(plain: Mapping[str, Plain]) -> dict[str, str]:
 def idle(
     process: ProcessType, bronze: Bronze | None, own: Iterable[str]
 ) -> Iterable[tuple[str, str]]:
-    """Return settings of the entity itself that its process or bronze has no use for, and why."""
+    """Return settings of the entity that its process or bronze does not use, and why."""
     is_whole = isinstance(bronze, WholeFolder | WholeTable)
     rules = (
         ("last_seen", process is not ProcessType.MERGE, "rows are seen again by merge alone"),
@@ -228,7 +228,7 @@ def idle(
 
 
 def distance(one: str, other: str) -> int:
-    """Count the letters to put in, take out or change between two words.
+    """Return the edit distance of two words.
 
     >>> distance("delete_mising", "delete_missing"), distance("hash", "last")
     (1, 2)

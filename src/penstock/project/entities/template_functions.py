@@ -1,4 +1,4 @@
-"""The functions of templates and watermarks: what each takes, and what it gives."""
+"""The functions of templates and watermarks: their argument types, and their results."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from decimal import Decimal
 from penstock.core.columns.typed import TypedValue
 
 UNKNOWN = ""
-"""The type of a name whose type only a slice will tell: it fits wherever any type does."""
+"""The type of a name whose type only a slice has: it matches any type."""
 
 
 class BadExpressionError(ValueError):
-    """A template that says nothing; sentence and hint are those of the finding about it."""
+    """An invalid template; message and hint are those of its finding."""
 
     def __init__(self, sentence: str, hint: str = "") -> None:
         super().__init__(sentence)
@@ -26,26 +26,26 @@ class BadExpressionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TemplateFunction:
-    """What one name of a function stands for: the types that it takes, and what it does."""
+    """One overload of a function: its argument types, and its implementation."""
 
     takes: tuple[tuple[str, ...], ...]
     call: Callable[..., TypedValue]
 
 
 def family(kind: str) -> str:
-    """Return the word under which functions name a type."""
+    """Return the word under which functions refer to a type."""
     if kind.startswith("DECIMAL"):
         return "DECIMAL"
     return "integer" if kind in {"TINYINT", "SMALLINT", "INT", "BIGINT"} else kind
 
 
 def fits(kind: str, wanted: str) -> bool:
-    """Whether a value of one type may stand where another is wanted."""
+    """Return whether a value of one type is accepted as another."""
     return UNKNOWN in (kind, wanted) or family(kind) == family(wanted)
 
 
 def check_range(value: TypedValue) -> TypedValue:
-    """Return a number that its type holds."""
+    """Return a number if its type can hold it."""
     number = value.key
     if isinstance(number, int | Decimal):
         least = TypedValue.least(value.type).key
@@ -83,7 +83,7 @@ def _number(sign: int) -> Callable[[TypedValue, TypedValue], TypedValue]:
 
 
 def pattern_runs(text: str) -> list[str]:
-    """Cut a pattern into runs of one letter and the signs between; raise what it may not say."""
+    """Split a pattern into runs of one letter and separators; raise for an invalid one."""
     runs = [found[0] for found in re.finditer(r"([A-Za-z])\1*|.", text, re.DOTALL)]
     for run in runs:
         lengths = (1, 2, 4) if run[0] == "y" else (1, 2) if run[0] in "MdHms" else ()

@@ -1,7 +1,7 @@
 """Templates of paths and watermarks: `${expr}` in text, parsed and interpreted (docs/entities.md).
 
-Nothing is run as code, SQL or a format string, and no value is parsed again: a value with quotes
-or `${` in it is data. Every value is a `TypedValue`; text is a STRING.
+No part runs as code, SQL or a format string, and no value is parsed again: a value with quotes or
+`${` in it is data. Every value is a `TypedValue`; text is a STRING.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NameTerm:
-    """A name of the template's scope."""
+    """A name in the template's scope."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class ValueTerm:
-    """An integer or a text that stands in the template."""
+    """A literal integer or text in the template."""
 
     value: TypedValue
 
 
 @dataclass(frozen=True, slots=True)
 class CallTerm:
-    """A function of the template's scope, called."""
+    """A call of a function in the template's scope."""
 
     function: str
     arguments: tuple[Term, ...]
@@ -59,21 +59,21 @@ Term = NameTerm | ValueTerm | CallTerm
 
 @dataclass(frozen=True, slots=True)
 class TemplateScope:
-    """What a template may use: names with their types, and functions."""
+    """The names, with their types, and functions that a template may use."""
 
     names: Mapping[str, str]
     functions: frozenset[str]
 
     @property
     def hint(self) -> str:
-        """What is allowed."""
+        """A hint with everything that is allowed."""
         listed = ", ".join(each for each in FUNCTIONS if each in self.functions)
         return f"names: {', '.join(self.names)}; functions: {listed}"
 
 
 @dataclass(frozen=True, slots=True)
 class EntityTemplate:
-    """Text and terms in turn, as they were written.
+    """Alternating text and terms, as written.
 
     >>> parse_template("/${lower(connection)}/x").render({"connection": TypedValue("STRING", "A")})
     '/a/x'
@@ -82,7 +82,7 @@ class EntityTemplate:
     parts: tuple[str | Term, ...]
 
     def names(self) -> frozenset[str]:
-        """Return the names that it mentions."""
+        """Return the names in it."""
         return frozenset(
             name for part in self.parts if not isinstance(part, str) for name in names_in(part)
         )
@@ -94,25 +94,25 @@ class EntityTemplate:
                 type_of(part, scope)
 
     def render(self, values: Mapping[str, TypedValue]) -> str:
-        """Return the text with every term's value; of a DATE its digits."""
+        """Return the text with the values of its terms; a DATE gives its digits."""
         shown = (part if isinstance(part, str) else _term_text(part, values) for part in self.parts)
         return "".join(shown)
 
 
 def path_scope(names: Mapping[str, str]) -> TemplateScope:
-    """Return what paths and names of tables may use: names with their types, and `today`."""
+    """Return the scope of paths and table names: names with their types, and `today`."""
     return TemplateScope({**names, "today": "DATE"}, frozenset(FUNCTIONS))
 
 
 def watermark_scope(column_type: str = UNKNOWN) -> TemplateScope:
-    """Return what the expression of a watermark on a column may use."""
+    """Return the scope of a watermark's expression on a column."""
     names = {"last_value": column_type, "watermark": column_type}
     functions = frozenset(FUNCTIONS) - {"format", "lower", "upper"}
     return TemplateScope({**names, "today": "DATE", "now": "TIMESTAMP"}, functions)
 
 
 def parse_template(text: str) -> EntityTemplate:
-    """Read a template; raise `BadExpressionError` where it cannot be read.
+    """Parse a template; raise `BadExpressionError` if it is invalid.
 
     >>> parse_template("a${today}").parts
     ('a', NameTerm(name='today'))
@@ -130,7 +130,7 @@ def parse_template(text: str) -> EntityTemplate:
 
 
 def parse_watermark(text: str, column_type: str = UNKNOWN) -> Term:
-    """Read the expression of a watermark, of whose column the type may not be known yet.
+    """Parse the expression of a watermark, whose column may have an unknown type.
 
     >>> parse_watermark("'${last_value}'", "DATE")
     NameTerm(name='last_value')
@@ -152,7 +152,7 @@ def parse_watermark(text: str, column_type: str = UNKNOWN) -> Term:
 
 
 def low_bound(expression: Term, stored: TypedValue, moment: dt.datetime, zone: str) -> TypedValue:
-    """Return the low bound of a watermark over its stored value; `zone` says which day is today."""
+    """Return the low bound for a stored watermark; `zone` determines the current day."""
     from zoneinfo import ZoneInfo  # it is looked for on disk
 
     utc = moment.astimezone(dt.UTC)
@@ -174,7 +174,7 @@ def names_in(term: Term) -> Iterator[str]:
 
 
 def type_of(term: Term, scope: TemplateScope) -> str:
-    """Return the type of a term, `UNKNOWN` where that depends on a name of unknown type."""
+    """Return the type of a term, `UNKNOWN` if it depends on a name of unknown type."""
     match term:
         case ValueTerm(value):
             return value.type
@@ -238,14 +238,14 @@ def _term_text(term: Term, values: Mapping[str, TypedValue]) -> str:
 
 
 class _Parsing:
-    """One term in a text, from left to right."""
+    """The parser of one term in a text, from left to right."""
 
     def __init__(self, text: str, at: int) -> None:
         self._text = text
         self._start = self._at = at
 
     def whole(self) -> tuple[Term, int]:
-        """Read a term up to the brace that ends it."""
+        """Parse a term up to its closing brace."""
         term = self._term(1)
         if self._next()["sign"] != "}":
             raise self._wrong()

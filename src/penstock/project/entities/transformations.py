@@ -25,7 +25,7 @@ from penstock.project.files.sections import read_section
 _MADE = Keys(("column", "expression"), ("column", "expression"))
 _FILTER, _KEPT = Keys(("where",)), Keys(("deduplicate",))
 _OF_TIME = frozenset({"current_timestamp", "now", "current_date", "curdate", "localtimestamp"})
-"""Functions that give the processing time, so the same rows on every reading."""
+"""Functions that return the processing time, so the same rows on every reading."""
 
 
 @dataclass(slots=True)
@@ -35,12 +35,12 @@ class _TransformationReader:
     expressions: Expressions
     findings: Findings
     volatile: set[str] = field(default_factory=set)
-    """Columns made so far that differ from run to run."""
+    """Columns so far that differ between runs."""
     unstable: set[str] = field(default_factory=set)
-    """Those of them that differ each time a slice is read."""
+    """Those of them that differ between readings of a slice."""
 
     def of_mapping(self, node: YamlNode) -> Iterator[Transformation]:
-        """Read a filter, a deduplication or a made column."""
+        """Read a filter, a deduplication or a column."""
         first = next((each for each in (_FILTER, _KEPT) if each.names[0] in node.members), _MADE)
         section = read_section(TransformationSection, node, "", self.findings, first)
         if section.where:
@@ -51,7 +51,7 @@ class _TransformationReader:
             yield from self._made_column(section)
 
     def projection(self, items: Sequence[YamlNode]) -> Projection:
-        """Read the items of one projection; each must be a select list by itself."""
+        """Read the items of one projection; each must be a valid select list."""
         texts, volatile = [], list[str]()
         for item in items:
             if not isinstance(item.value, str):
@@ -96,7 +96,7 @@ class _TransformationReader:
             yield Deduplicate(keep, tuple(orders), section.node.where)
 
     def _is_stable(self, part: YamlNode, volatile: Sequence[str], reads: Sequence[str]) -> bool:
-        """Report what would choose other rows each time a slice is read, which is twice."""
+        """Report expressions that would select other rows on the second reading of a slice."""
         calls = [f"{word}()" for word in volatile if word not in _OF_TIME]
         calls += [name for name in reads if name.lower() in self.unstable]
         if calls:
@@ -122,7 +122,7 @@ class _TransformationReader:
 def transformations_of(
     entity: SharedSection, expressions: Expressions
 ) -> tuple[Transformation, ...]:
-    """Read the transformations; texts side by side are one projection."""
+    """Read the transformations; adjacent texts form one projection."""
     part, reading = entity.transformations, _TransformationReader(expressions, entity.findings)
     is_one = part is not None and isinstance(part.value, str)
     items = (part,) if part and is_one else items_of(entity, "transformations", "transformations")
@@ -142,7 +142,7 @@ def transformations_of(
 def check_deduplicate(
     entity: SharedSection, transformations: Sequence[Transformation], columns: ReadColumns
 ) -> None:
-    """Report duplicates of keys that are not known where transformations run."""
+    """Report a deduplication by keys that do not exist before the transformations."""
     if not any(isinstance(each, Deduplicate) for each in transformations):
         return
     part = entity.members["transformations"]

@@ -1,1 +1,1 @@
-"""Files as text and trees: found, read, kept in the cache. Nothing here knows a model."""
+"""Files as text and trees: found, read, cached. This code does not know models."""

@@ -1,7 +1,7 @@
-"""The parse cache: one JSON file, kept by content hash, thrown away when anything is odd.
+"""The parse cache: one JSON file by content hash, discarded if anything is wrong with it.
 
-Its second line holds the entries, its first one their checksum: what was damaged may still be JSON,
-and fit the types of an entry. It holds no secret value of the environment: those are filled in on
+Its first line is a checksum of the second, which holds the entries: damaged content may still be
+JSON and match the types. It contains no secret value of the environment: those are filled in on
 every load.
 """
 
@@ -35,12 +35,12 @@ T = TypeVar("T")
 
 
 Entry = tuple[str, Any]
-"""What is known of one file: its content hash, and the result as JSON."""
+"""The cache entry of one file: its content hash, and the result as JSON."""
 
 
 @dataclass(slots=True)
 class ParseCache:
-    """Results of earlier loads. `path` is None when nothing may be kept; the file is 0600."""
+    """Results of earlier loads. `path` is None if nothing may be kept; the file has mode 0600."""
 
     path: Path | None
     key: str
@@ -50,9 +50,9 @@ class ParseCache:
     def recall(
         self, file: str, content: str, kind: type[T], agrees: Callable[[T], bool] = bool
     ) -> T | None:
-        """Return what an earlier load found in an unchanged file, and keep it; None on damage too.
+        """Return and keep the earlier result for an unchanged file; None for damage.
 
-        So it is where `agrees` says that what was found counts no more.
+        Returns None as well if `agrees` says that the result is outdated.
         """
         entry = self.current.get(file) or self.earlier.get(file)
         if entry is None or entry[0] != content:
@@ -71,9 +71,9 @@ class ParseCache:
         self.current[file] = (content, codec_of(kind).write(value))  # type: ignore[arg-type]
 
     def save(self) -> None:
-        """Write what this load kept, by rename; a folder that cannot be written is no error.
+        """Write the results of this load, by rename; ignore a folder that is not writable.
 
-        What holds a secret value, as SQL may that was rendered, is not kept.
+        Results with a secret value, for example in rendered SQL, are not kept.
         """
         if self.path is None or self.current == self.earlier:
             return
@@ -123,7 +123,7 @@ def open_cache(root: Path, *, use: bool = True) -> ParseCache:
 
 
 def packed(text: str) -> Packed:
-    """Make a text short that few loads look into: reading the cache costs by its size.
+    """Compress a text that few loads need: the cost of reading the cache is its size.
 
     >>> unpacked(packed("a" * 1000)) == "a" * 1000, len(packed("a" * 1000)) < 50
     (True, True)
@@ -133,7 +133,7 @@ def packed(text: str) -> Packed:
 
 
 def unpacked(text: Packed) -> str:
-    """Return the text that was packed."""
+    """Return the decompressed text."""
     return zlib.decompress(b64decode(text)).decode("utf-8", "surrogatepass")
 
 
@@ -145,7 +145,7 @@ def _version(package: str) -> str:
 
 # Any: results are the JSON of our own cache: what does not fit is thrown away as a whole.
 class Codec(NamedTuple):
-    """How a value becomes JSON and comes back; what does not fit raises one of `_DAMAGE`."""
+    """How a value is converted to JSON and back; an invalid one raises one of `_DAMAGE`."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
@@ -153,7 +153,7 @@ class Codec(NamedTuple):
 
 @cache
 def codec_of(kind: Any) -> Codec:  # noqa: ANN401  a type expression
-    """Return the form of a type: a record is the list of its fields, one of several has a name.
+    """Return the form of a type: a record is a list of its fields, a union has a type name.
 
     >>> codec_of(tuple[timedelta | None, ...]).write((None, timedelta(seconds=1)))
     [None, 1000000]
@@ -210,7 +210,7 @@ def _row(
 
 
 def _one_of(kinds: Sequence[Any]) -> Codec:
-    """Return the form of what may be None as well; of plain values nothing is looked at."""
+    """Return the form for a type or None; plain values are not checked."""
     if len(kinds) == 1:
         write, read = codec_of(kinds[0])
     elif all(map(is_dataclass, kinds)):
@@ -251,4 +251,4 @@ _CODECS: Mapping[object, Codec] = {
     Spots: Codec(_write_spots, _read_spots),
     timedelta: Codec(lambda age: age // _MICRO, lambda kept: kept * _MICRO),
 }
-"""The types that are written in a way of their own."""
+"""The types with a custom form."""

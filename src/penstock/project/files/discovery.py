@@ -1,4 +1,4 @@
-"""Find and read the files of a project, by what they hold."""
+"""Find and read the files of a project, by their content."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIMIT_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _YAML = (".yml", ".yaml")
 DOCUMENTS = (".json", *_YAML)
-"""How documents of entities end."""
+"""The suffixes of entity documents."""
 _USUAL = ("models", "sessions")
 GENERIC_TESTS = "tests/generic"
 _NO_TESTS = (f"{GENERIC_TESTS}/", "tests/fixtures/")
@@ -38,7 +38,7 @@ _TABLE = re.compile(r"[\w.-]+|(?:`[^`]+`\.?)+")
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The files of a project by what they hold; paths are relative to the root, and sorted."""
+    """The files of a project by content; paths are relative to the root, and sorted."""
 
     sql: tuple[str, ...] = ()
     python: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Content:
 
 
 def project_root(folder: FilePath, *, is_needed: bool) -> tuple[FilePath, bool]:
-    """Return the absolute path of a folder, and whether it holds penstock.yml.
+    """Return the absolute path of a folder, and whether it contains penstock.yml.
 
     Raises `no-project`, or `dbt-project`, where it does not and `is_needed`.
     """
@@ -148,7 +148,7 @@ class _Elsewhere:
     hint: str
 
     def warnings_in(self, path: str, data: bytes) -> Iterator[Finding]:
-        """Yield a warning at the first place of a file that holds the text."""
+        """Yield a warning at the first place of a file that contains the text."""
         for found in [*self.pattern.finditer(data)][:1]:
             line = data[: found.start()].count(b"\n") + 1
             yield ignored(path, self.sentence, self.hint, line)
@@ -191,14 +191,14 @@ def _from_elsewhere(
 
 
 def ignored(path: str, sentence: str, hint: str, line: int = 1) -> Finding:
-    """Return the warning about something that has no effect here."""
+    """Return the warning for something without effect here."""
     return Finding(Location(path, line), IGNORED_CODE, sentence, hint, Severity.WARNING)
 
 
 def _files_of_key(
     root: FilePath, key: str, at: Mapping[str, Location], findings: list[Finding]
 ) -> list[str]:
-    """Return the files below the folders of a key of penstock.yml; the usual one may be missing."""
+    """Return the files below the folders of a key in penstock.yml; the default may be missing."""
     below = []
     for folder, where in at.items():
         pure = PurePosixPath(folder)
@@ -223,7 +223,7 @@ def _is_folder(path: FilePath) -> bool:
 
 
 def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content | None:
-    """Read the bytes of a text file; None, and a finding, where that is not possible."""
+    """Read the bytes of a text file; None with a finding if that is impossible."""
     where = Location(path)
     try:
         with open(posixpath.join(root, path), "rb") as file:  # noqa: PTH123  there are thousands
@@ -242,7 +242,7 @@ def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content 
 
 
 def decode(content: Content, findings: list[Finding]) -> str | None:
-    r"""Return the text with line ends as `\n`; None, and a finding, where it is not UTF-8."""
+    r"""Return the text with line ends as `\n`; None with a finding if it is not UTF-8."""
     at, sentence, hint = content.data.find(b"\0"), "the file holds a NUL byte", ""
     try:
         text = content.data.decode("utf-8-sig")
@@ -257,12 +257,12 @@ def decode(content: Content, findings: list[Finding]) -> str | None:
 
 
 def model_name(path: str) -> str:
-    """Return the name of a model from its file: all before the first dot."""
+    """Return the name of a model from its file: everything before the first dot."""
     return path.rpartition("/")[2].partition(".")[0]
 
 
 def check_name(what: str, name: str, where: Location) -> Finding | None:
-    """Return a finding where a name holds other characters than letters, digits, `_` and `-`."""
+    """Return a finding if a name contains other characters than letters, digits, `_` and `-`."""
     if _NAME.fullmatch(name):
         return None
     sentence = f"{name!r} cannot name a {what}"
@@ -270,9 +270,9 @@ def check_name(what: str, name: str, where: Location) -> Finding | None:
 
 
 def files_below(root: FilePath, folder: str, findings: list[Finding]) -> list[str]:
-    """Return the files below a folder, sorted, none hidden; links to folders are followed.
+    """Return the files below a folder, sorted, without hidden ones; folder links are followed.
 
-    What cannot be read, as a folder or as a file, is a finding.
+    An unreadable folder or file is a finding.
     """
     if not _is_there(root / folder):
         return []
@@ -320,13 +320,13 @@ def _is_folder_entry(entry: os.DirEntry[str]) -> bool:
 
 
 def unreadable(path: str, error: OSError) -> Finding:
-    """Return the finding of a file or folder that cannot be read."""
+    """Return the finding for an unreadable file or folder."""
     sentence = f"cannot be read: {error.strerror}"
     return Finding(Location(path), "unreadable-file", sentence, _READABLE)
 
 
 def odd_file(entry: os.DirEntry[str] | FilePath, path: str) -> Finding | None:
-    """Return what is wrong with a path as that of a file or folder; None where nothing is."""
+    """Return what is wrong with the path of a file or folder; None if nothing is."""
     if not path.isprintable():
         shown = ascii(path)[1:-1]
         sentence = "the name of the file holds characters that cannot be printed"
@@ -347,9 +347,9 @@ def odd_file(entry: os.DirEntry[str] | FilePath, path: str) -> Finding | None:
 
 
 def queries_of(file: YamlFile) -> list[Content]:
-    """Return the query of every entry that has exactly one, under the key of `entry_key`.
+    """Return the query of every entry with exactly one, by `entry_key`.
 
-    Newlines in front of it make its lines those of the YAML file.
+    Leading newlines give it the line numbers of the YAML file.
     """
     found = []
     for index, entry in enumerate(map(mapping_of, list_of(mapping_of(file.tree).get("snapshots")))):
@@ -368,5 +368,5 @@ def queries_of(file: YamlFile) -> list[Content]:
 
 
 def entry_key(file: YamlFile, index: int) -> str:
-    """Return the key under which the query of an entry is parsed and cached."""
+    """Return the key under which an entry's query is parsed and cached."""
     return place_key((file.path, "snapshots", index))

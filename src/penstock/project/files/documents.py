@@ -37,10 +37,10 @@ _READERS: Mapping[str, Callable[[yaml.ScalarNode], Plain]] = {
 
 
 class ReferenceLoader(yaml.SafeLoader):
-    """Reads a bare `${{ file: … }}`, which is no YAML, as a scalar where a plain one may begin."""
+    """Reads a bare `${{ file: … }}`, which is not YAML, as a scalar in place of a plain one."""
 
     def scan_plain(self) -> yaml.ScalarToken:
-        """Take a bare reference as one token, else do what YAML says."""
+        """Scan a bare reference as one token, otherwise as usual."""
         found = None if self.flow_level else _BARE.match(self.buffer, self.pointer)
         if found is None or inner_of(found[1]) is None:
             return super().scan_plain()
@@ -50,7 +50,7 @@ class ReferenceLoader(yaml.SafeLoader):
 
 
 def inner_of(text: str) -> str | None:
-    """Return what stands between the braces of a reference, None for any other text.
+    """Return the text between the braces of a reference, None for any other text.
 
     >>> inner_of("${{ file: a b.yaml }}"), inner_of("${{ x }}")
     ('file: a b.yaml', None)
@@ -60,7 +60,7 @@ def inner_of(text: str) -> str | None:
 
 
 def reference_in(node: yaml.ScalarNode) -> str | None:
-    """Return the reference that a scalar is; a block scalar is never one."""
+    """Return the reference in a scalar; a block scalar is never one."""
     return None if node.style in ("|", ">") else inner_of(node.value)
 
 
@@ -77,9 +77,9 @@ Scalars = Callable[[yaml.ScalarNode], Plain]
 
 
 def read_document(path: str, text: str, scalars: Scalars | None = None) -> YamlFile:
-    """Read one YAML document; references are mappings of `REFERENCE` alone, no YAML is no tree.
+    """Read one YAML document; references are mappings with only `REFERENCE`; None for invalid YAML.
 
-    With `scalars`, which reads each of them, nothing is a reference.
+    With `scalars`, which reads each of them, there are no references.
     """
     builder = _TreeBuilder(path, scalars or _scalar)
     tree, where = None, Location(path, 1, 1)
@@ -140,7 +140,7 @@ class _TreeBuilder:
     def _merged(
         self, node: yaml.Node, path: Path, above: tuple[int, ...], included: list[Plain]
     ) -> dict[str, Plain]:
-        """Build what a mapping merges at its own path: what it says itself has its places."""
+        """Build the merged part of a mapping at its own path: its own keys have their places."""
         sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
         result: dict[str, Plain] = {}
         for source in sources:
@@ -172,7 +172,7 @@ def begins_at(node: yaml.Node) -> tuple[int, int]:
 
 
 def syntax_finding(path: str, error: yaml.YAMLError) -> Finding:
-    """Say what the parser of YAML stumbles over."""
+    """Return the finding for a YAML syntax error."""
     place = getattr(error, "problem_mark", None)
     where = Location(path, place.line + 1, place.column + 1) if place else Location(path, 1, 1)
     said = getattr(error, "problem", None) or str(error).partition("\n")[0]
@@ -180,7 +180,7 @@ def syntax_finding(path: str, error: yaml.YAMLError) -> Finding:
 
 
 _NEXT = re.compile(r"[ \t\n\r]*(.?)[ \t\n\r]*", re.DOTALL)
-"""A sign between blanks: it is met twice for each node, so one look finds all of it."""
+"""A character between blanks: it occurs twice per node, so one match finds all of it."""
 _NUMBER = re.compile(r"(-?(?:0|[1-9]\d*))(\.\d+)?([eE][-+]?\d+)?")
 _JSON_WORD = re.compile(r"true|false|null")
 _JSON_WORDS: dict[str, Plain] = {"true": True, "false": False, "null": None}
@@ -190,7 +190,7 @@ Read: TypeAlias = "tuple[Plain, int]"
 
 
 def read_json(path: str, text: str) -> YamlFile:
-    """Read one JSON document; what is no JSON has no tree, beside a finding `json-syntax`."""
+    """Read one JSON document; invalid JSON has no tree, with a finding `json-syntax`."""
     reader = _JsonReader(path, text)
     try:
         tree = reader.whole()
@@ -227,7 +227,7 @@ class _JsonReader:
         return line, at - self.lines[line - 1] + 1
 
     def sign(self, at: int, expected: str = "") -> tuple[str, int, int]:
-        """Return the sign after blanks, "" at the end; where it stands, and what follows it."""
+        """Return the next character, "" at the end; its position, and the position after it."""
         found = _NEXT.match(self.text, at)
         if found is None or (expected and (not found[1] or found[1] not in expected)):
             where = found.start(1) if found else at
@@ -235,7 +235,7 @@ class _JsonReader:
         return found[1], found.start(1), found.end()
 
     def value(self, at: int, key: str, depth: int) -> Read:
-        """Read a value that begins here and stands under `key`."""
+        """Read a value that begins here, under `key`."""
         self.places[key] = self.place(at)
         opening, _, inside = self.sign(at)
         if opening == '"':

@@ -1,4 +1,4 @@
-"""What may stand under a key: how a value is read, what is expected, and what editors know."""
+"""Kinds of values: how a value is read, what messages expect, and its editor schema."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ class ValueKind(Generic[T_co]):
     """A kind of value."""
 
     expected: str
-    """What a sentence says it must be."""
+    """What it must be, in messages."""
     parse: Callable[[Any], T_co | None]
-    """Reads a value, None for what does not fit; `take` of `sections.py` reads what has parts."""
+    """Parses a value, None if invalid; `take` of `sections.py` reads values with parts."""
     schema: Plain
-    """What editors know of it."""
+    """Its JSON schema."""
     empty: T_co
-    """What holds where nothing fitting is written."""
+    """The value if no valid one is given."""
     exact: tuple[type, ...] = (str,)
-    """The types that exact sections take; others read what is written as text, too."""
+    """The types that exact sections accept; others also read values written as text."""
     hint: Callable[[Any], str] = _no_hint
-    """Says of a value what exact sections want instead."""
+    """Returns what exact sections want instead of a value."""
     words: tuple[str, ...] = ()
-    """The words that it may be, for hints at the one that was meant."""
+    """Its possible words, for hints at a similar one."""
     schema_later: Callable[[], Plain] | None = None
-    """What editors know of it where that is known later than the section."""
+    """Its JSON schema, if it is only known later."""
     takes_null: bool = False
-    """Whether null is a value of its own, and not nothing written."""
+    """Whether null is a value, and not the same as absent."""
 
 
 def _text(value: object) -> str | None:
@@ -59,13 +59,13 @@ def _flag_hint(value: Plain) -> str:
 
 
 def word_hint(value: object, words: Sequence[str]) -> str:
-    """Say which word was meant, or which there are."""
+    """Return a hint with the similar word, or all words."""
     near = did_you_mean(value, words) if isinstance(value, str) else ""
     return near or f"one of {', '.join(words)}"
 
 
 def as_date(text: str) -> dt.date | None:
-    """Read a date as YAML writes it, 2024-03-01; None for anything else."""
+    """Parse a date as YAML writes it, 2024-03-01; None for anything else."""
     try:
         return dt.date.fromisoformat(text) if _DATE.fullmatch(text) else None
     except ValueError:
@@ -96,7 +96,7 @@ DURATION: ValueKind[dt.timedelta | None] = ValueKind(
 
 
 def whole(least: int | None = None, most: float = math.inf) -> ValueKind[int | None]:
-    """Return the kind of whole numbers between two."""
+    """Return the kind for whole numbers in a range."""
 
     def parse(value: object) -> int | None:
         if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
@@ -121,13 +121,13 @@ def whole(least: int | None = None, most: float = math.inf) -> ValueKind[int | N
 
 
 def word(words: Sequence[str]) -> ValueKind[str]:
-    """Return the kind of one of several words: the one that is listed, whatever the letters."""
+    """Return the kind for one of several words, in any letter case."""
     folded = {each.lower(): each for each in words}
     return replace(exact_word(*words), parse=lambda value: folded.get(str(value).lower()))
 
 
 def exact_word(*words: str) -> ValueKind[str]:
-    """Return the kind of one of several words, in the same letters."""
+    """Return the kind for one of several words, case-sensitive."""
     names = tuple(map(str, words))
     return ValueKind(
         f"one of {', '.join(names)}" if len(names) > 1 else names[0],
@@ -140,7 +140,7 @@ def exact_word(*words: str) -> ValueKind[str]:
 
 
 def or_null(kind: ValueKind[T_co]) -> ValueKind[T_co | None]:
-    """Return a kind of which null says something, too."""
+    """Return a kind for which null is a value too."""
     schema = dict(kind.schema) if isinstance(kind.schema, Mapping) else {}
     if "enum" in schema:
         schema["enum"] = [*cast("Sequence[Plain]", schema["enum"]), None]

@@ -1,4 +1,4 @@
-"""Trees of YAML whose nodes know their places, and their mappings read key by key."""
+"""Trees of YAML whose nodes know their places, and reading their mappings key by key."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from penstock.project.files.values import Path, Plain, did_you_mean, near_or_kno
 
 Scalar = str | int | float | bool | None
 Places = Callable[[Path, bool], Location]
-"""Where a value stands, or with True its key."""
+"""The place of a value, or with True of its key."""
 T = TypeVar("T")
 _SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
 class VersionReference:
-    """`${{ versions.N.FIELD }}` as written; N may be no number."""
+    """`${{ versions.N.FIELD }}` as written; N may be any text."""
 
     version: str
     field: str
 
     def __str__(self) -> str:
-        """Return what stands between the braces."""
+        """Return the text between the braces."""
         return f"versions.{self.version}.{self.field}"
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A value that could not be had; a finding has said why."""
+    """A value that could not be read, for which there is a finding."""
 
 
 class TemplateText(str):
-    """SQL that is rendered before it is read; `test` is the parametrised test that it calls."""
+    """SQL that is rendered before it is parsed; `test` is the parametrised test that it calls."""
 
     __slots__ = ("test",)
     test: str
 
     @classmethod
     def of(cls, text: str, test: str = "") -> TemplateText:
-        """Take a text; of a test of its own file `test` is ""."""
+        """Return a text; `test` is "" for a test in its own file."""
         found = cls(text)
         found.test = test
         return found
@@ -55,10 +55,10 @@ Value = Scalar | VersionReference | Broken | tuple["YamlNode", ...] | Mapping[st
 
 
 class YamlNode:
-    """A value, where it begins and where its key does; what is below is opened when it is asked.
+    """A value, its place and the place of its key; child nodes are created on demand.
 
-    `file` is the file whose whole text it is, "" for anything else. `is_merged` is whether `<<`
-    brought it.
+    `file` is the file that consists only of this text, "" otherwise. `is_merged` is whether `<<`
+    added it.
     """
 
     __slots__ = ("_is_open", "_key", "_places", "_value", "_where", "file", "is_merged", "path")
@@ -93,31 +93,31 @@ class YamlNode:
 
     @property
     def where(self) -> Location:
-        """Where its value begins."""
+        """The place of its value."""
         if self._where is None and self._places is not None:
             self._where = self._places(self.path, False)  # noqa: FBT003  the value
         return self._where or Location("")
 
     @property
     def key(self) -> Location:
-        """Where its key begins; it itself where it has none."""
+        """The place of its key, or of the value without a key."""
         if self._key is None and self._places is not None:
             self._key = self._places(self.path, True)  # noqa: FBT003  the key
         return self._key or self.where
 
     @property
     def node(self) -> YamlNode:
-        """Itself, as what stands under its key."""
+        """Itself, as the value of its key."""
         return self
 
     def under(self, key: Location, *, is_merged: bool = False) -> YamlNode:
-        """Return it as what stands under a key at some place."""
+        """Return it as the value of a key at some place."""
         found = YamlNode(self.value, self.where, self.file, path=self.path, key=key)
         found.is_merged = is_merged
         return found
 
     def having(self, value: Value, where: Location | None = None) -> YamlNode:
-        """Return it with another value, maybe at another place."""
+        """Return it with another value, possibly at another place."""
         return YamlNode(value, where or self.where, self.file, path=self.path, key=self._key)
 
     def __str__(self) -> str:
@@ -129,11 +129,11 @@ class YamlNode:
         return "$" + "".join(_step(each) for each in self.path)
 
     def __eq__(self, other: object) -> bool:
-        """Whether another one says the same at the same place."""
+        """Return whether another one has the same content and place."""
         return isinstance(other, YamlNode) and self._facts == other._facts
 
     def __hash__(self) -> int:
-        """Return a number that is the same for equal nodes."""
+        """Return equal hashes for equal nodes."""
         return hash(self.where)
 
     @property
@@ -142,24 +142,24 @@ class YamlNode:
 
     @property
     def members(self) -> Mapping[str, YamlNode]:
-        """Its keys, none for anything but a mapping."""
+        """Its keys, empty for anything but a mapping."""
         value = self.value
         return value if isinstance(value, dict) else {}
 
     @property
     def items(self) -> tuple[YamlNode, ...]:
-        """Its items, none for anything but a list."""
+        """Its items, empty for anything but a list."""
         value = self.value
         return value if isinstance(value, tuple) else ()
 
     @property
     def is_absent(self) -> bool:
-        """Whether it says nothing: null, or broken."""
+        """Whether it is null or broken."""
         return self._value is None or isinstance(self._value, Broken)
 
     @property
     def plain(self) -> Plain:
-        """The tree without places; what is broken, or refers to something, is null."""
+        """The tree without places; broken parts and references are null."""
         if not self._is_open:
             return cast("Plain", self._value)
         value = self.value
@@ -171,7 +171,7 @@ class YamlNode:
 
 
 Member = YamlNode
-"""What stands under a key."""
+"""The value of a key."""
 
 
 def _step(part: str | int) -> str:
@@ -181,7 +181,7 @@ def _step(part: str | int) -> str:
 
 
 def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
-    """Yield every node below with the key it stands under, "" for items."""
+    """Yield every node below with its key, "" for items."""
     for key, member in node.members.items():
         yield key, member
         yield from walk(member)
@@ -191,24 +191,24 @@ def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
 
 
 def node_of(tree: Plain, places: Places, path: Path = ()) -> YamlNode:
-    """Return a tree, which stands at a path, as a node."""
+    """Return a tree at a path as a node."""
     return YamlNode(tree, path=path, places=places)
 
 
 def file_node(file: YamlFile, tree: Plain, path: Path = ()) -> YamlNode:
-    """Return a tree of a file, which stands at a path, as a node."""
+    """Return a file's tree at a path as a node."""
     return YamlNode(tree, path=path, places=file.spot)
 
 
 def mapping_node(where: Location, values: Mapping[str, YamlNode | str]) -> YamlNode:
-    """Make a mapping that nobody wrote as one: each key stands where its value does."""
+    """Create a mapping that is not in the file: each key has the place of its value."""
     nodes = {key: YamlNode(v, where) if isinstance(v, str) else v for key, v in values.items()}
     return YamlNode({key: node.under(node.where) for key, node in nodes.items()}, where)
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys that a mapping may have; `aliases` are other words for some of them."""
+    """The allowed keys of a mapping; `aliases` maps other words to keys."""
 
     names: tuple[str, ...]
     needed: tuple[str, ...] = ()
@@ -216,14 +216,14 @@ class Keys:
 
 
 class Section:
-    """The members of a mapping under one name each; `above` is the dotted name of the mapping.
+    """The members of a mapping under unique names; `above` is the dotted name of the mapping.
 
-    A member that is null or broken counts as not written. Getters give their kind's empty value
-    for what does not fit, beside a finding.
+    A null or broken member counts as absent. For an invalid value, getters return their kind's
+    empty value and report a finding.
     """
 
     is_exact = False
-    """Whether a number is no text and a text no number."""
+    """Whether a number is not a text, and a text not a number."""
 
     def __init__(
         self,
@@ -236,17 +236,17 @@ class Section:
         self.members: dict[str, YamlNode] = dict(members or {})
 
     def find(self, key: str) -> YamlNode | None:
-        """Return the value of a key that is written."""
+        """Return the value of a given key."""
         member = self.members.get(key)
         return None if member is None or member.is_absent else member
 
     def place(self, key: str) -> Location:
-        """Return where a value stands, or the mapping itself."""
+        """Return the place of a value, or of the mapping."""
         member = self.members.get(key)
         return member.where if member else self.node.where
 
     def read(self, key: str, kind: ValueKind[T]) -> T:
-        """Return the value of a key; what holds without it beside a finding where it is wrong."""
+        """Return the value of a key; its default, with a finding if it is invalid."""
         node = self.members.get(key)
         if node is None or node.is_absent:
             return kind.empty
@@ -260,11 +260,11 @@ class Section:
         return found
 
     def text(self, key: str) -> str:
-        """Return a text; numbers are texts too."""
+        """Return a text; numbers count as text."""
         return self.read(key, TEXT)
 
     def texts(self, key: str) -> tuple[YamlNode, ...]:
-        """Return the items of a list of texts; one text alone is such a list."""
+        """Return the items of a list of texts; one text counts as a list."""
         node = self.find(key)
         if node is None:
             return ()
@@ -278,7 +278,7 @@ class Section:
         return fitting if self.is_exact or len(fitting) == len(items) else ()
 
     def _bad_item(self, key: str, item: YamlNode) -> None:
-        """Note that an item of a list of texts is none."""
+        """Report that an item of a list of texts is not a text."""
         if isinstance(item.value, VersionReference | Broken):
             self.bad(key, "a list of texts")
             return
@@ -288,11 +288,11 @@ class Section:
         self.findings.append(Finding(item.where, "bad-value", sentence))
 
     def dotted(self, key: str) -> str:
-        """Return the name of a key in sentences."""
+        """Return the name of a key for messages."""
         return f"{self.above}.{key}" if self.above else key
 
     def bad(self, key: str, expected: str, hint: str = "") -> None:
-        """Note that a value does not fit, or that it is a reference that gives something else."""
+        """Report that a value is invalid, or that a reference gives an invalid value."""
         node, dotted = self.members[key], self.dotted(key)
         value = node.value
         if isinstance(value, VersionReference):
@@ -303,16 +303,16 @@ class Section:
             self.report(key, "bad-value", sentence, hint)
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
-        """Note an error where a value stands."""
+        """Report an error at the place of a value."""
         self.findings.append(Finding(self.place(key), code, self._phrase(key, sentence), hint))
 
     def warn(self, key: str, code: str, sentence: str, hint: str = "") -> None:
-        """Note a warning where a value stands."""
+        """Report a warning at the place of a value."""
         where, warning = self.place(key), Severity.WARNING
         self.findings.append(Finding(where, code, self._phrase(key, sentence), hint, warning))
 
     def _phrase(self, key: str, sentence: str) -> str:  # noqa: ARG002  exact sections show it
-        """Return a sentence about a key, "" for the mapping, as it is shown."""
+        """Return a message about a key, or about the mapping for "", with masked values."""
         return sentence
 
     def _missing(self, key: str) -> None:
@@ -324,7 +324,7 @@ class Section:
 
 
 def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]) -> Section:
-    """Take a mapping's members by their one name; note unknown, missing and doubled keys."""
+    """Return a mapping's members by unique name; report unknown, missing and duplicate keys."""
     section = Section(node, above, findings)
     if isinstance(node.value, Mapping):
         take_members(section, keys)
@@ -334,7 +334,7 @@ def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]
 
 
 def take_members(section: Section, keys: Keys) -> None:
-    """Take a mapping's members by their one name; note unknown, missing and doubled keys."""
+    """Return a mapping's members by unique name; report unknown, missing and duplicate keys."""
     members, findings = section.members, section.findings
     for written, member in section.node.members.items():
         key = keys.aliases.get(written, written)
@@ -354,7 +354,7 @@ def take_members(section: Section, keys: Keys) -> None:
 
 
 def items_of(section: Section, key: str, what: str) -> tuple[YamlNode, ...]:
-    """Return the items of a list; of what is none there are none, and a finding."""
+    """Return the items of a list; anything else has none, with a finding."""
     node = section.find(key)
     if node is not None and not isinstance(node.value, tuple):
         section.bad(key, f"a list of {what}", "write a list" if section.is_exact else "")
@@ -362,12 +362,12 @@ def items_of(section: Section, key: str, what: str) -> tuple[YamlNode, ...]:
 
 
 def unknown_key(where: Location, key: str, candidates: Iterable[str]) -> Finding:
-    """Say that a mapping may have no such key."""
+    """Report that a mapping must not have a key."""
     return Finding(where, "unknown-key", f"unknown key {key!r}", near_or_known(key, candidates))
 
 
 def excerpt(keys: str | Path, value: object) -> str:
-    """Show the value under some keys in a sentence: short, and no password."""
+    """Return the values of some keys for messages: short, without passwords."""
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, tuple | list):

@@ -1,4 +1,4 @@
-"""What a file says by itself, and what it is read in: variables, environment and target."""
+"""The parsed content of a file, and its context: variables, environment and target."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.project.files.values import Path, Plain, digest
 
 T = TypeVar("T")
 Packed = NewType("Packed", str)
-"""A text that few loads look into, made short."""
+"""A compressed text, which few loads need."""
 Spots: TypeAlias = Mapping[str, tuple[int, int]]
 """Lines and columns of nodes by their `place_key`."""
 _REF = re.compile("\0(\\d+)\0")
@@ -24,22 +24,22 @@ _CALL = re.compile(
     r"(?:,\s*(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<bare>[\w.-]+))\s*)?\)\s*\}\}"
 )
 REFERENCE = "\0ref"
-"""The one key of a mapping that stands for `${{ … }}` in the tree of a YAML file."""
+"""The only key of a mapping that represents `${{ … }}` in the tree of a YAML file."""
 MERGE = "\0<<"
 """The key under which a mapping holds the references that it merges."""
 PACKAGE = "sessions"
-"""What a session package says under `strategy`."""
+"""The value of `strategy` in a session package."""
 ENTITIES = "entities"
-"""The folder of documents of entities."""
+"""The folder of entity documents."""
 VERSIONED = frozenset({"versions", "destination", MERGE})
 """A YAML file with one of these keys is a versioned model: only such a file merges others."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadText(Generic[T]):
-    """A value that was read from a text, None if it gives none, and every problem of the text.
+    """A value parsed from a text, None if there is none, and all problems of the text.
 
-    The place of a problem is a line of the text, whose first one is 1, in no file.
+    The place of a problem is a line of the text, starting at 1, without a file.
     """
 
     value: T | None
@@ -52,17 +52,17 @@ def located(problems: Iterable[Finding], path: str, line: int = 1) -> list[Findi
 
 
 def path_from(where: Location, written: str) -> str:
-    """Return a path that a file names, seen from the project's root."""
+    """Return a path from a file, relative to the project's root."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(where.path), written))
 
 
 def is_outside(path: str) -> bool:
-    """Whether what `path_from` gave lies outside of the project."""
+    """Return whether a path from `path_from` is outside the project."""
     return posixpath.isabs(path) or path == ".." or path.startswith("../")
 
 
 def is_path(text: str) -> bool:
-    """Whether SQL is the path of a file: one word that ends in .sql.
+    """Return whether SQL is a file path: one word that ends in .sql.
 
     >>> is_path("daily.v1.sql"), is_path("select 1 -- a.sql")
     (True, False)
@@ -71,7 +71,7 @@ def is_path(text: str) -> bool:
 
 
 class RefKind(StrEnum):
-    """What a reference is to; a parameter's one name stands without `@`."""
+    """The kind of a reference; for a parameter, its one name has no `@`."""
 
     REF = "ref"
     SOURCE = "source"
@@ -86,7 +86,7 @@ class RefKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TableRef:
-    """One mention of a table. `names` are the arguments of ref and source, or the parts written.
+    """One mention of a table. `names` are the arguments of ref and source, or the written parts.
 
     `bare` is whether the table has no alias; a bare qualifier is a call, and has that call's kind.
     """
@@ -100,9 +100,9 @@ class TableRef:
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """One column of a query, "" where Spark makes a name up, and the volatile functions in it.
+    """One column of a query, "" if Spark generates its name, with its volatile functions.
 
-    `unit` is that of a date that is truncated right here.
+    `unit` is the unit of a date that is truncated here.
     """
 
     name: str
@@ -113,21 +113,21 @@ class OutputColumn:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The columns of a query as far as its text tells; `whole` is whether there are no others."""
+    """The columns of a query as far as its text shows them; `whole` is whether these are all."""
 
     columns: tuple[OutputColumn, ...] = ()
     whole: bool = False
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """All names, or None where not every one is known."""
+        """All names, or None if not all are known."""
         names = tuple(column.name for column in self.columns)
         return names if self.whole and all(names) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A rendered query; `canonical` is None where the parser could not read it."""
+    """A rendered query; `canonical` is None if the parser could not read it."""
 
     text: str
     canonical: str | None
@@ -137,7 +137,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Something outside of a file that its result depends on, by the digest of its value."""
+    """An external value that a file's result depends on, by its digest."""
 
     kind: str
     name: str
@@ -161,10 +161,10 @@ class SqlFile:
 class YamlFile:
     """A YAML document before environment variables are filled in, with the places of its nodes.
 
-    `keys` tells where keys stand, `places` where values begin. `misfits` are findings that count
-    unless the file is a versioned model or a part of one. `checks` are the texts of what stands
-    under `checks:` by the place of its entry (`settings/check_keys.py`); `check_files` the SQL
-    files that they name.
+    `keys` are the places of keys, `places` those of values. `misfits` are findings that count
+    unless the file is a versioned model or a part of one. `checks` are the texts under `checks:` by
+    the place of their entry (`settings/check_keys.py`); `check_files` are the SQL files that they
+    name.
     """
 
     path: str
@@ -179,7 +179,7 @@ class YamlFile:
 
     @property
     def is_versioned(self) -> bool:
-        """Whether it says what a versioned model says."""
+        """Whether it has the keys of a versioned model."""
         return isinstance(self.tree, Mapping) and not VERSIONED.isdisjoint(self.tree)
 
     @property
@@ -195,23 +195,23 @@ class YamlFile:
 
     @property
     def is_of_entities(self) -> bool:
-        """Whether entities are read from it, which say what is wrong with its keys."""
+        """Whether entities are read from it, which report errors in its keys."""
         return self.is_entity or self.path.startswith(f"{ENTITIES}/")
 
     def place(self, *path: str | int) -> Location:
-        """Return where a node stands, or the nearest node around it."""
+        """Return the place of a node, or of the nearest node around it."""
         for end in range(len(path), -1, -1):
             if (found := self.places.get(place_key(path[:end]))) is not None:
                 return Location(self.path, *found)
         return Location(self.path, 1, 1)
 
     def key_place(self, *path: str | int) -> Location:
-        """Return where the key of a setting stands, or the nearest node around it."""
+        """Return the place of a setting's key, or of the nearest node around it."""
         found = self.keys.get(place_key(path))
         return Location(self.path, *found) if found else self.place(*path)
 
     def spot(self, path: Path, key: bool) -> Location:  # noqa: FBT001  the key or the value
-        """Return where a value stands, or its key."""
+        """Return the place of a value, or of its key."""
         return (self.key_place if key else self.place)(*path)
 
 
@@ -221,23 +221,23 @@ def place_key(path: Path) -> str:
 
 
 def path_of(key: str) -> str:
-    """Return the file of a node that `place_key` wrote with its file in front."""
+    """Return the file of a `place_key` that begins with its file."""
     return key.partition("\n")[0]
 
 
 def numbered(number: int) -> str:
-    """Write the place of a reference in a text."""
+    """Return the marker of a reference in a text."""
     return f"\0{number}\0"
 
 
 def fill(text: str, content: Callable[[int], str]) -> str:
-    """Replace every reference by what `content` gives for its number."""
+    """Replace every reference by the result of `content` for its number."""
     return _REF.sub(lambda found: content(int(found[1])), text)
 
 
 @dataclass(frozen=True, slots=True)
 class TargetView:
-    """What a template may ask of its target."""
+    """The attributes of a target for templates."""
 
     name: str = ""
     catalog: str = ""
@@ -246,16 +246,16 @@ class TargetView:
 
 @dataclass(frozen=True, slots=True)
 class RenderContext:
-    """The world of one load."""
+    """The context of one load."""
 
     environ: Mapping[str, str]
     vars: Mapping[str, Plain] = field(default_factory=dict)
     target: TargetView = TargetView()
 
     def read(self, kind: str, name: str = "") -> Dependency:
-        """Note that a file depends on a variable of the environment, a var or the target.
+        """Record that a file depends on an environment variable, a var or the target.
 
-        The note holds a digest: values of the environment may be secret and the cache is a file.
+        The record holds a digest: values of the environment may be secret and the cache is a file.
         """
         value: Plain
         match kind:
@@ -268,7 +268,7 @@ class RenderContext:
         return Dependency(kind, name, digest(json.dumps(value, sort_keys=True)))
 
     def agrees(self, reads: Sequence[Dependency]) -> bool:
-        """Whether everything that was read is still the same."""
+        """Return whether all recorded values are unchanged."""
         return all(self.read(note.kind, note.name) == note for note in reads)
 
 
@@ -277,7 +277,7 @@ def fill_environment(
 ) -> Plain:
     """Fill in every variable; one with neither value nor default becomes the empty text.
 
-    Note in `calls` where each stands, its name and whether it had something.
+    Adds to `calls` the place and name of each, and whether it had a value.
 
     >>> fill_environment({"a": "{{ env_var('HOST', 'db') }}:1"}, {}, [])
     {'a': 'db:1'}

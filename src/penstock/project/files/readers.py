@@ -1,4 +1,4 @@
-"""What gives the files of a project to those who read them, each file once per load."""
+"""Access to the files of a project, each read once per load."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from penstock.project.files.values import Plain
 
 
 class TextFiles(Protocol):
-    """The files of a project as bytes and texts; what cannot be read is a finding of the reader."""
+    """The files of a project as bytes and texts; unreadable files become findings."""
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file."""
+        """Return whether the project has such a file."""
 
     def data(self, path: str) -> bytes:
         """Return the bytes of a file."""
 
     def text(self, path: str) -> str | None:
-        """Return a file as text with line ends of one kind, None where it cannot be read."""
+        """Return a file as text with unified line ends, None if it cannot be read."""
 
     def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
-        """Read the SQL of a check that is a template and stands on a line of a file."""
+        """Parse the SQL of a check that is a template on a line of a file."""
 
     def known_tests(self) -> Mapping[str, str]:
-        """Return the macros of the project's parametrised tests by the names of the tests."""
+        """Return the macros of the project's parametrised tests, by test name."""
 
 
 class Files(TextFiles, Protocol):
-    """The files of a project, YAML as trees too."""
+    """The files of a project, with YAML also as trees."""
 
     def yaml_file(self, path: str) -> YamlFile:
         """Return a YAML file."""
@@ -40,7 +40,7 @@ class Files(TextFiles, Protocol):
 
     @property
     def templates_digest(self) -> str:
-        """Tell whether templates of checks still mean the same, the environment apart."""
+        """Return a digest of all that templates of checks depend on, except the environment."""
 
     def sql_text(self, path: str, text: str, line: int) -> SqlFile:
-        """Read SQL that is no template and begins on a line of a file."""
+        """Parse SQL without a template that begins on a line of a file."""

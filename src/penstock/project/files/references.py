@@ -1,4 +1,4 @@
-"""The files of a project: found, read, and what they include and name."""
+"""The files of a project, with the files that they include and name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 200_000
 
 @dataclass(slots=True)
 class Resolved:
-    """A file with what it includes, the paths of which stand in `included` in order, each once."""
+    """A file with its includes; `included` holds their paths in order, each once."""
 
     path: str
     root: YamlNode
@@ -29,7 +29,7 @@ class _TooLargeError(Exception):
 
 
 def resolve(path: str, files: Files) -> Resolved:
-    """Read a YAML file with what it includes; what cannot be had is `Broken`, and a finding."""
+    """Read a YAML file with its includes; missing parts are `Broken`, with a finding."""
     resolved = Resolved(path, YamlNode(None, Location(path, 1, 1)))
     try:
         resolved.root = _Resolver(files, resolved).whole(path, (path,))
@@ -131,7 +131,7 @@ class _Resolver:
 
 @dataclass(frozen=True, slots=True)
 class SqlText:
-    """SQL, the file and line where it begins, and that file if all of it is this SQL."""
+    """SQL, the file and line where it begins, and that file if it contains only this SQL."""
 
     text: str
     path: str
@@ -142,7 +142,7 @@ class SqlText:
 def file_text(
     written: str, where: Location, files: TextFiles, findings: list[Finding]
 ) -> SqlText | None:
-    """Read a file that is named at a place; None beside a finding."""
+    """Read a file that is named at a place; None with a finding."""
     path = path_from(where, written)
     if is_outside(path):
         code, sentence = "include-outside-project", f"{written!r} is outside the project"
@@ -163,7 +163,7 @@ def file_text(
 
 
 def sql_under(section: Section, key: str, files: TextFiles, empty: str) -> SqlText | None:
-    """Read the SQL of a key, or the file that it names; None without one, or beside a finding."""
+    """Read the SQL of a key, or of the file that it names; None if absent, or with a finding."""
     node = section.find(key)
     if node is None:
         return None

@@ -1,7 +1,7 @@
 """Sections of documents: a class per kind of mapping, whose keys are declared once.
 
-A declaration says what stands under a key, what it means, an example, and what holds without it.
-Reading, findings, the schemas of editors and docs/reference are made of it.
+A declaration has the kind of a key's value, its meaning, an example and its default. Reading,
+findings, editor schemas and docs/reference are generated from it.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ OBJECT: Plain = {"type": "object"}
 
 @dataclass(frozen=True, slots=True)
 class PartKind(ValueKind[T_co]):
-    """A kind of value that has parts, or whose place its user needs."""
+    """A kind of value that has parts, or whose place is needed."""
 
     take: Callable[[Section, str], T_co] = lambda *_: None  # type: ignore[assignment]
-    """Reads what stands under a key that is written."""
+    """Reads the value of a key that is given."""
     inner: type[KeyedSection] | None = None
-    """The section that it holds, one or several."""
+    """The section inside it, single or as a list."""
     is_list: bool = False
     is_map: bool = False
-    """Whether it holds sections by names."""
+    """Whether it maps names to sections."""
     refers_to: tuple[type[KeyedSection], ...] = ()
-    """The sections that its schema refers to by their definitions."""
+    """The sections that its schema references by their definitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Key(Generic[T]):
     kind: ValueKind[T]
     example: Plain
     unset: str | None
-    """What holds without it; None where it must be there."""
+    """The default for documentation; None if the key is required."""
     default: T
     aliases: tuple[str, ...] = ()
     """Other words for it."""
@@ -82,9 +82,9 @@ def key(
     needed: bool = False,
     aliases: Words = (),
 ) -> Any:
-    """Declare a key; an attribute of the section has its value, a string below says what it means.
+    """Declare a key; the section's attribute has its value, a string below describes it.
 
-    `unset` is what holds without it, in Markdown.
+    `unset` describes the default, in Markdown.
     """
     required = needed and unset == "none"
     value = kind.empty if default is None else default
@@ -92,28 +92,29 @@ def key(
 
 
 class KeyedSection(Section):
-    """A mapping whose keys are attributes; those that are missing or do not fit have defaults."""
+    """A mapping whose keys are attributes; missing or invalid ones have defaults."""
 
     declared: ClassVar[Mapping[str, Key[Any]]] = {}
     attributes: ClassVar[Mapping[str, str]] = {}
-    """The attribute of each key: a name that a section has already ends in `_`."""
+    """The attribute of each key: a name that a section already uses gets a final `_`."""
     key_set: ClassVar[Keys] = Keys(())
     definition: ClassVar[str] = ""
-    """The name of its schema where others refer to it."""
+    """The name of its schema for references."""
     instead: ClassVar[Plain] = None
-    """What else its definition allows in its place."""
+    """An alternative that its definition also allows."""
     is_open: ClassVar[bool] = False
-    """Whether it may have other keys, too."""
+    """Whether it may have other keys too."""
     refuses_null: ClassVar[bool] = False
-    """Whether null is a wrong value, and not nothing written, where a kind does not take it."""
+    """Whether null is invalid, and not the same as absent, unless a kind accepts it."""
 
     is_mapping = False
     """Whether there was a mapping to read."""
 
     def __init_subclass__(cls, *, filled: object = None) -> None:
-        """Collect the keys of the class and of those above it.
+        """Collect the keys of the class and its base classes.
 
-        `filled` is what its values go into: keys have the defaults of the fields of their name.
+        `filled` is the class that receives its values: keys have the defaults of the fields of
+        their name.
         """
         own = {
             name: replace(each, default=getattr(filled, name, each.default))
@@ -135,7 +136,7 @@ class KeyedSection(Section):
 
 
 def fill_section(section: KeyedSection, needed: Sequence[str] = ()) -> None:
-    """Read the keys that are written into their attributes; note those that are missing."""
+    """Read the given keys into their attributes; report missing ones."""
     for name in needed:
         if section.find(name) is None:
             section._missing(name)  # noqa: SLF001  its own
@@ -152,7 +153,7 @@ def fill_section(section: KeyedSection, needed: Sequence[str] = ()) -> None:
 
 
 def read_key(section: KeyedSection, name: str, each: Key[T]) -> T:
-    """Return the value of a key that is written, the empty one of its kind where none fits."""
+    """Return the value of a given key, the empty one of its kind if it is invalid."""
     kind = each.kind
     if isinstance(kind, PartKind):
         return cast("T", kind.take(section, name))
@@ -160,7 +161,7 @@ def read_key(section: KeyedSection, name: str, each: Key[T]) -> T:
 
 
 def written_values(section: KeyedSection) -> dict[str, Any]:
-    """Return the values that are written and fit, by their keys."""
+    """Return the given and valid values by key."""
     own = vars(section)
     return {name: own[word] for name, word in section.attributes.items() if word in own}
 
@@ -168,9 +169,9 @@ def written_values(section: KeyedSection) -> dict[str, Any]:
 def read_section(
     section: type[S], node: YamlNode, above: str, findings: list[Finding], keys: Keys | None = None
 ) -> S:
-    """Read a mapping; of what is none everything has its default, beside a finding.
+    """Read a mapping; for any other value all defaults apply, with a finding.
 
-    `keys` are those that it may have here, if not all of its own.
+    `keys` are the allowed ones here, if not all of its own.
     """
     found = section(node, above, findings)
     found.is_mapping = isinstance(node.value, Mapping)
@@ -198,7 +199,7 @@ TEXTS: PartKind[tuple[str, ...]] = PartKind(
 
 
 def node_as(schema: Plain = None, *parts: type[KeyedSection]) -> PartKind[YamlNode | None]:
-    """Return the kind of anything at all, which its user reads."""
+    """Return the kind for any value, which its user reads."""
     return PartKind("anything", _as_it_is, schema or {}, None, take=Section.find, refers_to=parts)
 
 
@@ -214,13 +215,13 @@ MAPPING: PartKind[YamlNode | None] = PartKind("a mapping", _as_it_is, OBJECT, No
 
 
 def section_node(inner: type[KeyedSection], *, is_list: bool = False) -> PartKind[Any]:
-    """Return the kind of a section, or of a list of them, that its user opens."""
+    """Return the kind for a section, or a list of sections, that its user opens."""
     kind = nodes("mappings", ()) if is_list else node_as()
     return replace(kind, inner=inner, is_list=is_list)
 
 
 def nodes(what: str, schema: Plain, *parts: type[KeyedSection]) -> PartKind[tuple[YamlNode, ...]]:
-    """Return the kind of lists of something, which its user reads."""
+    """Return the kind for lists of anything, which its user reads."""
 
     def take(section: Section, name: str) -> tuple[YamlNode, ...]:
         return items_of(section, name, what)
@@ -229,7 +230,7 @@ def nodes(what: str, schema: Plain, *parts: type[KeyedSection]) -> PartKind[tupl
 
 
 def subsection(inner: type[S], above: str = "") -> PartKind[S | None]:
-    """Return the kind of a section inside of another."""
+    """Return the kind for a nested section."""
 
     def take(section: Section, name: str) -> S | None:
         node = section.find(name)
@@ -240,7 +241,7 @@ def subsection(inner: type[S], above: str = "") -> PartKind[S | None]:
 
 
 def each_of(inner: type[S], what: str, above: str = "") -> PartKind[tuple[S, ...]]:
-    """Return the kind of a list of sections; items that are no mappings are left out."""
+    """Return the kind for a list of sections; items that are not mappings are left out."""
 
     def take(section: Section, name: str) -> tuple[S, ...]:
         dotted = above or section.dotted(name)
@@ -252,7 +253,7 @@ def each_of(inner: type[S], what: str, above: str = "") -> PartKind[tuple[S, ...
 
 
 def each_under(inner: type[S]) -> PartKind[Mapping[str, S]]:
-    """Return the kind of sections by names that users give them."""
+    """Return the kind for sections under names of the user."""
 
     def take(section: Section, name: str) -> Mapping[str, S]:
         node, dotted = _mapping(section, name), section.dotted(name)
@@ -267,13 +268,13 @@ def each_under(inner: type[S]) -> PartKind[Mapping[str, S]]:
 
 
 def read_inner(inner: type[S], node: YamlNode, above: str, section: Section) -> S | None:
-    """Read a section inside of another; None beside a finding for what is no mapping."""
+    """Read a nested section; None with a finding if it is not a mapping."""
     found = read_section(inner, node, above, section.findings)
     return found if isinstance(node.value, Mapping) else None
 
 
 def described_keys(section: type[KeyedSection]) -> dict[str, dict[str, Plain]]:
-    """Return what is said of every key and of its other words: `says`, `unset` and `example`."""
+    """Return the description of every key and alias: `says`, `unset` and `example`."""
     says = {
         name.rstrip("_"): text
         for each in reversed(section.__mro__)
@@ -293,14 +294,14 @@ def described_keys(section: type[KeyedSection]) -> dict[str, dict[str, Plain]]:
 
 
 def _default_text(value: object) -> str:
-    """Return a default as YAML has it."""
+    """Return a default in YAML."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_default_text, value))}]"
     return text_of(cast("Plain", value))
 
 
 def _strings_below(section: type) -> Iterator[tuple[str, str]]:
-    """Yield the attributes of a class that a string describes, with the string."""
+    """Yield the attributes of a class that have a string below, with the string."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(section))).body
     for first, second in pairwise(cast("ast.ClassDef", tree).body):
         match first, second:
@@ -309,7 +310,7 @@ def _strings_below(section: type) -> Iterator[tuple[str, str]]:
 
 
 def schema_of(section: type[KeyedSection]) -> dict[str, Plain]:
-    """Return the schema of a section; those that have a definition are referred to."""
+    """Return the schema of a section; sections with a definition are references."""
     known = {
         word: _with_default(_schema_under(each.kind), each)
         for name, each in section.declared.items()
@@ -328,7 +329,7 @@ def refer(section: type[KeyedSection]) -> dict[str, Plain]:
 
 
 def definitions_in(section: type[KeyedSection]) -> dict[str, Plain]:
-    """Return the schemas of the sections below one that have definitions, by their names."""
+    """Return the schemas of nested sections with definitions, by name."""
     below = (each for _, each in inner_sections(section, ""))
     return {each.definition: schema_of(each) for each in below if each.definition}
 
@@ -353,7 +354,7 @@ def _schema_under(kind: ValueKind[Any]) -> Plain:
 def inner_sections(
     section: type[KeyedSection], name: str
 ) -> Iterator[tuple[str, type[KeyedSection]]]:
-    """Yield a section and those inside it by their names: the keys that lead there."""
+    """Yield a section and nested ones by name: the keys that lead there."""
     yield name, section
     for word, each in section.declared.items():
         kind = each.kind

@@ -44,14 +44,14 @@ _ISO = re.compile(
 
 
 def text_of(value: Plain) -> str:
-    """Return a scalar as users write it, `true` in small letters; null is the empty text."""
+    """Return a scalar as users write it, `true` in lower case; null is the empty text."""
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def texts_of(value: Plain) -> tuple[str, ...]:
-    """Return one text, or a list of texts, as a tuple; null is an empty one."""
+    """Return one text, or a list of texts, as a tuple; null is empty."""
     if isinstance(value, str):  # most are
         return (value,)
     if isinstance(value, Sequence):
@@ -60,12 +60,12 @@ def texts_of(value: Plain) -> tuple[str, ...]:
 
 
 def mapping_of(value: Plain) -> Mapping[str, Plain]:
-    """Return a mapping; anything else counts as an empty one, for it was reported already."""
+    """Return a mapping; anything else, already reported, counts as an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def list_of(value: Plain) -> Sequence[Plain]:
-    """Return a list; anything else counts as an empty one, for it was reported already."""
+    """Return a list; anything else, already reported, counts as an empty one."""
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
@@ -80,7 +80,7 @@ def digest(text: str) -> str:
 
 
 def switch_of(value: Plain) -> bool | None:
-    """Return a switch as YAML, a template or an environment variable writes it; None for others.
+    """Return a boolean in the spelling of YAML, templates or variables; None for other values.
 
     >>> switch_of("Yes"), switch_of(0), switch_of("maybe")
     (True, False, None)
@@ -90,14 +90,14 @@ def switch_of(value: Plain) -> bool | None:
 
 
 def number_of(value: Plain) -> int | None:
-    """Return a whole number, written as one or as text; None for what is none."""
+    """Return a whole number, from a number or text; None for other values."""
     with suppress(ValueError):
         return int(text_of(value))
     return None
 
 
 def parse_duration(text: str) -> dt.timedelta:
-    """Read a duration such as `1h 30m` or `P1DT12H`, else raise `ValueError`: months are none."""
+    """Parse a duration such as `1h 30m` or `P1DT12H`; raise `ValueError`, also for months."""
     folded = text.strip().lower()
     iso, parts = _ISO.fullmatch(folded.upper()), []
     if iso:
@@ -114,7 +114,7 @@ def parse_duration(text: str) -> dt.timedelta:
 
 
 def duration_of(value: Plain) -> dt.timedelta | None:
-    """Return a duration; None for what is none, for it was reported already."""
+    """Return a duration; None for an invalid one, already reported."""
     if isinstance(value, str):
         with suppress(ValueError):
             return parse_duration(value)
@@ -122,7 +122,7 @@ def duration_of(value: Plain) -> dt.timedelta | None:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str:
-    """Return the known name that is most like `name`, or "" if none is near.
+    """Return the known name most similar to `name`, or "" if none is similar.
 
     >>> nearest("taget", ["targets", "threads"])
     'targets'
@@ -133,13 +133,13 @@ def nearest(name: str, candidates: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """Word the hint, "" if nothing is near."""
+    """Return the hint, "" if no name is similar."""
     found = nearest(name, candidates)
     return f"did you mean {found!r}?" if found else ""
 
 
 def near_or_known(name: str, candidates: Iterable[str]) -> str:
-    """Word the hint about a key: the one that is meant; else all of few, of many the nearest.
+    """Return the hint for a key: the similar one, otherwise all of few, or the nearest of many.
 
     >>> near_or_known("tag", ["tags", "meta"]), near_or_known("x", ["tags", "meta"])
     ("did you mean 'tags'?", 'known here: meta, tags')
@@ -154,7 +154,7 @@ def near_or_known(name: str, candidates: Iterable[str]) -> str:
 
 
 def some_of(names: Iterable[str]) -> str:
-    """List names for a sentence in their order, at most eight, so that output stays bounded."""
+    """List names in order for a message, at most eight, so that output stays bounded."""
     return some(sorted(names), 8)
 
 
@@ -178,7 +178,7 @@ SCALARS: Mapping[str, str] = {
     "numeric": "decimal(38,9)",
     **dict.fromkeys(("decimal", "dec"), "decimal(10,0)"),
 }
-"""Spark's names of types by the words that users write."""
+"""Spark's type names by users' words."""
 _UNSUPPORTED: Mapping[str, str] = {
     "bignumeric": "write DECIMAL(38,s), or STRING if that is too small",
     "bigdecimal": "write DECIMAL(38,s), or STRING if that is too small",
@@ -201,12 +201,12 @@ class UnknownTypeError(ValueError):
 
 
 class UnsupportedTypeError(UnknownTypeError):
-    """Spark and Delta have no such type; `hint` says what to write."""
+    """Spark and Delta have no such type; `hint` names an alternative."""
 
 
 @cache
 def read_type(text: str) -> ColumnType:
-    """Read a type or raise one of the two errors; `STRUCT` alone is a struct without fields."""
+    """Parse a type, or raise one of the two errors; `STRUCT` alone is a struct without fields."""
     trimmed = text.strip()
     lowered = trimmed.lower()
     for opening in ("array", "map", "struct", "record"):
@@ -219,7 +219,7 @@ def read_type(text: str) -> ColumnType:
 
 
 def documented_types(docs: Iterable[ColumnDoc]) -> dict[str, ColumnType]:
-    """Return the types of described columns by name, as far as they can be read."""
+    """Return the types of described columns by name, as far as they are valid."""
     found = {}
     for doc in docs:
         with suppress(UnknownTypeError):
@@ -229,7 +229,7 @@ def documented_types(docs: Iterable[ColumnDoc]) -> dict[str, ColumnType]:
 
 
 def shown_type(kind: ColumnType) -> str:
-    """Return a type for a sentence: scalars in capitals."""
+    """Return a type for messages: scalars in capitals."""
     return kind.name.upper() if isinstance(kind, ScalarType) else str(kind)
 
 
@@ -254,7 +254,7 @@ def _field(text: str) -> Field:
 
 
 def _parts(text: str, whole: str) -> list[str]:
-    """Cut at commas that stand in no brackets."""
+    """Split at commas outside brackets."""
     parts, depth, start = [], 0, 0
     for at, sign in enumerate(text):
         depth += (sign in "<(") - (sign in ">)")

@@ -1,4 +1,4 @@
-"""Bounds put together so that what is known beforehand is gone: fixed ones, and idle floors."""
+"""Combine bounds and simplify them: fixed parts are computed, redundant floors removed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def move(bound: Bound, months: int = 0, micros: int = 0) -> Bound:
 
 
 def floor(bound: Bound, unit: str, grid: Grid) -> Bound:
-    """Floor a bound; `grid` is that of the partition that it is about."""
+    """Floor a bound; `grid` is that of its partition."""
     if isinstance(bound, At):
         return At(floored(bound.position, unit))
     return bound if _begins(bound, unit, grid) else Floored(bound, unit)
@@ -68,7 +68,7 @@ def greatest(bounds: Iterable[Bound]) -> Bound | None:
 
 
 def leaves(bound: Bound | None) -> Iterator[Lower | Upper | At]:
-    """Yield what a bound is made of: the partition's own bounds, and fixed positions."""
+    """Yield the parts of a bound: the partition's own bounds, and fixed positions."""
     match bound:
         case Moved(of) | Floored(of) | Ceiled(of) | LastDay(of):
             yield from leaves(of)
@@ -94,7 +94,7 @@ def _of_several(
 
 
 def _begins(bound: Bound, unit: str, grid: Grid) -> bool:
-    """Whether a unit begins at a bound of every partition."""
+    """Return whether a unit begins at a bound of every partition."""
     match bound:
         case Lower() | Upper():
             return grid.grain is not Grain.RANGE and _is_within(unit, grid.grain.value.lower())
@@ -115,7 +115,7 @@ def _begins(bound: Bound, unit: str, grid: Grid) -> bool:
 
 
 def _is_within(unit: str, other: str) -> bool:
-    """Whether a unit begins wherever one of the other begins."""
+    """Return whether a unit begins wherever one of the other begins."""
     if unit == other or unit in _BEGINS.get(other, ()):
         return True
     size = SIZES.get(unit)

@@ -47,7 +47,7 @@ _UNREAD = Inferred(Everything(), Found.UNREAD)
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """A range; None is open. One that is open is `unclear` where a condition was not recognised."""
+    """A range; None is open. An open one is `unclear` if a condition was not recognised."""
 
     low: Bound | None = None
     high: Bound | None = None
@@ -70,7 +70,7 @@ def _both(several: Iterable[_Limits]) -> _Limits:
 
 
 def _either(several: Iterable[_Limits]) -> _Limits:
-    """Return the hull of what one of several conditions leaves."""
+    """Return the hull of the ranges of alternative conditions."""
     parts = list(several)
     lows = [each.low for each in parts if each.low is not None]
     highs = [each.high for each in parts if each.high is not None]
@@ -82,9 +82,10 @@ def _either(several: Iterable[_Limits]) -> _Limits:
 
 @dataclass(frozen=True, slots=True)
 class _ConditionReader:
-    """Which range of a column the conditions on its table leave, for partitions of `grid`.
+    """Computes the range of a column from the conditions on its table, for partitions of `grid`.
 
-    `kind_of` knows the types of columns. A `direct` reader takes only what a value surely meets.
+    `kind_of` returns the types of columns. A `direct` reader accepts only conditions that certainly
+    apply to the value itself.
     """
 
     grid: Grid
@@ -120,9 +121,10 @@ class _ConditionReader:
         return _ANY if self.direct else self._unread(node)
 
     def _unread(self, node: exp.Expr) -> _Limits:
-        """Leave a condition out that is not recognised.
+        """Ignore a condition that is not recognised.
 
-        It is unclear what it reads if it ties the column to the partition; "" is any column.
+        The range becomes unclear if the condition ties the column to the partition; "" is any
+        column.
         """
         named = list(node.find_all(exp.Column, exp.Parameter))
         columns = [each for each in named if parameter_of(each) not in PARAMETERS]
@@ -162,7 +164,7 @@ class _ConditionReader:
         return _Limits(first if kind in _EQUAL else None, high)
 
     def _passed(self, near: ColumnTerm, far: ColumnTerm) -> _Limits | None:
-        """Return the range that an equality passes on from another column."""
+        """Return the range that an equality transfers from another column."""
         if near.kind and far.kind and (near.kind is Kind.NUMBER) != (far.kind is Kind.NUMBER):
             return None
         limits = self._range_of(far)
@@ -176,7 +178,7 @@ class _ConditionReader:
         return _Limits(low and near.first(low, self.grid), high and near.first(high, self.grid))
 
     def _range_of(self, far: ColumnTerm) -> _Limits:
-        """Return the range that the values of a term surely have, NULL left out."""
+        """Return the range of all non-NULL values of a term."""
         relation = self.relations.get(far.relation)
         if relation is None:
             return _ANY
@@ -196,7 +198,7 @@ def _bounds(node: exp.Between) -> tuple[exp.Expr, exp.Expr]:
 
 
 def _negated(node: exp.Expr) -> exp.Expr | None:
-    """Write the opposite of a condition without NOT, None where that is not known."""
+    """Return the opposite of a condition without NOT, None if it is unknown."""
     match node:
         case exp.Paren():
             return _negated(node.this)
@@ -218,7 +220,7 @@ def _negated(node: exp.Expr) -> exp.Expr | None:
 
 @dataclass(slots=True)
 class _Shapes:
-    """Answers what stands behind tokens, and remembers what could not be read."""
+    """Finds the tables behind tokens, and records unreadable queries."""
 
     inputs: Mapping[InputName, InputShape]
     unread: set[InputName] = field(default_factory=set)
@@ -241,7 +243,7 @@ class _Shapes:
         return self._tables[token]
 
     def parsed(self, text: str) -> exp.Query | None:
-        """Parse a query, and count the tables that the walk over its tree must come to."""
+        """Parse a query, and count the tables that the walk over its tree must find."""
         try:
             tokens = tokens_of(text)
             query = None if has_pipes(tokens) else parse_query(tokens, text)
@@ -261,10 +263,10 @@ class _Shapes:
 def infer(
     texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputShape]
 ) -> dict[InputName, Inferred]:
-    """Return what a partition of `grid` reads of every input that the texts mention.
+    """Return what a partition of `grid` reads of every input in the texts.
 
-    The texts are forms of one query: what any of them reads is read. Tables that views read are
-    inputs too. `this` is under the name of the model.
+    The texts are forms of one query; the result covers all of them. Tables below views are inputs
+    too. `this` is under the name of the model.
     """
     names = list(_reached(texts, inputs))
     shapes = _Shapes(inputs)
@@ -321,7 +323,7 @@ def _mapping(reader: _ConditionReader, scans: Sequence[FromItem], shape: InputSh
 
 
 def _bounded_column(reader: _ConditionReader, scans: Sequence[FromItem]) -> str:
-    """Return the column that a parameter bounds; of several, the first that has two bounds."""
+    """Return the column that a parameter bounds; of several, the first with two bounds."""
     compared = {
         column.name
         for scan in scans
@@ -339,7 +341,7 @@ def _bounded_column(reader: _ConditionReader, scans: Sequence[FromItem]) -> str:
 
 
 def _reached(texts: Iterable[str], inputs: Mapping[InputName, InputShape]) -> dict[InputName, None]:
-    """Return every input that texts mention, and those of views among them."""
+    """Return every input in the texts, including those of views."""
     found: dict[InputName, None] = {}
     todo = list(texts)
     while todo:

@@ -1,4 +1,4 @@
-"""What is known of an input, and what can be wrong with how a partition reads it."""
+"""Facts about an input, and possible errors in how a partition reads it."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from penstock.project.files.values import digest
 from penstock.project.input_ranges.bounds import leaves
 
 RULES = 3
-"""Rises when the same SQL gives other mappings, so that what was kept is found anew."""
+"""Incremented when the same SQL gives other mappings, so that the cache is recomputed."""
 
 
 class Found(StrEnum):
-    """How a mapping was found; read whole is also what nobody knows less of.
+    """How a mapping was found; an input without a known range is read whole.
 
-    Of an `unclear` input conditions are not recognised, of `unread` SQL nothing is known.
+    For an `unclear` input some conditions are not recognised, for `unread` SQL nothing is known.
     """
 
     INFERRED = "inferred"
@@ -54,11 +54,11 @@ class Found(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InputShape:
-    """What is known of an input without looking at its table.
+    """Facts about an input without reading its table.
 
-    `field` and `type` are those of its partitions, "" where it has none; with a `field` the grid
-    may still be `*`: then it is the column that a mapping is asked about. `columns` are None where
-    not all are known. `view` are the texts of its query if it is a view.
+    `field` and `type` are those of its partitions, "" without partitions; with a `field` the grid
+    may still be `*`: then mappings are about that column. `columns` are None if not all are known.
+    `view` are the texts of its query if it is a view.
     """
 
     field: str = ""
@@ -69,7 +69,7 @@ class InputShape:
 
 
 class Inferred(NamedTuple):
-    """What one input is read for, and how that was found."""
+    """The range of one input, and how it was found."""
 
     mapping: RangeMapping
     outcome: Found
@@ -77,7 +77,7 @@ class Inferred(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An entry of `depends_on`; `mapping` is None for `auto`, `column` "" where none is given."""
+    """An entry of `depends_on`; `mapping` is None for `auto`, `column` "" if not given."""
 
     input: InputName
     mapping: RangeMapping | None
@@ -86,25 +86,25 @@ class Declared:
 
 
 def as_input(name: InputName) -> InputName:
-    """Return the name of a model for `this`, any other name as it is."""
+    """Return the name of a model for `this`, and any other name unchanged."""
     return InputName(InputKind.MODEL, name.name) if name.kind is InputKind.THIS else name
 
 
 def inference_key(
     texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputShape]
 ) -> str:
-    """Return the key under which the result of an inference may be kept."""
+    """Return the cache key of an inference."""
     return digest(repr((RULES, texts, grid, sorted(inputs.items()))))
 
 
 _MOST = 2_000
 _FEW = ((2023, 12, 22, 22), (2024, 2, 26, 8), (2024, 6, 28, 4))
 _MANY = ((2023, 12, 1, 500),)
-"""First days, and how many follow."""
+"""First days of samples, each with a number of days."""
 
 
 def first_partition(model: Model) -> int | None:
-    """Return the first partition that is ever built, None where there is no first."""
+    """Return the first partition that is ever built, None if there is no first one."""
     part = model.partition
     if part is None or part.grid.grain is Grain.WHOLE:
         return None
@@ -124,7 +124,7 @@ def _write_entry(name: InputName, partitions: str) -> str:
 def mismatch(
     name: InputName, entry: Declared, mapping: RangeMapping, model: Model, grid: Grid
 ) -> list[Finding]:
-    """Say that a mapping joins time and integers, or asks integers for units of the calendar."""
+    """Return the error if a mapping joins time and integers, or integers and calendar units."""
     below = model.grid
     is_unit = isinstance(mapping, Calendar) and below.grain is Grain.RANGE
     is_other = (below.grain is Grain.RANGE) != (grid.grain is Grain.RANGE)
@@ -136,9 +136,9 @@ def mismatch(
 
 
 def over_column(mapping: RangeMapping, column: str, grid: Grid) -> RangeMapping:
-    """Write a declared mapping as bounds on a column; everything where no column is given.
+    """Return a declared mapping as bounds on a column; everything if no column is given.
 
-    Such an input has no partitions: the last N are those of the grid of the model that reads it.
+    Such an input has no partitions: "the last N" counts partitions of the model that reads it.
     """
     if not column:
         return Everything()
@@ -166,7 +166,7 @@ def narrower(
     model: Model,
     grid: Grid,
 ) -> list[Finding]:
-    """Say that a declared mapping leaves out what the SQL reads, in any sample partition."""
+    """Return an error if a declared mapping omits rows that the SQL reads, in any sample."""
     declared, inferred = reading(mapping, grid), reading(read, grid)
     spans = map(model.grid.span, _samples(model, read, _FEW))
     if not any(difference(_places(inferred(s), grid), _places(declared(s), grid)) for s in spans):
@@ -178,7 +178,7 @@ def narrower(
 
 
 def read_whole(name: InputName, body: Body, *, unclear: bool = False) -> Finding:
-    """Say that a partition reads all of an input, or may do so for all that is known."""
+    """Return a warning if a partition reads, or may read, all of an input."""
     label, known = body.fingerprint.label, name.kind is not InputKind.EXTERNAL
     unsaid = f"no condition of {label} says as a range what it reads of {name}"
     does = unsaid if unclear else f"{label} reads all of {name}"
@@ -189,7 +189,7 @@ def read_whole(name: InputName, body: Body, *, unclear: bool = False) -> Finding
 
 
 def self_reading(model: Model, body: Body, mapping: RangeMapping, where: Location) -> list[Finding]:
-    """Find whether a model reads of itself what is not before the partition that it builds."""
+    """Return an error if a model reads rows of itself that are not before its partition."""
     grid, read = model.grid, reading(mapping, model.grid)
     for number in _samples(model, mapping, _MANY):
         start, end = grid.span(number)
@@ -222,7 +222,7 @@ def _samples(
 
 
 def _places(spans: tuple[Span, ...], grid: Grid) -> Ranges:
-    """Return what spans touch: partitions of the input, or positions where it has none."""
+    """Return what spans overlap: partitions of the input, or positions if it has none."""
     if grid.grain is not Grain.WHOLE:
         return overlapping(grid, spans)
     return merged((low, high - 1) for low, high in spans)

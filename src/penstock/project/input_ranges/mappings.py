@@ -1,4 +1,4 @@
-"""Every body of every partition model learns which range of each input it reads."""
+"""Determine for every body of every partitioned model which range of each input it reads."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def map_inputs(
     declared: Mapping[str, tuple[Declared, ...]],
     cache: ParseCache,
 ) -> tuple[dict[str, Model], list[Finding]]:
-    """Fill `Body.inputs` of every model with partitions; others stay as they are.
+    """Fill in `Body.inputs` of every partitioned model; others stay unchanged.
 
-    Inputs are what its query reads, what `declared` names and what views among them read; one
-    that reads itself has itself as an input, under the name of the model.
+    Inputs are those of its query, of `declared`, and of views among them; a model that reads itself
+    is its own input, under its name.
     """
     shapes: dict[InputName, InputShape] = {m.input_name: shape_of(m) for m in models.values()}
     shapes |= {source.input_name: InputShape() for source in sources.values()}
@@ -65,7 +65,7 @@ def map_inputs(
 
 
 def shape_of(model: Model) -> InputShape:
-    """Return what a model is as an input of others.
+    """Return the shape of a model as an input of others.
 
     Columns are known if every version declares them: the table has those of all versions.
     """
@@ -94,7 +94,7 @@ class _Bodies:
     findings: list[Finding]
 
     def mapped(self, body: Body) -> Body:
-        """Return a body with its inputs, from the cache where nothing that counts has changed."""
+        """Return a body with its inputs, from the cache if nothing relevant has changed."""
         shapes: dict[InputName, InputShape] = {}
         todo = [as_input(name) for name in body.query.inputs]
         todo += (as_input(each.input) for each in self.declared)
@@ -145,7 +145,7 @@ class _Bodies:
         return _Mapped(tuple(inputs), tuple(findings))
 
     def _declared(self, body: Body) -> dict[InputName, Declared]:
-        """Return the entries by input; that of a view is for its tables without one."""
+        """Return the entries by input; an entry for a view applies to its tables without one."""
         result = {as_input(each.input): each for each in self.declared}
         direct = {as_input(name) for name in body.query.inputs}
         todo = [(name, each) for name, each in result.items() if each.mapping is not None]
@@ -159,7 +159,7 @@ class _Bodies:
     def _automatic(
         self, name: InputName, shape: InputShape, read: Inferred | None, body: Body
     ) -> tuple[RangeMapping, list[Finding]]:
-        """Take what the SQL reads; of an input that only `depends_on` knows, what overlaps."""
+        """Use the ranges from the SQL; for inputs only in `depends_on`, the overlap."""
         grains, found = {self.model.grid.grain, shape.grid.grain}, Found.INFERRED
         mapping: RangeMapping = ByGrain()
         if read is not None:

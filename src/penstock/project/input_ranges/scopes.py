@@ -1,8 +1,8 @@
-"""The tables that a query reads, each with the conditions that its rows must meet to count.
+"""The tables of a query, each with the conditions that its rows must meet to count.
 
-A condition is pushed from a query into its subqueries, CTEs and views only where that keeps the
-rows of the result: not past LIMIT, past a window that is not partitioned by it, or past an
-aggregate. sqlglot's own pushdown is not used, because it needs the columns of every table.
+A condition is pushed from a query into its subqueries, CTEs and views only if that keeps the
+result: not past LIMIT, past a window that is not partitioned by it, or past an aggregate. sqlglot's
+own pushdown is not used, because it needs the columns of every table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlglot import exp
 from penstock.core.query import RUN_TIMESTAMP
 
 QUERY = "penstock:query"
-"""The placeholder of a subquery inside of a condition."""
+"""The placeholder of a subquery inside a condition."""
 TOKEN = "penstock:"  # noqa: S105  no password: the beginning of the names of tokens
 Names = tuple[str, ...]
 
@@ -24,9 +24,9 @@ Names = tuple[str, ...]
 class FromItem:
     """One table, subquery, CTE or view in a FROM clause.
 
-    `columns` are its names in order, None where not known; `certain` are names that it surely has.
-    A `sealed` one (PIVOT) takes no conditions, a `hidden` one (the right side of a semi join) is
-    seen only by its ON clause.
+    `columns` are its names in order, None if unknown; `certain` are names that it certainly has. A
+    `sealed` one (PIVOT) accepts no conditions, a `hidden` one (the right side of a semi join) is
+    visible only in its ON clause.
     """
 
     label: str
@@ -40,11 +40,11 @@ class FromItem:
     conditions: list[exp.Expr] = field(default_factory=list)
 
     def has(self, name: str) -> bool:
-        """Whether it surely has a column."""
+        """Return whether it certainly has a column."""
         return name in self.certain or name in (self.columns or ())
 
     def may_have(self, name: str) -> bool:
-        """Whether it may have a column."""
+        """Return whether it may have a column."""
         return self.columns is None or self.has(name)
 
 
@@ -58,7 +58,7 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Cte:
-    """One CTE: its query, those that it may name itself, and the names of its columns."""
+    """One CTE: its query, the CTEs that it can use, and the names of its columns."""
 
     query: exp.Expr
     ctes: Mapping[str, Cte | None]
@@ -68,11 +68,11 @@ class Cte:
 
 @dataclass(slots=True, eq=False)
 class SelectScope:
-    """One SELECT: its relations, its conditions with the relations they hold for, its columns.
+    """One SELECT: its relations, its conditions with their relations, its columns.
 
-    `ctes` are the CTEs that it may name, None for one that is being defined.
-    `order` are the names of its columns, None where they are not known; `aliases` those that a
-    name in the select list may mean beside columns of relations.
+    `ctes` are the CTEs that it can use, None for one that is being defined. `order` are the names
+    of its columns, None if unknown; `aliases` are names in the select list beside columns of
+    relations.
     """
 
     outer: SelectScope | None = None
@@ -89,18 +89,18 @@ class SelectScope:
 
     @property
     def visible(self) -> list[FromItem]:
-        """The relations that the whole SELECT sees."""
+        """The relations that are visible in the whole SELECT."""
         return [each for each in self.relations if not each.hidden]
 
     def output(self, name: str) -> exp.Expr | None:
-        """Return the expression of a column, None where it is not known."""
+        """Return the expression of a column, None if it is unknown."""
         if name in self.outputs:
             return self.outputs[name]
         stars = (star for star in self.stars if name not in star.without)
         return next(filter(None, (self.column(name, star.relations) for star in stars)), None)
 
     def column(self, name: str, among: Iterable[FromItem]) -> exp.Column | None:
-        """Resolve a name without qualifier among relations; None where it is not certain."""
+        """Resolve an unqualified name among relations; None if it is ambiguous."""
         if name in self.shared:
             relation = self.shared[name]
             return resolved(name, relation.label) if relation else None
@@ -110,25 +110,25 @@ class SelectScope:
         return resolved(name, found[0].label) if len(found) == 1 else None
 
     def lets_in(self, expression: exp.Expr) -> bool:
-        """Whether a condition on an output column may as well stand in WHERE."""
+        """Return whether a condition on an output column could also be in WHERE."""
         is_plain_row = not self.closed and is_plain(expression)
         return is_plain_row and all(expression.unnest().sql() in keys for keys in self.windows)
 
 
 def resolved(name: str, label: str) -> exp.Column:
-    """Write a column of a relation."""
+    """Return a qualified column of a relation."""
     return exp.column(name.lower(), table=label)
 
 
 def is_plain(expression: exp.Expr) -> bool:
-    """Whether an expression surely takes its value from one row before groups are made."""
+    """Return whether an expression certainly takes its value from one row before grouping."""
     if expression.find(exp.AggFunc, exp.Window, exp.UDTF, exp.Anonymous, exp.AnonymousAggFunc):
         return False
     return all(each.name != QUERY for each in expression.find_all(exp.Placeholder))
 
 
 def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
-    """Yield the conditions that all must hold."""
+    """Yield the conditions of a conjunction."""
     if isinstance(node, exp.Paren):
         yield from conjuncts(node.this)
     elif isinstance(node, exp.And):
@@ -138,7 +138,7 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
 
 
 def settle(scope: SelectScope) -> None:
-    """Attach conditions to every relation, and push them into subqueries where that is sound."""
+    """Attach conditions to every relation, and push them into subqueries if that is valid."""
     for test, allowed in scope.tests:
         named = {column.table for column in test.find_all(exp.Column)} & allowed
         for relation in scope.relations:
@@ -155,7 +155,7 @@ def settle(scope: SelectScope) -> None:
 
 
 def _substituted(condition: exp.Expr, label: str, branch: SelectScope) -> exp.Expr | None:
-    """Write a condition on a subquery's columns as one inside of it; None where that changes it."""
+    """Rewrite a condition on a subquery's columns for its inside; None if that changes it."""
     names = {each.name for each in condition.find_all(exp.Column) if each.table == label}
     known = {name: inside for name in names if (inside := branch.output(name)) is not None}
     if len(known) < len(names) or not all(map(branch.lets_in, known.values())):
@@ -182,7 +182,7 @@ def renamed(branches: tuple[SelectScope, ...], names: Names | None) -> None:
 
 
 def window_keys(select: exp.Select, nodes: Iterable[exp.Expr]) -> list[frozenset[str]]:
-    """Return by what each window among some nodes is partitioned; named ones are not followed."""
+    """Return the partition keys of each window; named windows are not resolved."""
     named = bool(select.args.get("windows"))
     windows = (window for node in nodes for window in node.find_all(exp.Window))
     parts = (() if named else each.args.get("partition_by") or () for each in windows)
@@ -190,7 +190,7 @@ def window_keys(select: exp.Select, nodes: Iterable[exp.Expr]) -> list[frozenset
 
 
 def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:
-    """Return a column under the mark of its relation, without one where it may be of several."""
+    """Return a column qualified by its relation, unqualified if it is ambiguous."""
     name, table = column.name.lower(), str(column.text("table")).lower()
     if name.startswith(TOKEN) or name == RUN_TIMESTAMP or table.startswith("#"):
         return column
@@ -210,7 +210,7 @@ def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:
 
 
 def is_group(node: exp.Expr) -> bool:
-    """Whether a node is a join in brackets."""
+    """Return whether a node is a join in parentheses."""
     if not isinstance(node, exp.Subquery):
         return False
     inner = node.this
@@ -219,7 +219,7 @@ def is_group(node: exp.Expr) -> bool:
 
 
 def star_names(star: Star, scope: SelectScope) -> list[str] | None:
-    """Return the columns that a star stands for, None where not all are known."""
+    """Return the columns of a star, None if not all are known."""
     if scope.shared or not star.relations:
         return None
     columns = [relation.columns for relation in star.relations]
@@ -228,7 +228,7 @@ def star_names(star: Star, scope: SelectScope) -> list[str] | None:
 
 
 def alias_names(alias: object) -> Names | None:
-    """Return the names of columns in their order, None where an alias names none."""
+    """Return the names of columns in order, None if an alias has no names."""
     if not isinstance(alias, exp.TableAlias) or not alias.columns:
         return None
     return tuple(column.name.lower() for column in alias.columns)

@@ -1,4 +1,4 @@
-"""What SQL says in positions: constants of a partition, and columns under truncations.
+"""SQL as positions: constants of a partition, and columns under truncations.
 
 `date_sub(@partition_date, 6)` is a constant, `CAST(DATE_TRUNC('WEEK', date) AS DATE)` a term of the
 column `date`.
@@ -37,7 +37,7 @@ _PART = re.compile(r"\s*([+-]?\d+)\s+([a-z]+?)s?(?=\s|$)\s*", re.IGNORECASE)
 
 
 class Kind(StrEnum):
-    """What a value is; a text becomes what it is compared with."""
+    """The kind of a value; a text takes the kind of the other side of a comparison."""
 
     DATE = "date"
     TIME = "time"
@@ -47,7 +47,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A value that is known once the partition, which is one of `grid`, is."""
+    """A value that is known once the partition, one of `grid`, is known."""
 
     grid: Grid
     bound: Bound
@@ -55,9 +55,9 @@ class Constant:
     text: str = ""
 
     def compared(self, kind: Kind | None) -> Bound | None:
-        """Return the position that a term of a kind is compared with, None where they do not fit.
+        """Return the position for a comparison with a term of a kind, None if they do not match.
 
-        A text that is a DATE is the day that it begins with, whatever offset it ends with.
+        A text compared as a DATE is the day that it begins with, independent of its offset.
         """
         if self.kind is not Kind.TEXT:
             is_number = self.kind is Kind.NUMBER
@@ -91,7 +91,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class ColumnTerm:
-    """A column and what is done to it, from the inside out; `kind` None is not known.
+    """A column and its operations, from the inside out; an unknown `kind` is None.
 
     A step floors it to a unit, or moves it by microseconds or integers.
     """
@@ -116,12 +116,12 @@ class ColumnTerm:
         return None if self.kind is Kind.NUMBER else found
 
     def moved(self, months: int, micros: int, kind: Kind) -> ColumnTerm | None:
-        """Move it by microseconds or integers; how far months go depends on the row."""
+        """Move it by microseconds or integers; months depend on the row."""
         steps = (*self.steps, micros) if micros else self.steps
         return None if months else replace(self, steps=steps, kind=kind)
 
     def first(self, bound: Bound, grid: Grid) -> Bound:
-        """Return the least value of the column for which the term is not less than a bound."""
+        """Return the least value of the column for which the term is at least a bound."""
         for step in reversed(self.steps):
             bound = ceil(bound, step, grid) if isinstance(step, str) else move(bound, micros=-step)
         return bound
@@ -154,7 +154,7 @@ Value = Constant | ColumnTerm
 
 
 def parameter_of(node: exp.Expr) -> str:
-    """Return the name of the parameter that a node is, "" for any other node."""
+    """Return the name of a parameter node, "" for any other node."""
     if isinstance(node, exp.Parameter):
         return str(node.name)
     if isinstance(node, exp.Column) and node.name.startswith(_TOKEN):
@@ -163,7 +163,7 @@ def parameter_of(node: exp.Expr) -> str:
 
 
 def fold(node: exp.Expr | None, grid: Grid) -> Constant | None:
-    """Return the value of an expression for a partition of `grid`, None if it has no fixed one."""
+    """Return the value of an expression for a partition of `grid`, None if it is not fixed."""
 
     def leaf(each: exp.Expr) -> Constant | None:
         bound, number = PARAMETERS.get(parameter_of(each)), integer(each)
@@ -193,7 +193,7 @@ def term(node: exp.Expr | None, kind_of: Callable[[exp.Column], Kind | None]) ->
 
 
 def _read(node: object, leaf: Callable[[exp.Expr], Value | None]) -> Value | None:
-    """Read what is done to a leaf, from the inside out."""
+    """Return the operations on a leaf, from the inside out."""
     if not isinstance(node, exp.Expr):
         return None
     found = leaf(node)
@@ -268,7 +268,7 @@ def integer(node: exp.Expr | None) -> int | None:
 
 
 def _truncation(node: exp.TimestampTrunc | exp.DateTrunc) -> str:
-    """Return the unit of DATE_TRUNC or TRUNC, "" for one that gives NULL or is no literal."""
+    """Return the unit of DATE_TRUNC or TRUNC, "" if it gives NULL or is not a literal."""
     written = node.args.get("unit")
     if not isinstance(written, exp.Var | exp.Literal):
         return ""
@@ -279,7 +279,7 @@ def _truncation(node: exp.TimestampTrunc | exp.DateTrunc) -> str:
 
 
 def _interval(node: exp.Expr | None) -> tuple[int, int] | None:
-    """Return months and microseconds of an interval, None for what is none."""
+    """Return months and microseconds of an interval, None for any other node."""
     match node:
         case exp.Add():
             left, right = _interval(node.this), _interval(node.expression)

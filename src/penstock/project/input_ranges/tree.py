@@ -1,4 +1,4 @@
-"""A query as scopes: relations found, names resolved, CTEs and views put in their place."""
+"""A query as scopes: find relations, resolve names, expand CTEs and views."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Branches = tuple[SelectScope, ...]
 
 
 class TooBigError(Exception):
-    """A query whose CTEs multiply beyond all reason."""
+    """A query whose CTEs expand to an excessive size."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedTable:
-    """What stands behind the token of a table: its columns, and trees where it is a view."""
+    """The table behind a token: its columns, and trees if it is a view."""
 
     columns: Names | None = None
     certain: frozenset[str] = frozenset()
@@ -45,9 +45,9 @@ class OpenedTable:
 
 @dataclass(slots=True)
 class Tree:
-    """Builds the scopes of a query; `open_table` tells what a token stands for.
+    """Builds the scopes of a query; `open_table` returns the table of a token.
 
-    `roots` are the scopes that nothing is pushed into.
+    `roots` are the scopes that no condition is pushed into.
     """
 
     open_table: Callable[[str], OpenedTable]
@@ -57,7 +57,7 @@ class Tree:
     _used: set[int] = field(default_factory=set)
 
     def build(self, query: exp.Expr, ctes: Ctes, outer: SelectScope | None) -> Branches:
-        """Return the SELECTs whose rows a query unites, columns named as in the first."""
+        """Return the SELECTs whose rows a query combines, with columns named as in the first."""
         ctes, own = self._with(query, ctes)
         match query:
             case exp.Select():
@@ -120,7 +120,7 @@ class Tree:
         return scope
 
     def _from(self, node: exp.Expr, scope: SelectScope) -> list[FromItem]:
-        """Add what a FROM item holds; a join in brackets has several relations."""
+        """Add the relations of a FROM item; a join in parentheses has several."""
         alias = node.args.get("alias")
         is_bare = is_group(node) and not alias
         found = self._from(node.this, scope) if is_bare else [self._relation(node, alias, scope)]
@@ -194,7 +194,7 @@ class Tree:
         return relation
 
     def _joins(self, joins: Sequence[exp.Join], left: list[FromItem], scope: SelectScope) -> None:
-        """Add joined relations; `left` grows by them. ON holds for the sides that it can empty."""
+        """Add joined relations to `left`. ON applies to the sides whose rows it can remove."""
         for join in joins:
             right = self._from(join.this, scope)
             side, kind = join.side.upper(), join.kind.upper()
@@ -231,7 +231,7 @@ class Tree:
             scope.shared[name] = self.relations[kept.table]
 
     def _outputs(self, select: exp.Select, scope: SelectScope) -> None:
-        """Find the columns of the result; of two with one name none is known."""
+        """Find the columns of the result; if two have the same name, neither is known."""
         names: list[Sequence[str] | None] = []
         outputs = []
         for node in select.expressions:
@@ -279,7 +279,7 @@ class Tree:
         return Star(tuple(among), frozenset(without))
 
     def _resolve(self, node: exp.Expr, scope: SelectScope) -> exp.Expr:
-        """Return a copy whose columns name their relations; subqueries are read on their own."""
+        """Return a copy with qualified columns; subqueries are read separately."""
 
         def replace(each: exp.Expr) -> exp.Expr:
             if isinstance(each, exp.Query):

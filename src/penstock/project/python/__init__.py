@@ -1,1 +1,1 @@
-"""Models as Python functions: declared, found, linked."""
+"""Models as Python functions: declaration, discovery, linking."""

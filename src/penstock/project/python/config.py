@@ -1,4 +1,4 @@
-"""What the options of a decorator mean in the words of every front end, and what cannot be."""
+"""Translate the options of a decorator to general settings, and find contradictions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ RESERVED = ("spark", "window", "df")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _READ_AGAIN = {"lookback", "grain"}
 _OWN = ("lookback", "grain", "partition_mode", "late", "delta", "persist")
-"""The options that no setting of another front end stands for."""
+"""The options without an equivalent in other files."""
 _APART = {"name", "columns", "schema", "path", "table", "format", "options", *CHECK_KEYS}
-"""The options that are no settings of a strategy."""
+"""The options that are not settings of a strategy."""
 
 
 def settings_of(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> dict[str, Plain]:
-    """Return the options in the words of every other front end, its own as they are written."""
+    """Return the options as general settings, its own options unchanged."""
     found: dict[str, Plain] = {k: v for k, v in options.items() if k not in _APART}
     own = {key: found[key] for key in _OWN if key in found}
     found |= {k: v if isinstance(v, str | list | bool) else str(v) for k, v in own.items()}
@@ -41,7 +41,7 @@ def settings_of(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> 
 
 
 def paragraph_of(declared: PythonModel[..., Any]) -> dict[str, Plain]:
-    """Return the first paragraph of the docstring as the description."""
+    """Return the first paragraph of the docstring, for the description."""
     doc = inspect.cleandoc(declared.function.__doc__ or "").partition("\n\n")[0]
     return {"description": " ".join(doc.split())} if doc else {}
 
@@ -60,7 +60,7 @@ def _word(kind: FunctionKind, options: Mapping[str, Any]) -> str:
 
 
 def columns_of(options: Mapping[str, Any]) -> Plain:
-    """Return what `columns` says, as YAML would."""
+    """Return the content of `columns` in the form of YAML."""
     given = options.get("columns")
     if not isinstance(given, Mapping):
         return None
@@ -69,14 +69,14 @@ def columns_of(options: Mapping[str, Any]) -> Plain:
 
 @dataclass(slots=True)
 class PythonConfig(StrategyConfig):
-    """The settings of a function, as its strategy reads them."""
+    """The settings of a function for its strategy."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
     input_names: Mapping[str, str] = field(default_factory=dict)
-    """The inputs that parameters stand for."""
+    """The inputs of parameters."""
 
     def window(self) -> WindowSettings | None:
-        """Read how new rows are found; a lookback may be any value that the type allows."""
+        """Read how new rows are found; a lookback may have any value that the type allows."""
         found = StrategyConfig.window(self)
         if found is None:
             return None
@@ -92,7 +92,7 @@ class PythonConfig(StrategyConfig):
 
 
 def read_options(declared: PythonModel[..., Any], where: Location) -> DecoratorSection:
-    """Read the options of a decorator; note those of another type, or that do not go together."""
+    """Read the options of a decorator; report wrong types and contradictions."""
     # whoever reads the checks says what is wrong with them
     nodes = {k: YamlNode(v, where) for k, v in declared.options.items() if k not in CHECK_KEYS}
     section = SECTIONS[declared.kind](YamlNode({}, where), "", [], nodes)
@@ -105,14 +105,14 @@ def read_options(declared: PythonModel[..., Any], where: Location) -> DecoratorS
 
 
 def fitting_options(declared: PythonModel[..., Any], section: DecoratorSection) -> dict[str, Any]:
-    """Return the options as they are written, without those of another type."""
+    """Return the options as written, without those of a wrong type."""
     # without time_column others would be asked for
     kept = {"time_column", *CHECK_KEYS, *written_values(section)}
     return {key: value for key, value in declared.options.items() if key in kept}
 
 
 def _conflicts(options: Mapping[str, Any], where: Location) -> Iterable[Finding]:
-    """Return the first finding of each option of two that exclude each other."""
+    """Return the first finding for each pair of conflicting options."""
     overwrites = options.get("partition_mode") == "overwrite"
     rules = (
         (
@@ -141,7 +141,7 @@ def _conflicts(options: Mapping[str, Any], where: Location) -> Iterable[Finding]
 
 
 def name_findings(name: str, where: Location) -> list[Finding]:
-    """Say why a function cannot have its name."""
+    """Return findings for an invalid name of a function."""
     if name in RESERVED:
         sentence = f"{name!r} is a reserved parameter and cannot name a model"
         return [Finding(where, "reserved-name", sentence, "rename the function")]

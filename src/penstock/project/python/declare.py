@@ -1,6 +1,6 @@
-"""The decorators: a function becomes a model, and stays the function that it is.
+"""The decorators: they register a function as a model and leave the function unchanged.
 
-Nothing is checked here but what Python itself would check; loading reports the rest of all files
+Only what Python itself would check is checked here; loading reports everything else, for all files
 together.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class FunctionKind(StrEnum):
-    """What a decorated function makes."""
+    """What a decorated function defines."""
 
     SOURCE = "source"
     MODEL = "model"
@@ -117,12 +117,12 @@ SHAPES: Mapping[FunctionKind, Any] = {
     FunctionKind.TABLE: TableOptions,
     FunctionKind.INCREMENTAL: IncrementalOptions,
 }
-"""The options that each decorator takes, as type checkers know them; `sections.py` says more."""
+"""The options of each decorator for type checkers; `sections.py` describes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnMeta:
-    """One column of a table: its Spark type, and what is said of it."""
+    """One column of a table: its Spark type and its comment."""
 
     name: str
     dtype: str
@@ -133,8 +133,8 @@ class ColumnMeta:
 class TableMeta(ShownInNotebooks):
     """What is known of a model without Spark; `columns` are none before the first build.
 
-    `version` is that of the Delta table, `last_run` when its last step ended, `last_max_value` the
-    greatest watermark, a time as `2025-11-05 23:00:00`.
+    `version` is that of the Delta table, `last_run` the end of its last step, `last_max_value` the
+    greatest watermark; a time looks like `2025-11-05 23:00:00`.
     """
 
     _rows = "columns"
@@ -151,10 +151,10 @@ class TableMeta(ShownInNotebooks):
 
 
 class ModelRunner(Protocol):
-    """The app of a function: what builds it, and knows its table."""
+    """The app of a function: builds the model, and reads its table."""
 
     def build(self, name: str) -> object:
-        """Bring a model and all that it reads up to date; give its frame."""
+        """Bring a model and everything that it reads up to date; return its frame."""
         ...
 
     def rerun(
@@ -166,11 +166,11 @@ class ModelRunner(Protocol):
         safe: bool,
         dry_run: bool,
     ) -> object:
-        """Make the rows of a range again; give the result of the model."""
+        """Rebuild the rows of a range; return the result of the model."""
         ...
 
     def frame(self, name: str) -> object:
-        """Return a table as it stands, or a frame over tables as they stand."""
+        """Return the current table, or a frame over current tables."""
         ...
 
     def overview(self, name: str) -> ShownInNotebooks:
@@ -178,7 +178,7 @@ class ModelRunner(Protocol):
         ...
 
     def meta(self, name: str) -> TableMeta:
-        """Return what is known of a model."""
+        """Return the metadata of a model."""
         ...
 
     def partitions(self, name: str) -> list[dict[str, str | None]]:
@@ -187,11 +187,11 @@ class ModelRunner(Protocol):
 
 
 RunnerOf = Callable[[Path], ModelRunner]
-"""Gives what runs the functions of a file."""
+"""Returns the runner for the functions of a file."""
 
 
 class PythonModel(Generic[P, R]):
-    """A decorated function: called with frames it is the plain function, without any window.
+    """A decorated function: called with frames it runs the original function, without windows.
 
     >>> from penstock import table
     >>> @table
@@ -204,7 +204,7 @@ class PythonModel(Generic[P, R]):
     def __init__(
         self, function: Callable[P, R], kind: FunctionKind, options: Mapping[str, object]
     ) -> None:
-        """Keep the function, its name, doc, module and signature."""
+        """Store the function, its name, doc, module and signature."""
         update_wrapper(self, function)
         self.function = function
         self.kind = kind
@@ -215,18 +215,18 @@ class PythonModel(Generic[P, R]):
         self.meaning: object | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the plain function."""
+        """Call the original function."""
         return self.function(*args, **kwargs)
 
     def build(self) -> R:
-        """Bring the model and all that it reads up to date, as `app.run(models=self)`.
+        """Bring the model and everything that it reads up to date, as `app.run(models=self)`.
 
-        Gives the table at its version, or the frame. Raises what `app.run` raises.
+        Returns the table at its new version, or the frame. Raises the same errors as `app.run`.
         """
         return cast("R", self._app().build(self.name))
 
     def build_lazy(self) -> R:
-        """Return the table as it stands, or the frame over tables as they stand; write nothing.
+        """Return the current table, or the frame over current tables; write nothing.
 
         Raises `TableError` `not-built-yet` for a table that was never built.
         """
@@ -240,11 +240,11 @@ class PythonModel(Generic[P, R]):
         safe: bool = True,
         dry_run: bool = False,
     ) -> Any:  # noqa: ANN401  a ModelResult, which is of a floor above
-        """Make the rows again whose time lies in a range, both ends included, in one commit.
+        """Rebuild the rows whose time is in a range, both ends inclusive, in one commit.
 
-        A date covers its whole day; with a grain the range is widened to whole units. Columns that
-        are not those of the table are refused while it is `safe`. With `dry_run` it is a plan.
-        Gives the `ModelResult`. Raises `RerunError`.
+        A date covers its whole day; with a grain, the range is extended to whole units. While
+        `safe` is true, the step fails if its columns differ from those of the table. With
+        `dry_run`, returns a plan. Returns the `ModelResult`. Raises `RerunError`.
         """
         runner = self._app()
         return runner.rerun(self.name, min_date, max_date, safe=safe, dry_run=dry_run)
@@ -254,19 +254,19 @@ class PythonModel(Generic[P, R]):
         return self._app().meta(self.name)
 
     def exists(self) -> bool:
-        """Whether the table is there; start no JVM."""
+        """Return whether the table exists; start no JVM."""
         return self.get_meta().version is not None
 
     def partitions(self) -> list[dict[str, str | None]]:
-        """Return the partitions of the table, column by value; none of a table without. No JVM."""
+        """Return the partitions of the table, values by column; may be empty. Starts no JVM."""
         return self._app().partitions(self.name)
 
     def __repr__(self) -> str:
-        """Return what it is; nothing is loaded."""
+        """Return what kind of model it is, without loading the project."""
         return f"<{self.kind} {self.name!r}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows of it: what it reads, its state, its table."""
+        """Return HTML for notebooks: what the model reads, its state, its table."""
         return html_of(lambda: self._app().overview(self.name))
 
     def _app(self) -> ModelRunner:
@@ -277,13 +277,13 @@ class PythonModel(Generic[P, R]):
 
     @property
     def name(self) -> str:
-        """What the project calls it."""
+        """The name of the model in the project."""
         written, own = self.options.get("name"), getattr(self.function, "__name__", "")
         return written if isinstance(written, str) and written else own
 
     @property
     def place(self) -> tuple[str, int]:
-        """The file and the line of its `def`, as Python tells them."""
+        """The file and the line of its `def`."""
         code = getattr(inspect.unwrap(self.function), "__code__", None)
         if code is None:
             return "", 1
@@ -291,9 +291,9 @@ class PythonModel(Generic[P, R]):
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """One function that is reached twice, as a script and by discovery, is one model.
+        """The key by which one function counts as one model, even if it is registered twice.
 
-        So is one that is typed twice: the cells of a notebook are no files of Python.
+        That happens if a script is also discovered, or if a notebook cell is executed again.
         """
         file, name = Path(self.place[0]), str(getattr(self.function, "__qualname__", ""))
         home = str(file.resolve()) if file.suffix == ".py" and file.is_file() else ""
@@ -302,20 +302,20 @@ class PythonModel(Generic[P, R]):
 
 @dataclass(slots=True)
 class Registry:
-    """The functions that were decorated, in their order."""
+    """The decorated functions, in order of declaration."""
 
     models: list[PythonModel[..., Any]] = field(default_factory=list)
 
 
 DISCOVERY: ContextVar[Registry | None] = ContextVar("penstock_discovery", default=None)
-"""Where decorated functions go while the files of a project are imported."""
+"""Collects decorated functions while the files of a project are imported."""
 
 
 class Decorators:
-    """The four decorators; what they decorate goes to `registry`, and to a discovery under way."""
+    """The four decorators; they add functions to `registry`, and to a running discovery."""
 
     def __init__(self, registry: Registry | None = None, runner: RunnerOf | None = None) -> None:
-        """Take the registry of an app and what runs it; the package's own have no registry."""
+        """Store the registry and runner of an app; the package's decorators have no registry."""
         self._registry = registry
         self.runner = runner
 
@@ -328,7 +328,7 @@ class Decorators:
     def source(  # type: ignore[misc]  # mypy does not see through Unpack
         self, function: Callable[P, R] | None = None, /, **options: Unpack[SourceOptions]
     ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
-        """Declare a frame from outside: of a table or path, or made by the function itself."""
+        """Declare a frame from outside: a table, a path, or the result of the function."""
         return _decorate(self._decorator(FunctionKind.SOURCE, options), function)
 
     @overload
@@ -340,7 +340,7 @@ class Decorators:
     def model(  # type: ignore[misc]  # mypy does not see through Unpack
         self, function: Callable[P, R] | None = None, /, **options: Unpack[ModelOptions]
     ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
-        """Declare a frame between others; nothing is stored."""
+        """Declare a frame between other models; it is not stored."""
         return _decorate(self._decorator(FunctionKind.MODEL, options), function)
 
     @overload
@@ -352,13 +352,13 @@ class Decorators:
     def table(  # type: ignore[misc]  # mypy does not see through Unpack
         self, function: Callable[P, R] | None = None, /, **options: Unpack[TableOptions]
     ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
-        """Declare a Delta table that each step replaces as a whole."""
+        """Declare a Delta table that each step replaces completely."""
         return _decorate(self._decorator(FunctionKind.TABLE, options), function)
 
     def incremental_table(
         self, **options: Unpack[IncrementalOptions]
     ) -> Callable[[Callable[P, R]], PythonModel[P, R]]:
-        """Declare a Delta table that is kept up to date by windows of its inputs."""
+        """Declare a Delta table that windows of its inputs keep up to date."""
         if "time_column" not in options:
             raise TypeError("incremental_table() misses the keyword 'time_column'")
         return self._decorator(FunctionKind.INCREMENTAL, options)
@@ -382,12 +382,12 @@ class Decorators:
 def _decorate(
     decorate: Callable[[Callable[P, R]], PythonModel[P, R]], function: Callable[P, R] | None
 ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
-    """Decorate at once where the decorator stands bare."""
+    """Decorate at once if the decorator is used without parentheses."""
     return decorate if function is None else decorate(function)
 
 
 def _refuse_unknown(kind: FunctionKind, options: Mapping[str, object]) -> None:
-    """Do what Python does with a keyword that a function does not have."""
+    """Raise `TypeError` for an unknown keyword, as Python does."""
     known = SHAPES[kind].__annotations__
     for key in options:
         if key not in known:
@@ -395,4 +395,4 @@ def _refuse_unknown(kind: FunctionKind, options: Mapping[str, object]) -> None:
 
 
 PACKAGE = Decorators()
-"""The decorators that `from penstock import ...` gives: of whatever project is being loaded."""
+"""The decorators of `from penstock import ...`: for the project that is being loaded."""

@@ -1,4 +1,4 @@
-"""Import the Python files of a project: the models that they declare, or why that fails."""
+"""Import the Python files of a project: the declared models, or why an import failed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from penstock.project.python.declare import DISCOVERY, PythonModel, Registry
 from penstock.project.python.texts import is_installed, path_below
 
 LOADING: ContextVar[Path | None] = ContextVar("penstock_loading", default=None)
-"""The project whose files are being imported; meanwhile nothing may run."""
+"""The project whose files are being imported; meanwhile no run may start."""
 _TYPES = "write the type as an object: @udf(IntegerType()), not @udf('int'); no session reads it"
 _NOT_MODELS = ("conftest.py",)
 _MODEL_OF_DBT = re.compile(r"^(?:async\s+)?def\s+model\(\s*dbt\b", re.MULTILINE)
@@ -41,7 +41,7 @@ _PRIVATE = (
 
 
 def is_model_file(path: str) -> bool:
-    """Whether a Python file under a model folder is imported; private files and tests are not.
+    """Return whether a Python file under a model folder is imported: not private files or tests.
 
     >>> [is_model_file(path) for path in ("models/a.py", "models/_b/a.py", "models/test_a.py")]
     [True, False, False]
@@ -53,7 +53,7 @@ def is_model_file(path: str) -> bool:
 
 @dataclass(slots=True)
 class Imported:
-    """The models that files declare, and text and namespace of each imported module by its name."""
+    """The declared models, and text and namespace of each imported module by name."""
 
     root: Path
     models: list[PythonModel[..., object]] = field(default_factory=list)
@@ -63,12 +63,11 @@ class Imported:
 
 
 def import_files(root: Path, paths: Sequence[str]) -> Imported:
-    """Import model files, each once; the modules of the project are forgotten afterwards.
+    """Import model files, each once; afterwards the project's modules leave `sys.modules`.
 
-    A file from which nothing comes, neither a model nor something that another file imports, is
-    `not-taken-over`.
-    So two projects of one process never see each other's modules, and Spark sends functions to its
-    workers by value, who have no such modules.
+    So two projects in one process never see each other's modules, and Spark sends functions by
+    value to its workers, which do not have the modules. A file without a model that no other file
+    imports is `not-taken-over`.
     """
     found, registry = Imported(root), Registry()
     contents = {path: read_content(root, path, found.findings) for path in paths}
@@ -110,7 +109,7 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
 
 
 def _is_used(path: str, text: str, imported: Imported) -> bool:
-    """Whether a file without models has another use: an import, a package, or a test."""
+    """Return whether a file without models has another use: an import, a package, or a test."""
     pure, module = PurePosixPath(path), _module_name(path)
     if pure.name in _NOT_MODELS or pure.name.startswith("test_"):
         return True
@@ -131,7 +130,7 @@ def _package(module: str) -> str:
 def refuse_foreign(app_root: Path) -> None:
     """Raise `foreign-app-root` for an app of another folder than the project being imported.
 
-    A relative folder may be meant from the project's root, wherever the command was called.
+    A relative folder may be relative to the project's root, wherever the command was called.
     """
     root = LOADING.get()
     if root is not None and root not in (app_root.resolve(), (root / app_root).resolve()):
@@ -154,7 +153,7 @@ def _same_process() -> Iterator[None]:
 
 @contextmanager
 def project_modules(root: Path) -> Iterator[dict[str, tuple[Path, Mapping[str, object]]]]:
-    """Make modules importable from the project's root, and forget them at the end.
+    """Make modules importable from the project's root, and remove them at the end.
 
     The yielded mapping then holds the file and the namespace of each.
     """
@@ -196,7 +195,7 @@ def _file_of(module: object) -> Path | None:
 
 
 def _is_below(root: Path, place: Path | None) -> bool:
-    """Whether a file is one of the project; libraries in a .venv below its root are not."""
+    """Return whether a file is part of the project; libraries in a .venv below its root are not."""
     return bool(place and place.is_relative_to(root) and not is_installed(place.relative_to(root)))
 
 
@@ -209,7 +208,7 @@ def _module_name(path: str) -> str:
 
 
 def _failed(root: Path, path: str, error: BaseException) -> Finding:
-    """Return what an import raised, at the innermost line of the project."""
+    """Return the exception of an import, at the innermost line of the project."""
     where = innermost(root, error) or Location(path)
     if isinstance(error, PenstockError):
         return Finding(where, error.code, error.sentence, error.hint)
@@ -226,7 +225,7 @@ def _failed(root: Path, path: str, error: BaseException) -> Finding:
 
 
 def needs_session(error: BaseException) -> bool:
-    """Whether PySpark needed a session that is not running."""
+    """Return whether PySpark needed a session that is not running."""
     of_spark = any(each.__module__.startswith("pyspark") for each in type(error).__mro__)
     is_assertion = isinstance(error, AssertionError)
     text = str(error)
@@ -237,7 +236,7 @@ def needs_session(error: BaseException) -> bool:
 
 
 def _reads_type(error: BaseException) -> bool:
-    """Whether PySpark needed the session to parse a type written as text."""
+    """Return whether PySpark needed the session to parse a type written as text."""
     calls = {frame.name for frame in traceback.extract_tb(error.__traceback__)}
     return bool(calls & {"_parse_datatype_string", "fromDDL"})
 

@@ -1,4 +1,4 @@
-"""The meaning of a function: the code that it reaches, and the values that this code names."""
+"""The meaning of a function: the code that it uses, and the values that this code names."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Meaning:
 def meaning_of(declared: PythonModel[..., Any], imported: Imported) -> Meaning:
     """Return the meaning of a function; for one in a file, as it was at import.
 
-    A run may change the values that a function reaches.
+    A run may change the values that a function uses.
     """
     known = declared.meaning
     if isinstance(known, Meaning) and declared.identity[0]:
@@ -55,7 +55,7 @@ def meaning_of(declared: PythonModel[..., Any], imported: Imported) -> Meaning:
 
 
 class _Following:
-    """Follows the code and the values of a function in turns: each may lead to the other."""
+    """Follows the code and the values of a function alternately: each may lead to the other."""
 
     def __init__(self, declared: PythonModel[..., Any], imported: Imported) -> None:
         plain = inspect.unwrap(declared.function)
@@ -71,7 +71,7 @@ class _Following:
         self.waiting: list[Place] = []
 
     def meaning(self) -> Meaning:
-        """Follow everything that the function reaches."""
+        """Follow everything that the function uses."""
         name = str(getattr(self.plain, "__qualname__", "")).partition(".")[0]
         self._value((self.home, name), "itself", self.declared.function)
         more = ""
@@ -85,7 +85,7 @@ class _Following:
         return Meaning("\n".join((self.reach.text(), more, *lines)), tuple(self._unfollowed()))
 
     def _value(self, place: Place, label: str, value: object) -> None:
-        """Note a value, and the code in it but for the code of the place itself."""
+        """Record a value, and the code in it except the code of the place itself."""
         self.lines.append(f"value of {label}: {self.values.digest(value)}")
         self.values.places[:] = [each for each in self.values.places if each != place]
         self.waiting += self.values.places
@@ -134,7 +134,7 @@ class _Following:
 
 
 def _home(function: Any, root: Path) -> tuple[str, list[Path]]:  # noqa: ANN401  a function
-    """Return the module of a function, and the folders below which modules of its project lie."""
+    """Return the module of a function, and the folders that contain its project's modules."""
     spec = getattr(function, "__globals__", {}).get("__spec__")
     name = str(getattr(function, "__module__", "") or "")
     name = name if name != "__main__" else str(getattr(spec, "name", ""))

@@ -47,11 +47,11 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 @dataclass(slots=True)
 class PythonDraft(Draft):
-    """A function with its options as a model that is to be linked."""
+    """A function with its options as a model to be linked."""
 
     declared: PythonModel[..., Any] = field(kw_only=True)
     options: Mapping[str, Any] = field(kw_only=True)
-    """Those of the decorator that have the right types."""
+    """The decorator's options with valid types."""
     text: str = field(kw_only=True, default="")
     code: str = field(kw_only=True, default="")
 
@@ -66,12 +66,12 @@ class PythonDraft(Draft):
 
     @property
     def is_source(self) -> bool:
-        """Whether it is a frame of a table or of files that it names."""
+        """Whether it is a frame of a table or of files."""
         written = self.declared.options.keys() & {"table", "path"}
         return self.declared.kind is FunctionKind.SOURCE and bool(written)
 
     def source(self, root: Path, target: Target) -> Source | None:
-        """Return the table or files that it names, if it does, under the name that it writes."""
+        """Return the table or files that it names, if any, under the name that it uses."""
         if not self.is_source:
             return None
         options = self.options
@@ -94,9 +94,9 @@ class PythonDraft(Draft):
 def drafts_of(
     imported: Imported, entries: dict[str, YamlEntry], settings: Settings, root: Path
 ) -> list[PythonDraft]:
-    """Return a draft of every function, each once; take the entries that describe them out.
+    """Return a draft of every function, each once; remove the entries that describe them.
 
-    One that is typed again, in a notebook, takes the place of the former.
+    A function that is defined again, in a notebook, replaces the earlier one.
     """
     found: dict[tuple[str, str, str], list[PythonModel[..., Any]]] = {}
     for each in imported.models:
@@ -109,7 +109,7 @@ def drafts_of(
 
 
 def _is_again(earlier: PythonModel[..., Any], now: PythonModel[..., Any]) -> bool:
-    """Whether a function was reached before, typed again, or read anew; not defined twice."""
+    """Return whether a function was found before, redefined or reloaded; not defined twice."""
     if not now.identity[0]:
         return True
     if earlier.function is now.function:
@@ -162,14 +162,14 @@ def _draft(
 
 
 def _own_path(kind: FunctionKind, options: Mapping[str, Any], root: Path) -> str:
-    """Return the folder that a table names as its own; that of a source is no table of ours."""
+    """Return the folder that a table declares; for a source it is not our table."""
     path = str(options.get("path") or "")
     stored = kind in (FunctionKind.TABLE, FunctionKind.INCREMENTAL)
     return absolute(path, root) if path and stored else ""
 
 
 def _plain(written: object) -> Plain:
-    """Return checks as YAML would hold them; those of `penstock.checks` say it of themselves."""
+    """Return checks in the form of YAML, including values of `penstock.checks`."""
     match written:
         case None | str() | int() | float():
             return written
@@ -183,7 +183,7 @@ def _plain(written: object) -> Plain:
 
 
 def _folder(path: str, settings: Settings) -> str:
-    """Return the folder under `models/` in which a file lies; elsewhere the project's name."""
+    """Return a file's folder under `models/`; for other files the project's name."""
     for folder in settings.folders:
         if path.startswith(f"{folder}/"):
             inner = path.removeprefix(f"{folder}/").split("/")[:-1]
@@ -192,7 +192,7 @@ def _folder(path: str, settings: Settings) -> str:
 
 
 def _definition(module: str, line: int) -> tuple[int, str] | None:
-    """Return the line of the `def` that begins, with its decorators, on a line; and its text."""
+    """Return the line of the `def` for a line of its decorators, and its text."""
     found = _definitions(module).get(line)
     if found is None:
         return None
@@ -202,7 +202,7 @@ def _definition(module: str, line: int) -> tuple[int, str] | None:
 
 @lru_cache(maxsize=256)
 def _definitions(module: str) -> Mapping[int, tuple[int, int]]:
-    """Return the first and last lines of every `def` by the line of its first decorator."""
+    """Return the first and last lines of every `def`, by the line of its first decorator."""
     try:
         tree = ast.parse(module)
     except SyntaxError:
@@ -216,7 +216,7 @@ def _definitions(module: str) -> Mapping[int, tuple[int, int]]:
 
 
 def _persist(kind: FunctionKind, option: object) -> bool | None:
-    """Read `persist`; by itself a source is never kept."""
+    """Read `persist`; by default a source is never kept."""
     if isinstance(option, bool):
         return option
     return False if kind is FunctionKind.SOURCE else None
@@ -298,7 +298,7 @@ class _Linking:
         self._check_named()
 
     def _check_named(self) -> None:
-        """Hold the options that name parameters against those there are."""
+        """Check the options that name parameters against the existing ones."""
         for key in ("window_on", "delta"):
             named = self.draft.options.get(key, ())
             for name in named if isinstance(named, Mapping | list) else ():

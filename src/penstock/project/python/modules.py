@@ -18,10 +18,10 @@ DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(slots=True)
 class Module:
-    """What a module binds: statements by name, and names that it imports, wherever it does.
+    """The bindings of a module: statements by name, and imported names at any level.
 
     `deeds` are statements that change what a name holds, or call it, without binding it, and
-    `decorated` definitions that a decorator takes in.
+    `decorated` are definitions that a decorator receives.
     """
 
     statements: dict[str, list[Statement]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Module:
     stars: list[str] = field(default_factory=list)
 
     def bind(self, statement: Statement, names: Sequence[str]) -> None:
-        """Add a statement under the names that it binds or changes, models left out."""
+        """Add a statement under the names that it binds or changes, without models."""
         for name in dict.fromkeys(names):  # the head of a block decides on imports too
             held = self.deeds if name in self.imports else self.statements
             held.setdefault(name, []).append(statement)
@@ -73,7 +73,7 @@ class Module:
 
 @lru_cache(maxsize=256)
 def parsed(text: str, package: str) -> Module:
-    """Return what a module binds; a file of many functions is parsed once."""
+    """Return the bindings of a module; a file of many functions is parsed once."""
     tree = ast.parse(text)
     found = Module()
     for node in ast.walk(tree):
@@ -89,7 +89,7 @@ def parsed(text: str, package: str) -> Module:
 
 
 def unparsed(text: str) -> Module:
-    """Return a module that Python cannot parse: any name of it stands for the whole text."""
+    """Return a module that Python cannot parse: each of its names stands for the whole text."""
     whole = Statement(ast.Expr(ast.Constant(sha256(text.encode()).hexdigest())))
     return Module({"__getattr__": [whole]})
 
@@ -103,7 +103,7 @@ def _statement(node: ast.AST) -> Statement:
 
 
 def _is_main(statement: ast.AST) -> bool:
-    """Whether a statement is `if __name__ == "__main__"`."""
+    """Return whether a statement is `if __name__ == "__main__"`."""
     match statement:
         case ast.If(test=ast.Compare(left=ast.Name("__name__"))):
             return True
@@ -112,10 +112,10 @@ def _is_main(statement: ast.AST) -> bool:
 
 
 def _statements(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, list[str]]]:
-    """Yield the statements of a module and the names that each binds, those in blocks too.
+    """Yield the statements of a module, including nested ones, and the names that each binds.
 
-    The head of a block is one by itself, of all that the block binds: it says whether, and how
-    often, the block runs.
+    The head of a block is a separate statement for everything that the block binds: it decides
+    whether, and how often, the block runs.
     """
     for statement in body:
         if isinstance(statement, DEFINITIONS) or not (_PARTS & set(statement._fields)):
@@ -131,7 +131,7 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, list[str]]]:
 
 
 def _head(block: ast.AST) -> ast.AST | None:
-    """Return a block without its body; None where it decides nothing."""
+    """Return a block without its body; None if it decides nothing."""
     match block:
         case ast.Match(value, cases):
             empty = [ast.match_case(each.pattern, each.guard, [ast.Pass()]) for each in cases]
@@ -150,7 +150,7 @@ def _head(block: ast.AST) -> ast.AST | None:
 
 
 def _bound(statement: ast.AST) -> Iterator[str]:
-    """Yield the names that a statement binds, but for imports."""
+    """Yield the names that a statement binds, except imports."""
     if isinstance(statement, DEFINITIONS):
         yield statement.name
         inner = (each for each in ast.walk(statement) if isinstance(each, ast.Global))
@@ -169,7 +169,7 @@ def _imported_by(statement: ast.AST) -> Iterator[str]:
 
 
 def _changed(statement: ast.AST) -> Iterator[str]:
-    """Yield the names whose values a statement changes, or may: `RULES.append(rule)`."""
+    """Yield the names whose values a statement may change: `RULES.append(rule)`."""
     match statement:
         case ast.Expr(ast.Call(func=called, args=given)):
             yield from (each.id for each in given if isinstance(each, ast.Name))

@@ -1,4 +1,4 @@
-"""The code of the project that a function reaches by name, and its text."""
+"""The code of the project that a function uses by name, and its text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.project.python.texts import ModuleTexts, Place
 
 @dataclass(slots=True)
 class Reach:
-    """Follows code from name to name; `values` are names that are used, and not only called."""
+    """Follows code from name to name; `values` are names that are used, not only called."""
 
     texts: ModuleTexts
     first: list[Place] = field(default_factory=list)
@@ -25,7 +25,7 @@ class Reach:
     _still: set[Place] = field(default_factory=set)
 
     def module(self, name: str) -> Module:
-        """Return what a module of the project binds."""
+        """Return the bindings of a project module."""
         if name not in self._read:
             package = name if self.texts.is_package(name) else name.rpartition(".")[0]
             try:
@@ -35,11 +35,11 @@ class Reach:
         return self._read[name]
 
     def has(self, module: str) -> bool:
-        """Whether a module is one of the project."""
+        """Return whether a module is part of the project."""
         return module in self.texts
 
     def holds(self, place: Place) -> bool:
-        """Whether the project binds the name of a place."""
+        """Return whether the project binds the name of a place."""
         return self.has(place[0]) and place[1] in self.module(place[0]).statements
 
     def add(self, places: Sequence[Place]) -> None:
@@ -49,7 +49,7 @@ class Reach:
             self._come_to(each, as_value=False)
 
     def add_values(self, places: Sequence[Place]) -> None:
-        """Follow names whose code stands in a value."""
+        """Follow names whose code is in a value."""
         for module, name in places:
             for each in self._find(module, (name,), set()) if self.has(module) else ():
                 self._come_to(each, as_value=True)
@@ -81,7 +81,7 @@ class Reach:
         return found
 
     def text(self) -> str:
-        """Return the code that was reached, one definition after another."""
+        """Return the code that was found, one definition after another."""
         first = dict.fromkeys(self.first)
         ordered = [*first, *sorted(self.reached.keys() - first.keys())]
         documented = any(
@@ -93,7 +93,7 @@ class Reach:
         return "\n".join(lines)
 
     def moves(self, place: Place) -> bool:
-        """Whether the value of a name comes from a clock, straight or by other names."""
+        """Return whether the value of a name comes from a clock, also through other names."""
         seen, waiting = {place}, [place]
         while waiting:
             module, name = at = waiting.pop()
@@ -112,7 +112,7 @@ class Reach:
         return False
 
     def unfollowed(self) -> Iterator[tuple[str, int, str]]:
-        """Yield module, line and text of calls that find code by a text only a run knows."""
+        """Yield module, line and text of calls that look up code by an unknown text."""
         for place in sorted(self.reached):
             for each in self._of(place):
                 for line, text in each.reads(annotated=place in self.values).unfollowed:
@@ -126,7 +126,7 @@ class Reach:
         return found + [each for each in decorated if each not in found]
 
     def _is_own(self, module: str, name: str) -> bool:
-        """Whether a name comes from the project, not from a library."""
+        """Return whether a name comes from the project, not from a library."""
         known = self.module(module)
         origins = known.imports.get(name, [])
         inner = (".".join(each).strip(".") for each in origins)
@@ -148,7 +148,7 @@ class Reach:
         return [*(f"import {origin} as {name}" for origin in dict.fromkeys(origins)), *texts]
 
     def _references(self, module: str, reads: Reads) -> Iterator[tuple[Place, bool]]:
-        """Yield every place that a statement names, and whether it uses it as a value."""
+        """Yield every place that a statement names, and whether it is used as a value."""
         for dotted, as_value in reads.names:
             yield from ((each, as_value) for each in self._find(module, dotted, set()))
         for bound in reads.imported:

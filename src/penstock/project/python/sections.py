@@ -1,4 +1,4 @@
-"""The options of each decorator, declared once: what a value may be, what it means, an example.
+"""The options of each decorator, declared once: kind of value, meaning, an example.
 
 The schemas of their kinds are in the words of Python: docs/reference/python.md shows them.
 """
@@ -31,7 +31,7 @@ def short_repr(value: object) -> str:
 
 
 def _lookback(value: object) -> dt.timedelta | int | Decimal | None:
-    """Read a lookback; None where it cannot be read, or reaches forward."""
+    """Parse a lookback; None if it is invalid or negative."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -112,9 +112,9 @@ class DecoratorSection(KeyedSection):
     """The options of all decorators; their values are those of Python, which are not opened."""
 
     name = key(_TEXT, "events", "the name of the function")
-    """What others call it, as a parameter or in `ref()`."""
+    """Its name in parameters and in `ref()`."""
     description = key(_TEXT, "All events.", "the docstring")
-    """What it is, for people."""
+    """A description for readers."""
     tags = key(_TEXTS, ["daily"])
     """Tags for `--select tag:…`."""
     version = key(_VERSION, "2")
@@ -123,7 +123,7 @@ class DecoratorSection(KeyedSection):
     """Files, `env:NAME` and `pkg:name` whose changes count as changes of the code."""
 
     def bad(self, key: str, expected: str, hint: str = "") -> None:
-        """Note that a value does not fit."""
+        """Report that a value is invalid."""
         value = self.members[key].value
         sentence = f"{key} is {short_repr(value)}; it must be {expected}"
         self.report(key, "bad-value", sentence, hint or self.declared[key].kind.hint(value))
@@ -159,7 +159,7 @@ class PythonTableSection(DecoratorSection):
     columns = key(_PAIRS, {"id": "BIGINT"}, "those of the frame")
     """Column → type, or a description."""
     schema = key(_TEXT, "marts", "the folder under `models/`, else the project's name")
-    """Where the table lies."""
+    """The schema of the table."""
     path = key(_TEXT, "/data/totals", "in the warehouse")
     """A folder of its own."""
     partition_by = key(_ONE_OR_TEXTS, "day")
@@ -173,9 +173,9 @@ class PythonTableSection(DecoratorSection):
     such tables.
     """
     delta = key(_TEXTS, ["events"])
-    """Parameters that hold only what is new."""
+    """Parameters that get only new rows."""
     checks = key(_CHECKS, [{"type": "row_count", "min": 1}])
-    """What must hold, see [checks](checks.md)."""
+    """Checks of the table, see [checks](checks.md)."""
     on_failure = key(
         _words("flag", "block", "rollback"), "block", "`checks.on_failure` of the project"
     )
@@ -192,9 +192,9 @@ class PythonIncrementalSection(PythonTableSection):
     partition_mode = key(_words("append", "overwrite"), "overwrite", "`'append'`")
     """`overwrite` replaces whole days; it needs `partition_by`."""
     lookback = key(_LOOKBACK, "1 day")
-    """Read again from so far below the watermark: a duration, a `timedelta`, or a number."""
+    """How far below the watermark to read again: a duration, a `timedelta`, or a number."""
     grain = key(_words("hour", "day", "week", "month", "year"), "day")
-    """The function groups by it, so windows begin on one."""
+    """The unit that the function groups by; windows begin at its start."""
     window_on = key(
         _dictionary("strings or None", lambda item: item is None or _is_text(item)),
         {"events": "ts"},
@@ -212,7 +212,7 @@ class PythonIncrementalSection(PythonTableSection):
     on_duplicate = key(_words("latest", "error"), "error", "`'latest'`")
     """With a key: whether two rows of one key in a window are an error."""
     null_keys = key(_words("error", "match"), "match", "`'error'`")
-    """With a key: whether NULL is one."""
+    """With a key: whether NULL is a valid key."""
 
 
 SECTIONS: Mapping[FunctionKind, type[DecoratorSection]] = {

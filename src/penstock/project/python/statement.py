@@ -1,7 +1,7 @@
 """One statement: its text without what changes no row, and the names that it reads.
 
-Comments, layout, the order of imports, and annotations and docstrings that nobody reads are left
-out, and the decorator that declares a model: its options are settings with their own fingerprint.
+The text leaves out comments, layout, the order of imports, unused annotations and docstrings, and
+the decorator that declares a model: its options are settings with their own fingerprint.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CLOCKS = frozenset(
     gethostname node mkdtemp mkstemp TemporaryDirectory NamedTemporaryFile token_hex token_bytes
     token_urlsafe urandom""".split()  # noqa: SIM905  as a list it fills a page
 )
-"""Calls whose value is another one each time: their code counts, and their value does not."""
+"""Calls whose value changes each time: their code counts, and their value does not."""
 _LEVELS = 50_000
 _ROOM = Lock()
 T = TypeVar("T")
@@ -38,7 +38,7 @@ Read = tuple[tuple[str, ...], bool]
 
 @dataclass(slots=True, eq=False)
 class Statement:
-    """A statement of a module; what is asked of it is worked out once, for all functions."""
+    """A statement of a module; its properties are computed once, for all functions."""
 
     node: ast.AST
     is_declared: bool = False
@@ -46,7 +46,7 @@ class Statement:
     _reads: dict[bool, Reads] = field(default_factory=dict)
 
     def text(self, *, annotated: bool, documented: bool) -> str:
-        """Return its text; with its own annotations, or with docstrings, where they are read."""
+        """Return its text; with annotations, or with docstrings, if they are used."""
         key = annotated, documented
         if key not in self._texts:
             self._texts[key] = _with_room(lambda: ast.unparse(self._bare(*key)))
@@ -65,9 +65,9 @@ class Statement:
 
 
 def _with_room(work: Callable[[], T]) -> T:
-    """Return the result of work on a tree; a chain of some hundred calls is as many levels deep.
+    """Return the result of work on a tree with a large stack, for long chains of calls.
 
-    Python's own compiler took the tree, so it ends; no code of a user runs meanwhile.
+    Python's own compiler accepted the tree, so it ends; no user code runs meanwhile.
     """
     try:
         return work()
@@ -91,7 +91,7 @@ class Reads:
     modules: tuple[str, ...]
     """Modules that it imports whole."""
     found_by_text: tuple[tuple[str, str], ...]
-    """Code that it finds by a text: `module` or `global`, and the text."""
+    """Code that it looks up by a text: `module` or `global`, and the text."""
     documented: bool
     """Whether it reads docstrings."""
     subclasses: bool
@@ -99,9 +99,9 @@ class Reads:
     made_of: frozenset[tuple[str, ...]]
     """Names that it reads when its module is imported."""
     asks_clock: bool
-    """Whether it then asks a clock, or a random generator."""
+    """Whether it then calls a clock, or a random generator."""
     unfollowed: tuple[tuple[int, str], ...]
-    """Lines and texts that find code by a text which only a run knows."""
+    """Lines and texts that look up code by a text known only at run time."""
 
 
 def reads_of(node: ast.AST) -> Reads:
@@ -125,14 +125,14 @@ def reads_of(node: ast.AST) -> Reads:
 
 
 def bare(node: ast.AST, values: Collection[str], *, documented: bool) -> ast.AST:
-    """Return a copy of a statement; annotations of functions that are `values` are kept."""
+    """Return a copy of a statement; annotations of functions in `values` are kept."""
     known = {*values, *values_of(node)}
     found: ast.AST = _Bare(known, documented=documented).visit(copy.deepcopy(node))
     return found
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes out annotations and docstrings that nobody reads, and sorts imports."""
+    """Removes unused annotations and docstrings, and sorts imports."""
 
     def __init__(self, values: set[str], *, documented: bool) -> None:
         self.values = values
@@ -203,7 +203,7 @@ def _is_import(node: ast.AST) -> bool:
 
 
 def _hint(annotation: ast.expr | None) -> ast.expr | None:
-    """Return an annotation; one in quotes is what stands in them."""
+    """Return an annotation; a quoted one without its quotes."""
     match annotation:
         case ast.Constant(str(text)):
             try:
@@ -215,7 +215,7 @@ def _hint(annotation: ast.expr | None) -> ast.expr | None:
 
 
 def _reads_hints(decorator: ast.expr) -> bool:
-    """Whether a decorator may read annotations; of those that declare models nobody does."""
+    """Return whether a decorator may read annotations; those that declare models do not."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     match called:
         case ast.Name(name) | ast.Attribute(attr=name):
@@ -225,7 +225,7 @@ def _reads_hints(decorator: ast.expr) -> bool:
 
 
 def values_of(statement: ast.AST) -> set[str]:
-    """Return the names that a statement hands on, or keeps, without calling them."""
+    """Return the names that a statement passes on, or stores, without calling them."""
     nodes = [*ast.walk(statement)]
     called = {id(each.func) for each in nodes if isinstance(each, ast.Call)}
     found = set()
@@ -237,7 +237,7 @@ def values_of(statement: ast.AST) -> set[str]:
 
 
 def declares(decorator: ast.expr | None = None) -> bool:
-    """Whether a decorator, bare or called, is one of those that declare models."""
+    """Return whether a decorator, bare or called, is one of those that declare models."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     match called:
         case ast.Name(name) | ast.Attribute(ast.Name(), name):
@@ -263,7 +263,7 @@ def dotted_names(statement: ast.AST) -> Iterator[tuple[tuple[str, ...], bool]]:
 
 
 def _outer_names(statement: ast.AST) -> set[str]:
-    """Return the names that a statement does not bind for itself: a parameter is no model."""
+    """Return the names that a statement does not bind itself: a parameter is not a model."""
     found: set[str] = set()
     tables = [symtable.symtable(_with_room(lambda: ast.unparse(statement)), "", "exec")]
     while tables:
@@ -279,7 +279,7 @@ def _outer_names(statement: ast.AST) -> set[str]:
 
 
 def found_by_text(node: ast.AST) -> tuple[str, str]:
-    """Return what code is looked up by a text, and the text; "" where it is no constant.
+    """Return the kind of code lookup by text, and the text; "" if it is not constant.
 
     >>> [found_by_text(ast.parse(each, mode="eval").body) for each in ("globals()['A']", "exec(a)")]
     [('global', 'A'), ('code', '')]

@@ -46,7 +46,7 @@ def _text_of_module(name: str, file: Path) -> str:
 class ModuleTexts(dict[str, str]):
     """The texts of a project's modules by dotted names; others are read when they are needed.
 
-    What a function imports while it runs nobody has imported when it is loaded.
+    Modules that a function imports while it runs are not imported yet when it is loaded.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class ModuleTexts(dict[str, str]):
         folders: Sequence[Path] = (),
         namespaces: Mapping[str, Mapping[str, object]] | None = None,
     ) -> None:
-        """Start from known texts and namespaces; other modules lie in `folders`."""
+        """Start from known texts and namespaces; other modules are in `folders`."""
         super().__init__(texts)
         self._folders = folders
         self._namespaces = namespaces or {}
@@ -63,7 +63,7 @@ class ModuleTexts(dict[str, str]):
         self._own: dict[str, bool] = {}
 
     def __contains__(self, name: object) -> bool:
-        """Whether a module is one of the project."""
+        """Return whether a module is part of the project."""
         if super().__contains__(name) or name in self._absent:
             return name not in self._absent
         top, *inner = str(name).split(".")
@@ -88,7 +88,7 @@ class ModuleTexts(dict[str, str]):
         return found if self.is_own(str(found.get("__file__") or "")) else None
 
     def is_own(self, file: str) -> bool:
-        """Whether a file belongs to the project, not to a library."""
+        """Return whether a file belongs to the project, not to a library."""
         if file not in self._own:
             path = Path(file).resolve()
             library = path.is_relative_to(_STANDARD) or is_installed(path)
@@ -96,18 +96,18 @@ class ModuleTexts(dict[str, str]):
         return self._own[file]
 
     def is_package(self, name: str) -> bool:
-        """Whether modules lie below a module."""
+        """Return whether a module has submodules."""
         folders = (folder.joinpath(*name.split(".")) for folder in self._folders)
         return any(map(Path.is_dir, folders)) or any(n.startswith(f"{name}.") for n in self)
 
 
 def is_installed(path: Path) -> bool:
-    """Whether a path leads into an environment: `site-packages`, or `dist-packages` of Debian."""
+    """Return whether a path is in an environment: `site-packages`, or Debian's `dist-packages`."""
     return any(each.endswith("-packages") for each in path.parts)
 
 
 def path_below(root: Path, file: Path) -> str:
-    """Return a file as it is shown, seen from a folder; "" for one that lies elsewhere."""
+    """Return a file relative to a folder, for display; "" for one outside the folder."""
     return file.relative_to(root).as_posix() if file.is_relative_to(root) else ""
 
 

@@ -33,7 +33,7 @@ from penstock.project.python.statement import bare
 from penstock.project.python.texts import BEGAN, ModuleTexts, Place, source_of, text_of
 
 _SECRET = re.compile(REDACTED.removeprefix("(?i)").encode())
-"""For bytes in small letters: without regard to case it takes ten times as long."""
+"""For lower-case bytes: ignoring case takes ten times as long."""
 _DUNDER = re.compile(r"__\w+__|_abc_impl")
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, bytearray, range, slice, type(...))
 _PLAIN = (dict, list, tuple, set, frozenset, str, bytes, int, float)
@@ -60,14 +60,14 @@ class Values:
     _depth: int = 0
 
     def digest(self, value: object) -> str:
-        """Return a short text that is equal exactly where the values are."""
+        """Return a short text; two texts are equal exactly if the values are."""
         parts = [self.encoded(value)]
         while self._deep:
             parts.append(self.encoded(self._deep.pop()))
         return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
     def encoded(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
-        """Return a value as bytes; what lies too deep in it waits for its turn."""
+        """Return a value as bytes; deeply nested parts are queued."""
         kind = type(value)
         if kind in _LEAVES:
             return self._leaf(value)
@@ -130,7 +130,7 @@ class Values:
         return framed(name, *parts)
 
     def _code(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
-        """Return code by its name, with what it holds; nothing for data."""
+        """Return code by its name, with the values it contains; empty for data."""
         if isinstance(value, ModuleType):
             return framed(b"module", value.__name__.encode())
         if isinstance(value, FunctionType):
@@ -169,7 +169,7 @@ class Values:
         return self._frame_members(b"function", text, members)
 
     def _own_places(self, function: FunctionType) -> bool:
-        """Note where a function of the project stands; of a lambda what it names."""
+        """Record the place of a project function; for a lambda the names that it uses."""
         if not self.texts.is_own(function.__code__.co_filename):
             return False
         module = self._module(str(function.__globals__.get("__name__", "")))
@@ -200,7 +200,7 @@ class Values:
         return b"secret" if is_secret_key(key) and not callable(value) else self.encoded(value)
 
     def _content(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
-        """Return values by content whose pickle holds more, or is no content; else nothing."""
+        """Return the content of values whose pickle is not just their content; else nothing."""
         kind = type(value)
         if isinstance(value, Enum):
             return framed(b"enum", self.encoded(kind), value.name.encode())
@@ -215,7 +215,7 @@ class Values:
         return content_of(value, self.encoded)
 
     def _is_now(self, value: dt.datetime) -> bool:
-        """Whether a time was taken from the clock while the project was loaded."""
+        """Return whether a time was read from the clock while the project was loaded."""
         here = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
         first, last = (dt.datetime.fromtimestamp(t, dt.UTC) for t in (self.since, time.time()))
         local = value if value.tzinfo else value.astimezone()
@@ -242,7 +242,7 @@ class Values:
         return self._frame_members(b"object", "", held) + self.encoded(kind) + inner
 
     def _counts_by_content(self, value: Any) -> bool:  # noqa: ANN401  anything at all
-        """Whether a part of a pickle is written as we write it."""
+        """Return whether a part of a pickle has its own serialization here."""
         if isinstance(value, str):
             return self.root in value or value in SECRETS.forms
         kind = value if isinstance(value, type) else type(value)
@@ -261,7 +261,7 @@ class Values:
 
 
 def _bare_text(code: FunctionType | type) -> str:
-    """Return the text of code that lies in no file, without what means nothing."""
+    """Return the text of code without a file, without comments and layout."""
     text = textwrap.dedent(source_of(code))
     try:
         return ast.unparse(bare(ast.parse(text), (), documented=False))
@@ -302,7 +302,7 @@ def _names(code: CodeType) -> list[str]:
 
 
 def _wrapped(value: Any) -> tuple[object, ...]:  # noqa: ANN401  anything at all
-    """Return what code that wraps other code is made of; nothing for all else."""
+    """Return the parts of code that wraps other code; empty for all other values."""
     match value:
         case functools.partial():
             return value.func, value.args, value.keywords
@@ -324,7 +324,7 @@ def framed(*parts: bytes) -> bytes:
 
 
 def content_of(value: Any, encoded: Encoded) -> bytes:  # noqa: ANN401  anything at all
-    """Return frames and arrays by content, whatever their place in memory; nothing for others."""
+    """Return frames and arrays by content, not by layout in memory; empty for other values."""
     kind = type(value)
     match kind.__module__.partition(".")[0], kind.__name__:
         case "numpy", "ndarray":
@@ -356,7 +356,7 @@ def _array(value: Any, encoded: Encoded) -> bytes:  # noqa: ANN401  an array of 
 
 
 def pickled(value: object, encoded: Encoded, is_own: Callable[[object], bool]) -> bytes:
-    """Return the pickle of a value; raises whatever that raises."""
+    """Return the pickle of a value; raise the errors of pickling."""
     written = io.BytesIO()
     _Pickler(written, value, encoded, is_own).dump(value)
     return written.getvalue()

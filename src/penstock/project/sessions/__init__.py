@@ -1,1 +1,1 @@
-"""Session packages as files say them, read into values."""
+"""Read session packages from files."""

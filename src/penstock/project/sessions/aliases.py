@@ -1,4 +1,4 @@
-"""Variables of the packages that the seed describes, as other words for keys."""
+"""Variables of the Snowplow packages as aliases of keys."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALIASES: Mapping[str, str] = {
     **{name: key for key, name in _IDENTIFIERS.items()},
     **{name: key for key, name in _SQL.items()},
 }
-"""Keys by the names of variables without their prefix; of two for a key the later one counts."""
+"""Keys by names of variables without their prefix; if two map to a key, the later one counts."""
 _PASSTHROUGH = "passthrough of the package file"
 _AGG = "an aggregate under passthrough: {sessions: {agg: …}}"
 _INSTEAD: Mapping[str, str] = {
@@ -55,11 +55,11 @@ _INSTEAD: Mapping[str, str] = {
     "entities_or_sdes": "a view that adds the columns, named by events",
     "custom_sql": "a view that adds the columns, named by events",
 }
-"""What does the job of variables that no key answers to, where something does."""
+"""Replacements for variables without a key, if there are any."""
 
 
 def aliased(members: Mapping[str, YamlNode]) -> dict[str, tuple[str, YamlNode]]:
-    """Return the members that variables stand for, by key, each with the name of its variable."""
+    """Return the members for variables, by key, each with the name of its variable."""
     found: dict[str, tuple[str, YamlNode]] = {}
     for name, key in ALIASES.items():
         member = members.get(PREFIX + name)
@@ -84,7 +84,7 @@ def _identifiers(node: YamlNode) -> Iterator[YamlNode]:
 
 
 def unknown_variables(members: Mapping[str, YamlNode]) -> Iterator[Finding]:
-    """Warn of variables that have no effect; the hint names what does their job, if anything."""
+    """Warn of variables without effect; the hint names a replacement, if there is one."""
     known: Sequence[str] = [PREFIX + name for name in ALIASES]
     for name, member in members.items():
         if not name.startswith(PREFIX) or name in known:

@@ -1,4 +1,4 @@
-"""What a package asks of its events table: columns and types, held against those that there are."""
+"""The columns that a package needs in its events table, checked against the existing ones."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ first_session_identifier last_session_identifier first_page_url last_page_url ru
 """
 _SESSION_COLUMNS = tuple(_SESSIONS.split())
 _INSIDE = "_ps_"
-"""What begins the names of columns that only statements see."""
+"""The prefix of columns that only statements see."""
 
 
 @dataclass(frozen=True, slots=True)
 class NeededColumn:
-    """A column of the events that a key asks for.
+    """A column of the events that a key needs.
 
-    `types` are those that it may have, all of them if there are none. `of_modules` is whether only
-    modules read it, out of the events of a run.
+    `types` are its allowed types, empty for any. `of_modules` is whether only modules read it, from
+    the events of a run.
     """
 
     key: str
@@ -62,11 +62,11 @@ class NeededColumn:
 
 
 Facts = Callable[[str], ExpressionFacts]
-"""What an expression says of itself."""
+"""Returns the facts of an expression."""
 
 
 def sql_findings(file: SessionFile, facts: Facts) -> Iterator[Finding]:
-    """Report expressions that cannot be read, or that differ from run to run."""
+    """Report expressions that are invalid, or that differ between runs."""
     for each in file.sql:
         found = facts(each.text)
         where, is_whole = each.where, each.is_aggregate
@@ -88,14 +88,14 @@ def _cut(text: str) -> str:
 
 
 def needed_columns(file: SessionFile, facts: Facts) -> Iterator[NeededColumn]:
-    """Yield every column that the package reads of its events, as its keys say."""
+    """Yield every column that the package reads of its events, from its keys."""
     yield from _of_base(file.package)
     yield from _of_modules(file.package)
     yield from _of_expressions(file, facts)
 
 
 def _place(package: SessionPackage, key: str) -> Location:
-    """Return where a key stands, or what is asked of the events without it."""
+    """Return the place of a key, or of the `events` key without it."""
     return package.places.get(key) or package.places.get("events", package.where)
 
 
@@ -142,7 +142,7 @@ def _of_modules(package: SessionPackage) -> Iterator[NeededColumn]:
 
 
 def _has_views(options: SessionOptions) -> bool:
-    """Whether some table looks at views and pings."""
+    """Return whether some table reads views and pings."""
     return not _OF_VIEWS.isdisjoint(options.modules)
 
 
@@ -161,7 +161,7 @@ def _of_expressions(file: SessionFile, facts: Facts) -> Iterator[NeededColumn]:
 
 
 def _usual(options: SessionOptions) -> Mapping[str, tuple[str, ...]]:
-    """Return the expressions that keys have without being written."""
+    """Return the default expressions of keys."""
     views = _has_views(options)
     return {
         "event_id": (options.event_id,),
@@ -173,7 +173,7 @@ def _usual(options: SessionOptions) -> Mapping[str, tuple[str, ...]]:
 
 
 def _counts(each: WrittenSql, options: SessionOptions) -> bool:
-    """Whether some table that is built reads an expression."""
+    """Return whether some built table reads an expression."""
     of_views = ("event_name", "page_view_id", "page_url", "passthrough.page_views")
     if each.key in of_views:
         return _has_views(options)
@@ -182,15 +182,15 @@ def _counts(each: WrittenSql, options: SessionOptions) -> bool:
 
 
 def column_findings(file: SessionFile, columns: KnownColumns, facts: Facts) -> Iterator[Finding]:
-    """Hold what a package asks for against the columns of its events, as far as they are known."""
+    """Check the needed columns against those of the events, as far as they are known."""
     yield from _held_against(file.package, needed_columns(file, facts), columns)
     yield from _user_findings(file, file.package.options)
 
 
 def events_findings(package: SessionPackage, schema: Schema) -> Iterator[Finding]:
-    """Hold what a package asks for against the events that a run has opened.
+    """Check the needed columns against the events of a run.
 
-    Files may not have told their columns. Of expressions those are looked at that are a name.
+    The files may not have contained their columns. Of expressions, only plain names are checked.
     """
     names = {each.name.lower(): each.type.lower() for each in schema.columns}
     plain = (
@@ -242,7 +242,7 @@ def _carried(options: SessionOptions) -> frozenset[str] | None:
 
 
 def _user_findings(file: SessionFile, options: SessionOptions) -> Iterator[Finding]:
-    """Report columns that users take over and sessions do not have."""
+    """Report user columns that sessions do not have."""
     carried = options.passthrough
     said = (*carried.sessions_first, *carried.sessions_agg)
     known = [*_SESSION_COLUMNS, *(each.name for each in said)]
@@ -256,12 +256,12 @@ def _user_findings(file: SessionFile, options: SessionOptions) -> Iterator[Findi
 
 
 def last_name(name: str) -> str:
-    """Return the name of a column that sessions take of their last event."""
+    """Return the name of a column that sessions take from their last event."""
     return f"last_{name}"
 
 
 def carried_findings(package: SessionPackage) -> Iterator[Finding]:
-    """Report carried columns whose name the module has already, whatever the case of letters."""
+    """Report carried columns whose name the module already has, in any letter case."""
     carried, options = package.options.passthrough, package.options
     clocks = (options.timestamp, options.derived_tstamp, options.created_tstamp)
     own = {

@@ -1,4 +1,4 @@
-"""One session file, read into a package: its options, its tables, and everything wrong with it."""
+"""One session file, read into a package: its options, its tables, and its findings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COMPAT: Mapping[str, object] = {
     "skip_unchanged": False,
     "user_of_session": SessionUser.FIRST_RUN,
 }
-"""What `compat: snowplow` says where the file does not."""
+"""The defaults of `compat: snowplow`."""
 _HORIZON = (
     "session_lookback_days",
     "backfill_limit_days",
@@ -45,7 +45,7 @@ _OPTIONS = frozenset(each.name for each in fields(SessionOptions))
 
 @dataclass(frozen=True, slots=True)
 class WrittenSql:
-    """SQL that a file writes under a key; an aggregate looks at all events of a session."""
+    """SQL in a file under a key; an aggregate reads all events of a session."""
 
     key: str
     text: str
@@ -55,9 +55,9 @@ class WrittenSql:
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A package whose events are not looked up yet: `events` is what the file writes.
+    """A package with unresolved events: `events` is the text in the file.
 
-    `sql` are all its expressions, `checks` what stands under `checks`.
+    `sql` are all its expressions, `checks` the content of `checks`.
     """
 
     package: SessionPackage
@@ -72,7 +72,7 @@ class SessionFile:
 
 @dataclass(frozen=True, slots=True)
 class SessionScene:
-    """What the packages of a project share: variables, and the schema of those that name none.
+    """The common context of a project's packages: variables, and the default schema.
 
     `asked_vars` are the variables of the command.
     """
@@ -86,7 +86,7 @@ class SessionScene:
 def read_package(
     node: YamlNode, scene: SessionScene, findings: list[Finding]
 ) -> SessionFile | None:
-    """Read a file; None where it has no name. Its options are the usual ones where it is wrong."""
+    """Read a file; None if it has no name. Invalid options fall back to their defaults."""
     section = read_section(PackageSection, _with_variables(node, scene, findings), "", findings)
     name = section.name
     if name and not _NAME.fullmatch(name):
@@ -119,9 +119,9 @@ def read_package(
 
 
 def _with_variables(node: YamlNode, scene: SessionScene, findings: list[Finding]) -> YamlNode:
-    """Return a file with variables under their keys: the command wins over it, it over the project.
+    """Return a file with variables under their keys: command before file before project.
 
-    A key and a variable of the same file that say two things are a finding.
+    If a key and a variable of the same file differ, that is a finding.
     """
     members = dict(node.members)
     own = members["vars"].members if "vars" in members else {}
@@ -191,7 +191,7 @@ def _schemas(section: PackageSection, scene: SessionScene) -> SessionSchemas:
 
 
 def _check(section: PackageSection, options: SessionOptions) -> None:
-    """Report options that do not go together."""
+    """Report options that contradict each other."""
     lookback, modules = options.session_lookback_days, options.modules
     window, days = options.backfill_limit_days, options.max_session_days
     least = window + days + ceil(options.lookback_window_hours / 24)

@@ -1,4 +1,4 @@
-"""The packages of a project: files read, held to each other, and to the events that they name."""
+"""The packages of a project: read files, check them against each other and their events."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _VARS = "vars"
 
 @dataclass(slots=True)
 class ReadSessions:
-    """The packages of a project in the order of the files; those of one name are left out."""
+    """The packages of a project in the order of the files, without duplicates."""
 
     files: list[SessionFile] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -54,7 +54,7 @@ class ReadSessions:
         return {each.package.name: each.package for each in self.files}
 
     def link(self, resolver: NameResolver) -> None:
-        """Look up the events of every package; a name that means nothing is a finding."""
+        """Resolve the events of every package; an unknown name is a finding."""
         for number, file in enumerate(self.files):
             named = _events(file, resolver, self.findings) if file.events else None
             if named is not None:
@@ -65,9 +65,9 @@ class ReadSessions:
     def check_columns(
         self, columns: Callable[[InputName], KnownColumns], cache: ParseCache
     ) -> None:
-        """Hold every package against the columns of its events, as far as files tell them.
+        """Check every package against the columns of its events, as far as files contain them.
 
-        Nothing more is said by expressions afterwards, so what they said is kept.
+        Afterwards the facts of expressions are complete, so they are cached.
         """
         for file in self.files:
             if file.package.events.kind is not InputKind.EXTERNAL:
@@ -78,13 +78,13 @@ class ReadSessions:
             cache.keep(_CACHE, digest(_FORM), Expressions, kept)
 
     def check_models(self, models: Mapping[str, Model]) -> None:
-        """Hold the models that packages track against them."""
+        """Check the models that packages track."""
         for file in self.files:
             self.findings += tracked_findings(file.package, models)
 
 
 def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) -> ReadSessions:
-    """Read the files of packages, each by itself."""
+    """Read the files of packages, each separately."""
     kept = first.cache.recall(_CACHE, digest(_FORM), Expressions)
     found = ReadSessions(expressions=Expressions(kept.earlier if kept else {}))
     variables = _variables(settings, first)
@@ -123,7 +123,7 @@ def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) ->
 
 
 def _fingerprint(file: SessionFile, facts: Callable[[str], ExpressionFacts]) -> str:
-    """Return the digests of all options that decide rows, those of the base tables apart."""
+    """Return the digests of all options that affect rows, those of base tables separately."""
     means = {each.text: facts(each.text).canonical for each in file.sql if not is_plain(each.text)}
 
     def plain(value: object) -> object:
@@ -148,9 +148,9 @@ def _fingerprint(file: SessionFile, facts: Callable[[str], ExpressionFacts]) -> 
 
 
 def _variables(settings: Settings, first: FirstPass) -> Mapping[str, YamlNode]:
-    """Return the variables of the project and its places; those of the command are read as YAML.
+    """Return the variables of the project and their places; those of the command are YAML.
 
-    A place of the latter is that of `vars`.
+    A variable of the command has the place of `vars`.
     """
     if not first.has(PROJECT_FILE):
         return {}
@@ -164,7 +164,7 @@ def _variables(settings: Settings, first: FirstPass) -> Mapping[str, YamlNode]:
 
 
 def _events(file: SessionFile, resolver: NameResolver, findings: list[Finding]) -> InputName | None:
-    """Find the model or the source that a file means: `ref:` and `source:` say which."""
+    """Find the model or the source for a name; `ref:` and `source:` say which kind."""
     kind, colon, name = file.events.partition(":")
     if not colon:
         kind, name = "", file.events

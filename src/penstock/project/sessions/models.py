@@ -1,4 +1,4 @@
-"""The tables of packages as models of the project, and the models that are tagged into one."""
+"""The tables of packages as models of the project, and the tagged models."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ class SessionConfig(StrategyConfig):
     model: SessionModel = field(kw_only=True)
 
     def session(self) -> tuple[SessionPackage, SessionModel]:
-        """Return the package, and the table of it that is meant."""
+        """Return the package and its table."""
         return self.package, self.model
 
 
 @dataclass(slots=True)
 class SessionDraft(Draft):
-    """One table of a package, which is to be linked to the events and to the others."""
+    """One table of a package, to be linked to the events and to the other tables."""
 
     @property
     def settings(self) -> SessionConfig:
-        """Its settings, which know the package."""
+        """Its settings, which include the package."""
         return cast("SessionConfig", self.config)
 
     def link(self, resolver: NameResolver) -> Built:
-        """Resolve what it reads; the events are those of the package."""
+        """Resolve its inputs; the events are those of the package."""
         del resolver
         package, session = self.settings.session()
         strategy = strategies()[self.config.text("materialized")].read(self.config)
@@ -93,7 +93,7 @@ def _fingerprint(draft: SessionDraft, built: Built, layout: Layout, text: str) -
 def drafts_of_package(
     file: SessionFile, prefix: str, findings: list[Finding]
 ) -> list[SessionDraft]:
-    """Return a draft of every table of a package, with the checks that the file gives it."""
+    """Return a draft of every table of a package, with its checks from the file."""
     package, path = file.package, file.package.where.path
     known = {str(each.part): each for each in package.models}
     for name, member in file.checks.items():
@@ -120,7 +120,7 @@ def drafts_of_package(
 
 
 def _checks_file(member: YamlNode, path: str, line: int) -> SqlFile:
-    """Return the checks of one table as a header has them, with their lines."""
+    """Return the checks of one table in the form of a header, with their lines."""
     lines: dict[str, int] = {}
     _note(member.node, ("checks",), lines)
     plain = member.node.plain
@@ -136,7 +136,7 @@ def _note(node: YamlNode, at: Path, lines: dict[str, int]) -> None:
 
 
 def tracked_findings(package: SessionPackage, models: Mapping[str, Model]) -> Iterator[Finding]:
-    """Report models that are tagged into a package and cannot be, and readers without the tag."""
+    """Report tagged models that a package cannot track, and readers without the tag."""
     events = f"{package.name}_{SessionTable.EVENTS_THIS_RUN}"
     own = {each.name for each in package.models}
     tagged = {name for name, each in models.items() if package.tag in each.tags} - own
@@ -170,6 +170,6 @@ def tracked_findings(package: SessionPackage, models: Mapping[str, Model]) -> It
 
 
 def _fed(events: str, tagged: Collection[str], models: Mapping[str, Model]) -> set[str]:
-    """Return the tagged models that read the events of a run, or another one that does."""
+    """Return the tagged models that read the events of a run, directly or through others."""
     readers: dict[str, Any] = {name: models[name].depends_on for name in tagged}
     return {name for name in tagged if events in reach([name], readers)}

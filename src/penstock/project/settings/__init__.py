@@ -1,1 +1,1 @@
-"""What files say of models, sources and the project: keys, layers, strategies."""
+"""Settings of models, sources and the project: keys, layers, strategies."""

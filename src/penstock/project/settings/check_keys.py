@@ -38,13 +38,13 @@ from penstock.project.files.sections import (
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
 WITH_CHECKS = ("checks", "invariants")
-"""The keys under which checks stand: the second is another word for the first."""
+"""The keys for checks: the second is an alias of the first."""
 PHASES = ("before", "after")
 CHECK_KEYS = (*WITH_CHECKS, "on_failure")
-"""The settings of a model that say something of its checks."""
+"""The settings of a model about its checks."""
 TESTS = ("tests", "data_tests")
 CHECKS: Mapping[str, str] = {"$ref": "#/$defs/checks"}
-"""The schema of what stands under `checks:`, in files of schemas that define it."""
+"""The schema of the key `checks:`, in schemas that define it."""
 _KEPT = (*WITH_CHECKS, *TESTS, "columns", "config")
 _SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "warn": Severity.WARNING}
 _OBJECTS: Plain = {"type": "array", "items": {"type": "object"}}
@@ -54,7 +54,7 @@ SQL: Plain = {"type": "string", "contentMediaType": "application/sql"}
 
 
 def _severity(section: Section, key: str) -> Severity:
-    """Return how grave a failure is; `warn` is a warning, too."""
+    """Return the severity of a failure; `warn` means warning."""
     found = _SEVERITIES.get(str(section.members[key].value).lower())
     if found is None:
         section.bad(key, "error or warning", "error, warning")
@@ -62,7 +62,7 @@ def _severity(section: Section, key: str) -> Severity:
 
 
 def _meta(section: Section, key: str) -> Mapping[str, str]:
-    """Return values as texts; what is none as JSON."""
+    """Return values as texts; other values as JSON."""
     node = section.members[key]
     if not isinstance(node.value, Mapping):
         section.bad(key, "a mapping")
@@ -84,12 +84,12 @@ _META: PartKind[Mapping[str, str]] = PartKind("a mapping", _unread, OBJECT, {}, 
 
 
 class PhasesSection(KeyedSection):
-    """What stands under `checks:`, if it is no list."""
+    """The value of `checks:`, unless it is a list."""
 
     before = key(node_as(_OBJECTS), [{"type": "row_count", "min": 1}])
-    """Checks of what a step is going to read."""
+    """Checks of the rows that a step will read."""
     after = key(node_as(_OBJECTS), [{"type": "not_null", "column": "id"}])
-    """Checks of what a step made. A list in place of the mapping means these."""
+    """Checks of the rows that a step wrote. A list instead of the mapping means these."""
     on_failure = key(
         node_as({"enum": [*map(str, OnFailure)]}), "block", "`checks.on_failure` of the project"
     )
@@ -114,7 +114,7 @@ class CheckSection(KeyedSection):
     meta = key(_META, {"owner": "finance"})
     """Your own metadata."""
     enabled = key(FLAG, example=False, default=True)
-    """`false` is as if it were not written."""
+    """`false` disables the check."""
     sample = key(FLAG, example=False, unset="`checks.sample` of the project")
     """Whether cells of rows that break it are kept and shown."""
     mostly = key(node_as(_NUMBER), 0.95, "all")
@@ -142,7 +142,7 @@ class RowsSection(CheckSection):
     where = key(node_as(SQL), "country = 'DE'", "all rows")
     """A condition on one row: only such rows count."""
     input = key(node_as(TEXT.schema), "raw.orders", "the only input")
-    """Of a check `before`: the table that it checks."""
+    """For a check in `before`: the table that it checks."""
     query = key(node_as(SQL), "select * from raw.orders", aliases=("source",))
     """Check the rows of this query, or `.sql` file, instead."""
     scope = key(
@@ -166,7 +166,7 @@ _SCHEMAS: Mapping[KeyKind, Plain] = {
 
 @cache
 def section_of(word: str) -> type[CheckSection]:
-    """Return the section of checks of a type: what every check has, and its own keys."""
+    """Return the section for checks of a type: the common keys and its own."""
     kind = check_types()[word]
     own: dict[str, object] = {"rule": kind}
     for _, it in kind.own_keys():
@@ -178,7 +178,7 @@ def section_of(word: str) -> type[CheckSection]:
 
 
 def key_descriptions() -> dict[str, Plain]:
-    """Return what is said of each key that checks of any type may have."""
+    """Return the descriptions of the keys of checks of any type."""
     aliases: dict[str, Plain] = {}
     own: dict[str, Plain] = {}
     for kind in check_types().values():
@@ -198,7 +198,7 @@ def _other_words() -> Mapping[str, str]:
 
 
 def canonical(key: str) -> str:
-    """Return the one name of a key of any type: `column` is `columns`."""
+    """Return the main name of a key of any type: `columns` for `column`."""
     return _other_words().get(key, key)
 
 
@@ -216,7 +216,7 @@ def check_schema() -> dict[str, Plain]:
 
 
 def checks_schema() -> dict[str, Plain]:
-    """Return the JSON Schema of what stands under `checks:`; the definition `check` is of one."""
+    """Return the JSON Schema of the key `checks:`; its definition `check` is that of one check."""
     listed: Plain = {"type": "array", "items": {"$ref": "#/$defs/check"}}
     phases = schema_of(PhasesSection)
     known = {**mapping_of(phases["properties"]), **dict.fromkeys(PHASES, listed)}
@@ -224,7 +224,7 @@ def checks_schema() -> dict[str, Plain]:
 
 
 def without_checks(file: YamlFile) -> YamlFile:
-    """Take the checks of models, seeds and source tables out of a tree: the file has them."""
+    """Remove the checks of models, seeds and source tables from a tree."""
     texts: dict[str, Packed] = {}
     named: dict[str, None] = {}
 

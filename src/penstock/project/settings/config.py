@@ -39,7 +39,7 @@ _MAPPINGS = ("table_properties", "meta", "window_on", "system_columns")
 
 @dataclass(slots=True)
 class Lifted:
-    """Settings by their one name, the place of each, and what contradicts itself."""
+    """Settings by their unique names, the place of each, and contradictions."""
 
     values: dict[str, Plain] = field(default_factory=dict)
     places: dict[str, Location] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Lifted:
 
 
 def lift(layer: Mapping[str, Plain], place: Callable[..., Location]) -> Lifted:
-    """Lift the settings of a layer, those of `snapshot` too; `place` gives where a key stands."""
+    """Return the settings of a layer, including `snapshot`; `place` returns a key's place."""
     lifted = Lifted()
     for key, value in layer.items():
         if key != NESTED:
@@ -76,7 +76,7 @@ def _add(lifted: Lifted, written: str, value: Plain, where: Location) -> None:
 
 
 def _normal(key: str, value: Plain) -> object:
-    """Return what a value means: names without case and order, texts as they are."""
+    """Return a normalized value: names sorted and in lower case, texts unchanged."""
     if isinstance(value, Mapping):
         return pairs_of(value)
     if key in _NAMES and not (key == "check_cols" and value == "all"):
@@ -92,7 +92,7 @@ def _text(value: Plain) -> str:
 
 @dataclass(slots=True)
 class Config:
-    """Merged settings of a model; `own` are the keys that its own files set, and where."""
+    """Merged settings of a model; `own` are the keys that its own files set, with their places."""
 
     settings: dict[str, Plain]
     own: Mapping[str, Location]
@@ -109,28 +109,28 @@ class Config:
         return texts_of(self.settings.get(key))
 
     def flag(self, key: str) -> bool:
-        """Tell whether a switch is on."""
+        """Return whether a boolean setting is true."""
         return bool(switch_of(self.settings.get(key)))
 
     def word(self, key: str, default: W) -> W:
-        """Return one of several words; the default also for another one, which was reported."""
+        """Return one of several words; the default for an invalid one, already reported."""
         said = self.text(key).lower()
         return next((word for word in type(default) if word.lower() == said), default)
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
-        """Note an error where the key was set."""
+        """Report an error at the place of the key."""
         self.findings.append(Finding(self.own.get(key, self.where), code, sentence, hint))
 
     def warn(self, key: str, code: str, sentence: str) -> None:
-        """Note a warning where the key was set."""
+        """Report a warning at the place of the key."""
         where = self.own.get(key, self.where)
         self.findings.append(Finding(where, code, sentence, severity=Severity.WARNING))
 
 
 def merged(layers: Sequence[Mapping[str, Plain]]) -> dict[str, Plain]:
-    """Merge layers, the most specific last. Mappings merge key by key, all else is replaced.
+    """Merge layers, the most specific last. Mappings merge by key, other values are replaced.
 
-    `retention` counts as one setting: a rule of the layer above would keep more than is asked.
+    `retention` counts as one setting: a rule of the layer above would keep more than intended.
     """
     result: dict[str, Plain] = {}
     for layer in layers:
@@ -142,7 +142,7 @@ def merged(layers: Sequence[Mapping[str, Plain]]) -> dict[str, Plain]:
 
 
 def shown_config(settings: Mapping[str, Plain], above: str = "") -> dict[str, str]:
-    """Return the settings flat, lists joined by commas: what `config.KEY:` selects by.
+    """Return the settings as flat texts, lists joined by commas, for the selector `config.KEY:`.
 
     >>> shown_config({"tags": ["a", "b"], "meta": {"owner": "x"}})
     {'tags': 'a,b', 'meta.owner': 'x'}

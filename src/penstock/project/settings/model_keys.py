@@ -104,7 +104,7 @@ class HistorySettingsSection(StrictSection):
     hard_deletes = key(
         exact_word("ignore", "invalidate", "new_record"), "invalidate", default="ignore"
     )
-    """What becomes of a key that is gone from the source: it stays, is closed, or is closed and
+    """What happens to a key that is missing in the source: it stays, is closed, or is closed and
     a tombstone opens.
     """
     invalidate_hard_deletes = key(SWITCH, example=True, default=False)

@@ -1,4 +1,4 @@
-"""penstock.yml, sources and seeds as values; what is wrong with them was reported before."""
+"""penstock.yml, sources and seeds as values; errors were reported before."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ SESSIONS = "sessions"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(ProjectSettings):
-    """What penstock.yml says, for one target, and what only loading needs of it."""
+    """The settings of penstock.yml for one target, with values that only loading needs."""
 
     session_paths: tuple[str, ...] = (SESSIONS,)
     asked_vars: Mapping[str, Plain] = field(default_factory=dict)
-    """The variables of the command, which are in `vars` too."""
+    """The variables of the command, which are also in `vars`."""
     defaults: Mapping[str, Plain] = field(default_factory=dict)
     system_columns: Mapping[str, Plain] = field(default_factory=dict)
     immutable: bool = False
@@ -68,7 +68,7 @@ def settings_of(
 ) -> Settings:
     """Read the settings; the target is the argument, else PENSTOCK_TARGET, else the first.
 
-    What is wrong falls back to its default. Raises `UsageError` `unknown-target`.
+    Invalid values fall back to their defaults. Raises `UsageError` `unknown-target`.
     """
     document = read_section(ProjectSection, node_of(tree, lambda *_: Location("")), "", [])
     targets = document.targets or {DEFAULT_TARGET: empty(TargetSection)}
@@ -118,7 +118,7 @@ def _target(name: str, section: TargetSection, root: Path, *, is_first: bool) ->
 
 
 def is_uri(path: str) -> bool:
-    """Whether a place is written with a scheme.
+    """Return whether a place has a scheme.
 
     >>> is_uri("s3a://bucket/x"), is_uri("../landing")
     (True, False)
@@ -127,9 +127,9 @@ def is_uri(path: str) -> bool:
 
 
 def refuse_remote(path: str, where: Location, findings: list[Finding]) -> None:
-    """Report a place that is not on a local disk; the finding says of the URI but its kind.
+    """Report a place that is not on a local disk; the finding shows only the kind of URI.
 
-    Nothing may ask such a place: without credentials that takes most of a minute to fail.
+    No code may access such a place: without credentials that takes most of a minute to fail.
     """
     if is_uri(path) and not path.lower().startswith("file:/"):
         kind = path.partition(":")[0].lower()
@@ -138,7 +138,7 @@ def refuse_remote(path: str, where: Location, findings: list[Finding]) -> None:
 
 
 def absolute(path: str, folder: Path) -> str:
-    """Return a URI as it is and a path as an absolute one, seen from `folder`."""
+    """Return a URI unchanged, and a path as absolute, relative to `folder`."""
     return path if is_uri(path) else os.path.normpath(folder / path)
 
 
@@ -162,12 +162,12 @@ class YamlEntry:
 
     @property
     def where(self) -> Location:
-        """Where the entry begins."""
+        """The place of the entry."""
         return self.file.place(*self.path)
 
     @property
     def name(self) -> str:
-        """What the entry calls itself."""
+        """The name in the entry."""
         return text_of(self.tree.get("name"))
 
 
@@ -240,7 +240,7 @@ def seeds_of(
     settings: Settings,
     findings: list[Finding],
 ) -> list[Seed]:
-    """Return every seed file with what YAML says of it; an entry without a file is a finding."""
+    """Return every seed file with its YAML entry; an entry without a file is a finding."""
     seeds = []
     for path in paths:
         name = PurePosixPath(path).stem

@@ -1,4 +1,4 @@
-"""The settings of a history table: what goes together, and what its query must select."""
+"""The settings of a history table: valid combinations, and required columns of its query."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _IDLE = {"timestamp": ("check_cols",), "check": ("updated_at", "compare_rows", "
 
 
 def snapshot_of(config: Config) -> HistorySettings:
-    """Read the settings of a history table; what does not go together becomes findings."""
+    """Read the settings of a history table; contradictions become findings."""
     keys = _names(config, "unique_key")
     if _lacks(config, "unique_key"):
         sentence = f"snapshot {config.name!r} has no unique_key"
@@ -67,7 +67,7 @@ def system_columns_of(config: Config) -> SystemColumns:
 
 
 def is_meant_as_snapshot(config: Config) -> bool:
-    """Report settings of history tables on a model that is none; tell whether there are any."""
+    """Report settings of history tables on another model; return whether there are any."""
     given = config.settings
     own = [k for k in SETTINGS if k in config.own and (k == NESTED or given.get(k) is not None)]
     if not own or nearest("materialized", _unknown(config)):
@@ -155,18 +155,18 @@ def _retention(config: Config) -> Retention | None:
 
 
 def _lacks(config: Config, key: str) -> bool:
-    """Whether a setting is missing; not if an unknown key is that setting misspelt."""
+    """Return whether a setting is missing, unless an unknown key is a misspelling of it."""
     return config.settings.get(key) is None and not nearest(key, _unknown(config))
 
 
 def _unknown(config: Config) -> set[str]:
-    """Return the keys that no strategy has; among them are those that are misspelt."""
+    """Return the unknown keys, which may be misspelled."""
     known = {*OF_SNAPSHOTS, "materialized"}.union(*(s.settings for s in strategies().values()))
     return config.settings.keys() - known
 
 
 def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> None:
-    """Report what is wrong with the columns that the query of a history table selects."""
+    """Report errors in the columns that the query of a history table selects."""
     setting, compared, outputs = "check_cols", tuple[str, ...](), file.branches[0].outputs
     match strategy.change:
         case NewerThan(column):

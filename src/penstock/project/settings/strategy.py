@@ -1,4 +1,4 @@
-"""The strategy of one model: its settings read, and what has no effect."""
+"""The strategy of one model: read its settings, and report those without effect."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from penstock.project.settings.config import Config
 from penstock.project.settings.snapshot import is_meant_as_snapshot, snapshot_of
 
 CLUSTERED = 4
-"""How many columns Delta clusters by."""
+"""The greatest number of clustering columns in Delta."""
 LAYOUTS = ("auto", "partitioned", "clustered")
 VERSIONED = ("partition", "table", "view")
-"""How versioned models may be built."""
+"""The strategies of versioned models."""
 _FITTING = {
     Grain.RANGE: ("bigint", "int", "smallint", "tinyint"),
     Grain.HOUR: ("timestamp", "timestamp_ntz"),
 }
-"""The types that a partition field may have, the usual one first; of other grains dates too."""
+"""The types of a partition field, the usual one first; date grains also allow dates."""
 _UNDECLARED = ("json", "variant", "dec")
-"""Words for types that make no schema of a model without versions: adding one would be drift."""
+"""Types that are not allowed in the schema of an unversioned model: adding one would be drift."""
 _OF_RANGE = ("partition_start", "partition_end", "partition_interval")
 _OF_SNAPSHOTS = ("current", "plain")
 _NEEDS_WINDOW = ("lookback", "window_on", "null_watermark", "string_watermark")
@@ -56,9 +56,9 @@ _NEEDS_WINDOW = ("lookback", "window_on", "null_watermark", "string_watermark")
 
 @dataclass(slots=True)
 class StrategyConfig(Config):
-    """The settings of a model as a strategy reads them (the port `GivenSettings`).
+    """The settings of a model for its strategy (the port `GivenSettings`).
 
-    `columns` are described ones; `cut` are settings of partitions out of a versioned file.
+    `columns` are described ones; `cut` are partition settings from a versioned file.
     """
 
     columns: tuple[ColumnDoc, ...] = ()
@@ -87,11 +87,11 @@ class StrategyConfig(Config):
         )
 
     def session(self) -> tuple[SessionPackage, SessionModel]:
-        """Refuse: a model is no table of a session package."""
+        """Raise: a model is not a table of a session package."""
         raise TypeError(f"{self.name} is of no package")
 
     def partitioning(self) -> PartitionSettings:
-        """Read how the model is cut into partitions."""
+        """Read how the model is partitioned."""
         if self.cut is not None:
             return self.cut
         if self.text("time_column"):
@@ -114,7 +114,7 @@ class StrategyConfig(Config):
 
 
 def strategy_of(config: StrategyConfig) -> Strategy:
-    """Decide the strategy; what does not go together becomes findings."""
+    """Choose the strategy; contradictions become findings."""
     word = config.text("materialized") or "view"
     if word == "incremental":
         word = "merge" if config.texts("unique_key") else "append"
@@ -147,7 +147,7 @@ def versioned_strategy(word: str, partition: PartitionSettings | None) -> Strate
 
 
 def layout_of(config: Config, strategy: Strategy) -> Layout:
-    """Return how the table lies on disk; a history table has current and closed rows apart."""
+    """Return the layout on disk; a history table separates current and closed rows."""
     parts, cluster = config.texts("partition_by"), config.texts("cluster_by")
     if strategy.is_view:
         return Layout()
@@ -175,7 +175,7 @@ def layout_of(config: Config, strategy: Strategy) -> Layout:
 
 
 def _properties(config: Config) -> dict[str, str]:
-    """Return the properties of a table; one that holds a secret is a finding."""
+    """Return the properties of a table; one that contains a secret is a finding."""
     properties = pairs_of(config.settings.get("table_properties"))
     for key in (key for key, value in properties.items() if mask_value(key, value) != value):
         sentence = (
@@ -198,7 +198,7 @@ def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
 def laid_out(
     partition: PartitionSettings, cluster: Sequence[str], word: str, properties: dict[str, str]
 ) -> Layout:
-    """Decide between a folder per value and clustering."""
+    """Choose between a folder per value and clustering."""
     by_day = partition.grid.grain is Grain.DAY and partition.type == "date"
     if word == "partitioned" or (word != "clustered" and by_day):
         return Layout(partition_by=(partition.field,), properties=properties)
@@ -206,9 +206,9 @@ def laid_out(
 
 
 def declared_schema(columns: Sequence[ColumnDoc]) -> tuple[Schema, str]:
-    """Return the schema that described columns declare, and its JSON; none without plain types.
+    """Return the schema of described columns, and its JSON; empty without plain types.
 
-    Of a struct the description says too little.
+    For a struct the description is not complete.
     """
     pairs = [(column.name, _scalar(column.type)) for column in columns]
     if not all(kind for _, kind in pairs):

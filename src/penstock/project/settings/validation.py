@@ -53,12 +53,12 @@ _ELSEWHERE = dict.fromkeys(
     "saved_queries": "delete it, or write a model",
     "semantic_models": "delete it, or write a model",
 }
-"""Keys of dbt's that do nothing here, and what to do instead."""
+"""Keys of dbt without effect here, and what to do instead."""
 _TEST: Plain = {"anyOf": [{"type": "string"}, OBJECT]}
 
 
 class StrictSection(KeyedSection):
-    """A mapping in which null is a value, and which says of keys of dbt's that they do nothing."""
+    """A mapping in which null is a value; keys of dbt without effect are reported."""
 
     refuses_null = True
 
@@ -76,19 +76,19 @@ class StrictSection(KeyedSection):
 
 
 def findings_of(section: type[KeyedSection], node: YamlNode) -> list[Finding]:
-    """Return what is wrong with a mapping."""
+    """Return the findings for a mapping."""
     findings: list[Finding] = []
     read_section(section, node, "", findings)
     return findings
 
 
 def empty(section: type[S]) -> S:
-    """Return a section of which nothing is written."""
+    """Return an empty section."""
     return read_section(section, YamlNode({}), "", [])
 
 
 def nullable(kind: K) -> K:
-    """Return a kind that null fits as well, as if nothing were written."""
+    """Return a kind that also accepts null, as if the key were absent."""
     null: Plain = {"type": "null"}
     schema = {"anyOf": [kind.schema, null]} if kind.schema else null
     return replace(kind, schema=schema, takes_null=True)
@@ -133,7 +133,7 @@ def _tree(section: Section, name: str) -> Mapping[str, Plain]:
 
 
 def _mapping_of(fits: Callable[[object], bool], schema: Plain) -> PartKind[Mapping[str, Plain]]:
-    """Return the kind of mappings whose values are texts, or what else counts as one."""
+    """Return the kind for mappings with text values, or other scalars."""
 
     def take(section: Section, name: str) -> Mapping[str, Plain]:
         node = MAPPING.take(section, name)
@@ -150,7 +150,7 @@ def _mapping_of(fits: Callable[[object], bool], schema: Plain) -> PartKind[Mappi
 
 
 def _listed(section: Section, name: str) -> tuple[str, ...] | None:
-    """Return a list of texts; one text alone is none."""
+    """Return a list of texts; a single text is not accepted."""
     if not isinstance(section.members[name].value, tuple):
         section.bad(name, LISTED.expected)
         return None
@@ -160,7 +160,7 @@ def _listed(section: Section, name: str) -> tuple[str, ...] | None:
 STRING: ValueKind[str] = replace(
     TEXT, parse=lambda value: value if isinstance(value, str) else None
 )
-"""A text; a number is none."""
+"""A text; a number is not accepted."""
 TEXT_OR_NULL = nullable(STRING)
 SWITCH = replace(FLAG, parse=switch_of)
 """True or false as a template or an environment variable may write it, too."""

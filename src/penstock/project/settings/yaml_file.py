@@ -1,4 +1,4 @@
-"""One YAML file: text to a checked tree. The first pass, whose result the cache keeps."""
+"""One YAML file: from text to a checked tree. The result of this first pass is cached."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DESCRIBED = frozenset({"models", "snapshots", "sources", "seeds", "unit_tests"}
 
 
 def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFile:
-    """Read and check a file; its tree still holds `env_var` calls, for values may be secret."""
+    """Read and check a file; its tree keeps `env_var` calls, because values may be secret."""
     file = read_json(path, text) if path.endswith(".json") else read_document(path, text)
     calls: list[tuple[Path, str, bool]] = []
     # most files ask for nothing, and a large one takes long to walk through
@@ -74,7 +74,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
 
 
 def _without_references(tree: Plain) -> Plain:
-    """Return references back as text: only versioned models have any."""
+    """Return references as text again: only versioned models have any."""
     if isinstance(tree, dict):
         if REFERENCE in tree:
             return f"${{{{ {tree[REFERENCE]} }}}}"
@@ -102,7 +102,7 @@ def _check(file: YamlFile, tree: Plain) -> list[Finding]:
 
 
 def _check_defaults(file: YamlFile, defaults: Mapping[str, Plain]) -> Iterator[Finding]:
-    """Check that the settings of all models, and those of each folder, agree with themselves."""
+    """Check the settings of all models, and those of each folder, for contradictions."""
     plain = {key: value for key, value in defaults.items() if not key.endswith("/")}
     folders = [(key, value) for key, value in defaults.items() if key.endswith("/")]
     layers: list[tuple[Path, Plain]] = [((), plain), *(((key,), value) for key, value in folders)]

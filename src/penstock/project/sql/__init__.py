@@ -1,1 +1,1 @@
-"""The SQL of one file: rendered, its tables found, made canonical, linked to names."""
+"""The SQL of one file: rendering, tables, canonical form, linking."""

@@ -24,7 +24,7 @@ _OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
 def fingerprint_of_settings(
     strategy: Strategy, layout: Layout, description: str, columns: Sequence[ColumnDoc]
 ) -> Fingerprint:
-    """Return the checksums of everything but SQL."""
+    """Return the checksums of everything except SQL."""
     lies = {
         "partition_by": layout.partition_by,
         "cluster_by": layout.cluster_by,
@@ -38,7 +38,7 @@ def fingerprint_of_settings(
 
 @cache
 def parser_version() -> str:
-    """Return the version of sqlglot, which decides what canonical SQL looks like."""
+    """Return the version of sqlglot, which determines canonical SQL."""
     return version("sqlglot")
 
 
@@ -47,10 +47,11 @@ def _compact(parts: Mapping[str, object]) -> str:
 
 
 def settings_text(strategy: Strategy, layout: Layout) -> str:
-    """Write the settings that change rows as JSON with sorted keys.
+    """Return the settings that change rows as JSON with sorted keys.
 
-    Descriptions, tags, clustering and properties are in none: they change no row. Partition
-    columns are, where they decide which rows are replaced. Column names stand in small letters.
+    Descriptions, tags, clustering and properties are not included, because they change no row.
+    Partition columns are, if they determine which rows are replaced. Column names are in lower
+    case.
 
     >>> from penstock.strategies.table import Table
     >>> settings_text(Table(), Layout(cluster_by=("a",)))
@@ -62,10 +63,10 @@ def settings_text(strategy: Strategy, layout: Layout) -> str:
 def linked_body(
     body: Body, branch: Branch, reader: QueryOwner, resolver: NameResolver, *, has_partition: bool
 ) -> tuple[Body, Linked]:
-    """Link the text of a body, which gets its query and the checksums of its SQL.
+    """Link the text of a body: set its query and the checksums of its SQL.
 
-    `Body.inputs` stays empty: what a partition reads is said elsewhere. The canonical form names
-    tables as the text does, so that it is the one of `canonical_of(text)`.
+    `Body.inputs` stays empty: other code determines what a partition reads. The canonical form
+    names tables as the text does, so that it equals `canonical_of(text)`.
     """
     linked = link([branch], resolver, reader)
     canonical = canonical_as_written(branch, body.text)
@@ -80,7 +81,7 @@ def linked_body(
 
 
 def is_range(query: Query) -> bool:
-    """Whether one run over a range equals one run per partition: only its ends are asked for."""
+    """Return whether one run over a range equals one run per partition: it uses only the ends."""
     used = parameters(query.text)
     return bool(used & {"start_date", "end_date"}) and "partition_date" not in used
 
@@ -88,7 +89,7 @@ def is_range(query: Query) -> bool:
 def parameter_findings(
     branches: Sequence[Branch], path: str, *, has_partition: bool
 ) -> list[Finding]:
-    """Report parameters of partitions in the SQL of a model that has none."""
+    """Report partition parameters in the SQL of an unpartitioned model."""
     if has_partition:
         return []
     code, rest = "parameter-without-partition", "is that of a partition, and the model has none"
@@ -100,7 +101,7 @@ def parameter_findings(
 
 
 def no_parameter_findings(body: Body) -> list[Finding]:
-    """Warn of SQL that makes the same rows for every partition."""
+    """Warn of SQL that gives the same rows for every partition."""
     if parameters(body.query.text) - {"run_date"}:
         return []
     sentence = f"{body.fingerprint.label}: none of {', '.join(_OF_PARTITIONS)}"
@@ -109,7 +110,7 @@ def no_parameter_findings(body: Body) -> list[Finding]:
 
 
 def canonical_as_written(branch: Branch, text: str) -> str:
-    """Return what `canonical_of(text)` would, out of the text's branch and without a parser."""
+    """Return the same as `canonical_of(text)`, from the text's branch, without a parser."""
     if branch.canonical is None:
         return text
 

@@ -1,11 +1,10 @@
-"""Canonical SQL: one line in which only what changes the meaning is left.
+"""Canonical SQL: one line that keeps only what affects the meaning.
 
-Before: ``select  IFNULL(`a`, 1) x -- note``; after: ``SELECT COALESCE(`a`, 1) AS `x` ``.
-Every identifier is quoted, so whether a user quoted it makes no difference and no list of
-keywords decides.
+Before: ``select IFNULL(`a`, 1) x -- note``; after: ``SELECT COALESCE(`a`, 1) AS `x` ``. Every
+identifier is quoted, so a user's quotes make no difference and no list of keywords is needed.
 
-Spark's own generator leaves out what it holds to be a default, and writes some functions as others
-that mean nearly the same. A canonical form may not: an edit there would not be seen.
+Spark's own generator omits what it considers a default, and writes some functions as others with
+nearly the same meaning. A canonical form must not do that: an edit there would go unnoticed.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 
 class NotAQueryError(Exception):
-    """The text holds another statement than a query, several, or none."""
+    """The text is not exactly one query."""
 
     def __init__(self, sentence: str, line: int) -> None:
         super().__init__(sentence)
@@ -84,7 +83,7 @@ class NotAQueryError(Exception):
 
 
 def canonical_sql(text: str) -> str | None:
-    """Return the canonical form of a query, None where it cannot be parsed or printed back."""
+    """Return the canonical form of a query, None if it cannot be parsed or printed."""
     try:
         tokens = tokens_of(text)
         tree = parse_query(tokens, text)
@@ -94,13 +93,13 @@ def canonical_sql(text: str) -> str | None:
 
 
 def canonical_of(text: str) -> str:
-    """Return the canonical form of a stored SQL text, the text itself where it cannot be parsed."""
+    """Return the canonical form of stored SQL, or the text itself if it cannot be parsed."""
     found = canonical_sql(text)
     return text if found is None else found
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Cut a text into tokens, semicolons at its end left out; raises `SqlglotError`."""
+    """Split a text into tokens, without final semicolons; raise `SqlglotError`."""
     try:
         tokens = list(Spark().tokenize(text))
     except PARSER_BUGS as error:
@@ -113,9 +112,9 @@ def tokens_of(text: str) -> list[Token]:
 def trees_of(
     tokens: Sequence[Token], text: str, into: type[exp.Expr] | None = None
 ) -> list[exp.Expr | None]:
-    """Parse tokens, as statements or `into` something; raises `SqlglotError` and nothing else.
+    """Parse tokens, as statements or `into` a type; raise only `SqlglotError`.
 
-    Nobody else in this room calls the parser, so whatever it throws is caught here.
+    Other code of this room calls the parser only here, so all its exceptions are caught.
     """
     _refuse_large(tokens)
     try:
@@ -128,7 +127,7 @@ def trees_of(
 
 
 def _refuse_large(tokens: Sequence[Token]) -> None:
-    """Keep from the parser what it would take minutes for, or more stack than there is."""
+    """Refuse SQL for which the parser would need minutes, or too much stack."""
     depth = deepest = of_types = 0
     word = ""
     for token in tokens:
@@ -143,9 +142,9 @@ def _refuse_large(tokens: Sequence[Token]) -> None:
 
 
 def parse_query(tokens: Sequence[Token], text: str) -> exp.Query | None:
-    """Parse one query; None for a query that Spark reads and the parser does not.
+    """Parse one query; return None for a query that Spark reads and the parser does not.
 
-    Raises `NotAQueryError` for anything that is no query at all, `SqlglotError` on syntax.
+    Raises `NotAQueryError` for anything that is not a query, `SqlglotError` for syntax errors.
     """
     if not tokens:
         raise NotAQueryError("there is no query", 1)
@@ -169,22 +168,22 @@ def parse_query(tokens: Sequence[Token], text: str) -> exp.Query | None:
 
 
 def has_pipes(tokens: Sequence[Token]) -> bool:
-    """Whether a query has steps after `|>`: its tree then tells which tables it reads, and no more.
+    """Return whether a query has steps after `|>`: its tree then only shows the tables it reads.
 
-    The parser forgets the order of steps: `|> LIMIT 5 |> WHERE x` and `|> WHERE x |> LIMIT 5` are
-    one tree to it.
+    The parser loses the order of steps: `|> LIMIT 5 |> WHERE x` and `|> WHERE x |> LIMIT 5` have
+    the same tree.
     """
     return any(token.token_type is TokenType.PIPE_GT for token in tokens)
 
 
 _MADE_NAME = re.compile(r"PENSTOCK:\d+.*")
-"""What stands in SQL for a table that a template names."""
+"""The placeholder in SQL for a table that a template names."""
 _TOKEN = re.compile(r"<Token [^>]*?\btext: (.*?), line: [^>]*>")
 _NODE = re.compile(r" missing for <class '[^']*'>")
 
 
 def said_by(error: SqlglotError) -> tuple[int, str]:
-    """Return line and sentence of the parser's message, without the names of its classes."""
+    """Return line and message of a parser error, without class names."""
     first = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
     said = str(first.get("description") or str(error).partition("\n")[0])
     said = _TOKEN.sub(lambda found: "its end" if found[1] == "SENTINEL" else repr(found[1]), said)
@@ -192,7 +191,7 @@ def said_by(error: SqlglotError) -> tuple[int, str]:
 
 
 def print_canonical(tree: exp.Query) -> str | None:
-    """Print a tree in canonical form, changing it; None if Spark's SQL cannot express it."""
+    """Print a tree in canonical form, changing it; return None if Spark's SQL cannot express it."""
     for node in tree.walk():
         node.pop_comments()  # some are printed whatever the generator is told
         match node:
@@ -222,7 +221,7 @@ def print_canonical(tree: exp.Query) -> str | None:
 
 
 def dotted_parts(identifier: exp.Identifier) -> tuple[str, ...]:
-    """Return the parts of a name; a back-ticked dotted one, `raw.events`, means its parts."""
+    """Return the parts of a name; a back-ticked dotted one, `raw.events`, is split too."""
     name = identifier.name
     parts = tuple(name.split("."))
     return parts if identifier.args.get("quoted") and "/" not in name and all(parts) else (name,)
@@ -241,7 +240,7 @@ def _split_table(table: exp.Table) -> None:
 
 
 def _split_column(column: exp.Column) -> None:
-    """Split the first part, `schema.table`; the others are fields, whose names may hold dots."""
+    """Split the first part, `schema.table`; the others are fields, whose names may contain dots."""
     first, outer = ("table", "db") if not column.args.get("db") else ("db", "catalog")
     written = column.args.get(first)
     if not isinstance(written, exp.Identifier) or column.args.get(outer):

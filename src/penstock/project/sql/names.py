@@ -1,4 +1,4 @@
-"""What names in a query stand for; linking puts tokens in their places, now that all are known."""
+"""Resolve the names in a query, and replace them by tokens, once all names are known."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TEXT = re.compile(r"""\s*(?:'([^']*)'|"([^"]*)")\s*""")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Something that queries may read: its input name and its table."""
+    """A possible input of queries: its input name and its table."""
 
     input: InputName
     table: TableName
@@ -31,9 +31,9 @@ class Named:
 class NameResolver:
     """Models and seeds by name, sources by `schema.table`, and all of them by their tables.
 
-    Names compare without case. `built` are the models, `frames` those that are no tables,
-    `incremental` those of Python that windows keep up to date, `hidden` names that are off and why,
-    `history` the system columns of the models that keep versions, `places` what lies in folders.
+    Names compare case-insensitively. `built` are the models, `frames` those without a table,
+    `incremental` Python models with windows, `hidden` disabled names with the reason, `history` the
+    system columns of models that keep versions, `places` the owners of folders.
     """
 
     models: dict[str, Named] = field(default_factory=dict)
@@ -49,30 +49,30 @@ class NameResolver:
     catalog: str = ""
 
     def add_model(self, name: str, table: TableName) -> None:
-        """Note a model or a seed."""
+        """Add a model or a seed."""
         named = Named(InputName(InputKind.MODEL, name), table)
         self.schemas.add(table.schema.lower())
         self.models.setdefault(name.lower(), named)
         self.tables[table.folded] = named
 
     def add_table(self, written: TableName, name: str) -> None:
-        """Note that SQL may write a model's table so, for example without the schema prefix."""
+        """Add another spelling of a model's table, for example without the schema prefix."""
         self.schemas.add(written.schema.lower())
         self.tables.setdefault(written.folded, self.models[name.lower()])
 
     def add_source(self, table: TableName, path: str = "") -> None:
-        """Note a source, and its folder where it has one."""
+        """Add a source, and its folder if it has one."""
         named = Named(InputName(InputKind.SOURCE, str(table)), table)
         self.sources[table.folded] = named
         self.tables.setdefault(table.folded, named)
         self.places.setdefault(path.rstrip("/"), named)
 
     def model(self, name: str) -> Named | None:
-        """Find a model or seed: the exact name, or a file name with its tail."""
+        """Find a model or seed: by its exact name, or by a file name with a suffix."""
         return self.models.get(name.lower())
 
     def ref(self, name: str) -> Named | None:
-        """Find a model or seed as a template means it; the tail `.ff` may be there or not."""
+        """Find a model or seed for a template's `ref`; the suffix `.ff` is optional."""
         return self.model(name) or self.model(name.lower().removesuffix(".ff"))
 
     def source(self, schema: str, table: str) -> Named | None:
@@ -80,7 +80,7 @@ class NameResolver:
         return self.sources.get(f"{schema}.{table}".lower())
 
     def table(self, parts: tuple[str, ...]) -> Named:
-        """Find what a written table name means; one that is not known is external."""
+        """Find the meaning of a written table name; an unknown one is external."""
         if len(parts) == 3 and parts[0].lower() == self.catalog.lower():  # noqa: PLR2004
             parts = parts[1:]
         dotted = ".".join(parts)
@@ -90,18 +90,18 @@ class NameResolver:
         return found or Named(external, TableName(schema, table))
 
     def model_hint(self, name: str) -> str:
-        """Word a hint for a model that is not there."""
+        """Return a hint for an unknown model."""
         reason = self.hidden.get(name.lower())
         return reason or did_you_mean(name, {n.input.name for n in self.models.values()})
 
     def source_hint(self, name: str) -> str:
-        """Word a hint for a source that is not there."""
+        """Return a hint for an unknown source."""
         near = did_you_mean(name, {n.input.name for n in self.sources.values()})
         return near or "declare it under sources: in a YAML file"
 
 
 def called(written: str) -> tuple[str, list[str]]:
-    """Return `ref` or `source` and the texts that it is called with; of no call "" and the name."""
+    """Return `ref` or `source` and its text arguments; for no call "" and the name."""
     call = _CALL.fullmatch(written)
     if call is None:
         return "", [written.replace("`", "").strip()]
@@ -112,7 +112,7 @@ def called(written: str) -> tuple[str, list[str]]:
 def input_named(
     written: str, resolver: NameResolver, inputs: Sequence[InputName]
 ) -> tuple[InputName | None, str]:
-    """Find what a name means, an undeclared table among `inputs` too; beside None stands a hint."""
+    """Find the input for a name, also an undeclared table among `inputs`; None with a hint."""
     kind, names = called(written)
     if not kind:
         name = names[0]
@@ -132,7 +132,7 @@ def input_named(
 
 @dataclass(slots=True)
 class Linked:
-    """A query with its tokens, what it reads, and what is wrong with its names."""
+    """A query with its tokens, its inputs, and the errors in its names."""
 
     query: Query
     display: str
@@ -142,16 +142,17 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class QueryOwner:
-    """Who asks: the file, and the model (None for a user's query)."""
+    """The owner of a query: the file, and the model (None for a user's query)."""
 
     path: str
     model: Named | None = None
 
 
 def link(branches: Sequence[Branch], resolver: NameResolver, reader: QueryOwner) -> Linked:
-    """Fill in the references of a query's branches; the first one is that of the whole history.
+    """Resolve the references in a query's branches; the first one is for a full run.
 
-    The canonical text, and the shown text that fingerprints see, hold every branch that differs.
+    The canonical text, and the displayed text that fingerprints use, contain every differing
+    branch.
     """
     linker = _Linker(resolver, reader)
     texts = [linker.filled(branch) for branch in branches]
@@ -168,7 +169,7 @@ def link(branches: Sequence[Branch], resolver: NameResolver, reader: QueryOwner)
 
 
 class _Texts(NamedTuple):
-    """One text in the forms that a run, a reader and a fingerprint see."""
+    """One text in the forms for runs, readers and fingerprints."""
 
     text: str
     display: str
@@ -185,7 +186,7 @@ class _Linker:
     this: Named | None = field(init=False)
 
     def __post_init__(self) -> None:
-        """Note what `this` means."""
+        """Determine the meaning of `this`."""
         owner = self.reader.model
         self.this = owner and Named(InputName(InputKind.THIS, owner.input.name), owner.table)
 
@@ -241,7 +242,7 @@ class _Linker:
         )
 
     def of_history(self, ref: TableRef, target: Named) -> _Texts:
-        """Return what `as_of` refers to: a system column, or the condition on tombstones."""
+        """Return the reference of `as_of`: a system column, or the condition on tombstones."""
         is_model = target.input.kind is InputKind.MODEL
         history = self.resolver.history.get(target.input.name) if is_model else None
         columns = history or SystemColumns.with_prefix()
@@ -294,9 +295,10 @@ def _unknown(table: TableName) -> Named:
 
 
 def _aliases(refs: Sequence[TableRef], tables: Sequence[Named]) -> dict[str, str]:
-    """Return each table that is read the name by which its columns are qualified: its own.
+    """Return an alias for each table, by which its columns are qualified: its own name.
 
-    Columns written `schema.table.column`, as two schemas have that table, get both in the alias.
+    For columns written `schema.table.column`, if two schemas have that table, the alias has both
+    names.
     """
     pairs = list(zip(refs, tables, strict=True))
     read = {found.table.folded: found.table for ref, found in pairs if not ref.qualifies}

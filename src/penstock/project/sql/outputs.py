@@ -1,4 +1,4 @@
-"""The columns of a query, read off its text: what can be said of them before Spark is there."""
+"""The columns of a query, derived from its text without Spark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PARSED: Mapping[type[exp.Expr], str] = {
 _UNPARSED = ("now", "monotonically_increasing_id", "spark_partition_id", "input_file_name")
 VOLATILE = (*_PARSED.values(), *_UNPARSED)
 _PLAIN = exp.Literal | exp.Binary | exp.Cast | exp.Paren | exp.Case | exp.Parameter
-"""What is one column for certain without a name, and no generator."""
+"""Expressions that are certain to be one unnamed column, not a generator."""
 _OPAQUE = Outputs()
 Tables = Mapping[str, Outputs]
 _UNITS = ("HOUR", "DAY", "WEEK", "MONTH", "YEAR")
@@ -30,7 +30,7 @@ _SHORT = {"DD": "DAY", "MON": "MONTH", "MM": "MONTH", "YYYY": "YEAR", "YY": "YEA
 
 
 def outputs_of(tree: exp.Query, tables: Tables = MappingProxyType({})) -> Outputs:
-    """Return the columns of a query, seen through CTEs, subqueries, unions, and `tables`."""
+    """Return the columns of a query, also through CTEs, subqueries, unions, and `tables`."""
     try:
         return _of_query(tree, tables)
     except PARSER_BUGS:
@@ -119,7 +119,7 @@ def _of_star(item: exp.Expr, select: exp.Select, sources: Tables) -> Outputs:
 
 
 def _names(item: exp.Expr) -> Iterator[exp.Identifier]:
-    """Yield the names of a selected expression; none where Spark makes one up."""
+    """Yield the names of a selected expression; empty if Spark generates one."""
     if isinstance(item, exp.Alias):
         found = [item.args.get("alias")]
     elif isinstance(item, exp.Aliases):
@@ -152,7 +152,7 @@ def _made_by(item: exp.Expr, sources: Tables) -> set[str]:
 
 
 def _unit(item: exp.Expr) -> str:
-    """Return the unit of the calendar that a selected date or time is truncated to, or ""."""
+    """Return the calendar unit that a selected date or time is truncated to, or ""."""
     item = item.unalias()
     while isinstance(item, exp.Cast | exp.TsOrDsToDate | exp.Paren | exp.Date):
         item = item.this

@@ -1,6 +1,6 @@
-"""Parameters, `@partition_date`, and placeholders of checks, `{destination}`: where they stand.
+"""Positions of parameters, `@partition_date`, and placeholders of checks, `{destination}`.
 
-They are tokens of a text: strings and comments hold none, a quoted name at most as a whole.
+They are tokens of a text: strings and comments contain none, a quoted name only as a whole.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _THIS = "`penstock:this`"
 _BRACED = re.compile("{([A-Za-z_][A-Za-z_0-9]*)}")
 _QUOTED = re.compile("`{([A-Za-z_][A-Za-z_0-9]*)}`")
 Spot = tuple[int, int, str]
-"""From where to where something reaches, the end not included, and the text it is about."""
+"""The start and the exclusive end of a token, and its text."""
 
 
 def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int, TableRef]]:
-    """Yield every parameter of a query with its place, unknown names too."""
+    """Yield every parameter of a query with its position, including unknown names."""
     for sign, word in pairwise(tokens):
         if sign.token_type is TokenType.PARAMETER and text[sign.start] == "@":
             name, line = text[word.start : word.end + 1], text.count("\n", 0, sign.start) + 1
@@ -42,7 +42,7 @@ def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int
 
 
 def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Finding]:
-    """Report names that are no parameter, and strings that spell one out."""
+    """Report unknown parameters, and strings that contain one."""
     for _, _, ref in parameters_of(text, tokens):
         spelt = f"@{ref.names[0]}"
         if spelt not in _KNOWN:
@@ -60,12 +60,12 @@ def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Finding]:
 
 
 def line_at(text: str, at: int) -> Location:
-    """Return the line of a text on which something stands."""
+    """Return the line of a text at a position."""
     return Location("", text.count("\n", 0, at) + 1)
 
 
 def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:
-    """Yield every `{word}` of a text with its place, unknown words too."""
+    """Yield every `{word}` of a text with its position, including unknown words."""
     for number, token in enumerate(tokens):
         if token.token_type is TokenType.IDENTIFIER:
             found = _QUOTED.fullmatch(text, token.start, token.end + 1)
@@ -81,7 +81,7 @@ def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:
 
 
 def replaced(text: str, spots: Iterable[Spot]) -> str:
-    """Put the text of each spot in its place; they do not overlap."""
+    """Replace each range by its text; ranges do not overlap."""
     out: list[str] = []
     done = 0
     for start, end, content in sorted(spots):
@@ -91,9 +91,9 @@ def replaced(text: str, spots: Iterable[Spot]) -> str:
 
 
 def with_destination(text: str) -> tuple[str, list[Finding]]:
-    """Write `{destination}` as templates write `this`, and report every other placeholder.
+    """Replace `{destination}` by the `this` of templates, and report every other placeholder.
 
-    The lines stay. A text that cannot be cut into tokens stays as it is.
+    Line numbers stay. A text that cannot be split into tokens stays unchanged.
     """
     try:
         tokens = tokens_of(text) if "{" in text else []
@@ -105,7 +105,7 @@ def with_destination(text: str) -> tuple[str, list[Finding]]:
 
 
 def unknown_placeholders(text: str, spots: Iterable[Spot], allowed: str) -> list[Finding]:
-    """Report every placeholder but the one that is known here; "" means that none is."""
+    """Report every placeholder except the one that is allowed here; "" allows none."""
     problems = []
     for start, word in ((start, word) for start, _, word in spots if word != allowed):
         hint = f"did you mean {{{allowed}}}?" if allowed else "name columns as they are"

@@ -1,4 +1,4 @@
-"""One model file: template to query and header. The first pass, whose result the cache keeps."""
+"""One model file: from template to query and header. The result of this first pass is cached."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ class _Cut:
 
 
 def read_branch(rendered: str, calls: Sequence[TableRef]) -> tuple[Branch, list[Finding]]:
-    """Find the mentions of a rendered query, by position; raises `NotAQueryError`.
+    """Find the mentions in a rendered query, by position; raise `NotAQueryError`.
 
-    The lines stay; names of CTEs in scope are no tables. What the parser cannot read yields a
-    warning, and only its ref and source calls.
+    Line numbers stay; names of CTEs in scope are not tables. If the parser cannot read the query,
+    the result has a warning and only the ref and source calls.
     """
     cut = _Cut(rendered, calls)
     canonical, outputs, tree = None, Outputs(), None
@@ -235,11 +235,11 @@ def _unparsed(error: SqlglotError | None) -> Finding:
 def parse_sql_files(
     texts: Mapping[str, str], macros: Mapping[str, str], render_context: RenderContext
 ) -> dict[str, SqlFile]:
-    """Render and read model files; `texts` and `macros` map paths to what the files hold.
+    """Render and parse model files; `texts` and `macros` map paths to contents.
 
-    The query of a YAML entry stands under the `place_key` of its file and entry. Findings of macro
-    files stand with the first model file. Many files are read on all cores, by processes that know
-    nothing but what they are handed.
+    The query of a YAML entry has the `place_key` of its file and entry. Findings of macro files are
+    added to the first model file. Many files are read on all cores, by processes that receive all
+    their input.
     """
     keys = list(texts)
     processes = min(_cores(), len(keys) // _WORTH_A_PROCESS) or 1
@@ -258,7 +258,7 @@ def parse_sql_files(
 
 
 def serve() -> None:
-    """Read the files that stdin holds and write them to stdout, both pickled: one of the cores."""
+    """Parse the files in stdin and write the results to stdout, both pickled."""
     known, secrets, given = pickle.load(sys.stdin.buffer)  # noqa: S301  from who started it
     SECRETS.add(secrets)  # findings are masked before they are cut
     for strategy in known:
@@ -274,7 +274,7 @@ def _read_here(
 
 
 def _elsewhere(arguments: tuple[object, ...]) -> dict[str, SqlFile]:
-    """Read files in a process of its own; nothing where there is none to be had."""
+    """Parse files in another process; empty if it fails."""
     command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
     request = pickle.dumps((tuple(strategies().values()), SECRETS.forms, arguments))
     try:
@@ -295,9 +295,9 @@ def renderer_of(macros: Mapping[str, str], render_context: RenderContext) -> Ren
 
 
 def parse_check(renderer: Renderer, path: str, text: str, line: int) -> SqlFile:
-    """Render and read the SQL of a check; its header, of whatever keys, is not looked at.
+    """Render and parse the SQL of a check; its header is ignored.
 
-    Newlines in front make its lines those of its file, where the renderer reports them.
+    Leading newlines give it the line numbers of its file, for messages of the renderer.
     """
     rendering = renderer.render(path, "\n" * (line - 1) + text, incremental=False)
     config = {key: value for each in rendering.configs for key, value in each.settings.items()}
@@ -321,9 +321,9 @@ def parse_check(renderer: Renderer, path: str, text: str, line: int) -> SqlFile:
 
 
 def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:
-    """Read a query that is no template; `line` is where it begins in its file.
+    """Parse a query without a template; `line` is its first line in the file.
 
-    The result holds one branch, or none beside an error; all lines count in `path`.
+    The result has one branch, or none with an error; line numbers are those of `path`.
     """
     branches, findings = _branches(path, text, (), line)
     return SqlFile(path, branches=tuple(branches), findings=tuple(findings))
@@ -332,7 +332,7 @@ def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:
 def _branches(
     path: str, text: str, calls: Sequence[TableRef], line: int
 ) -> tuple[list[Branch], list[Finding]]:
-    """Return the branch of a query, or none beside an error."""
+    """Return the branch of a query, or none with an error."""
     try:
         branch, problems = read_branch(text, calls)
     except NotAQueryError as error:

@@ -1,7 +1,7 @@
 """Rendering model files with Jinja: no Spark, no state, no file outside of macros/.
 
 Tables render to marks that `sql_file.py` turns into references; so do the system columns of
-`as_of(ref('x'), time)`, the versions of a history table that held at a time.
+`as_of(ref('x'), time)`, which reads the versions of a history table at a time.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _PRINTABLE = "penstock.project.sql.template.Token object"
 
 
 class BadTimeError(Exception):
-    """The second argument says no point in time."""
+    """The second argument is not a point in time."""
 
 
 def time_sql(moment: object) -> str:
-    """Write a point in time as SQL; a date is midnight UTC, no offset means UTC.
+    """Return a point in time as SQL; a date is midnight UTC, no offset means UTC.
 
     Raises `BadTimeError` for anything but ISO-8601, `run_timestamp` and a placeholder.
     """
@@ -70,7 +70,7 @@ def time_sql(moment: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConfigCall:
-    """A call of config; `lines` tells where each of its keys stands."""
+    """A call of config; `lines` maps each of its keys to its line."""
 
     settings: Mapping[str, Plain]
     line: int
@@ -79,7 +79,7 @@ class ConfigCall:
 
 @dataclass(slots=True)
 class Rendering:
-    """What came out of one file; `text` is "" if it could not be rendered."""
+    """The result for one file; `text` is "" if it could not be rendered."""
 
     path: str
     text: str = ""
@@ -91,7 +91,7 @@ class Rendering:
     reads: set[Dependency] = field(default_factory=set)
 
     def report(self, code: str, sentence: str, hint: str = "") -> None:
-        """Note a finding at the line that is being rendered."""
+        """Add a finding at the line that is being rendered."""
         where = Location(self.path, _line_in(self.path))
         said = f"{mask(sentence)[:_SHOWN]}{_macro_place(self.path, _places())}"
         self.findings.append(Finding(where, code, said, hint))
@@ -101,7 +101,7 @@ _Compiled = tuple[Template, Mapping[int, Mapping[str, int]]]
 
 
 class Token:
-    """Text that can be printed and nothing else: cutting it up would break it in silence."""
+    """Text that can only be printed: changing it would break it silently."""
 
     __slots__ = ("_text",)
 
@@ -159,11 +159,11 @@ class Renderer:
             self._declare(path, text)
 
     def names(self, word: str, source: str) -> bool:
-        """Whether a file, or a macro that it may call, holds a word."""
+        """Return whether a file, or a macro that it may call, contains a word."""
         return any(word in text for text in (source, *self._macros.values()))
 
     def render(self, path: str, source: str, *, incremental: bool) -> Rendering:
-        """Render one file; whatever is wrong with it becomes findings."""
+        """Render one file; errors become findings."""
         self._now = now = Rendering(path, incremental=incremental)
         self._env.begin()
         if self.names("target", source):
@@ -288,7 +288,7 @@ def _line_in(path: str) -> int:
 
 
 def _macro_place(path: str, places: Iterable[tuple[str, int]]) -> str:
-    """Name the place in a macro's file, "" where the innermost place is the file's own."""
+    """Return the place in a macro's file, "" if the innermost place is in the file itself."""
     name, line = next(iter(places), (path, 0))
     return "" if name == path else f" (in {name}:{line})"
 
@@ -328,7 +328,7 @@ def _template_finding(path: str, error: Exception, names: Mapping[str, object]) 
 
 
 def _describe(error: Exception, names: Mapping[str, object]) -> tuple[str, str, str]:
-    """Return code, sentence and hint of whatever came out of a template."""
+    """Return code, sentence and hint for an exception of a template."""
     message = mask(str(error)).partition("\n")[0][:_SHOWN]
     match error:
         case TemplateSyntaxError():

@@ -1,8 +1,7 @@
-"""What rendering one template may cost: steps, and characters printed or put together.
+"""Limits for rendering one template: steps, and characters printed or joined.
 
-A template is a program, and a program may go round for ever. Each turn of a loop, each call of a
-macro and each included file is a step; what makes large values out of small ones is measured
-before it is made.
+A template is a program, and a program may loop forever. Each iteration of a loop, each call of a
+macro and each included file is a step; operations with large results are measured before they run.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _SIZED_FILTERS = ("batch", "center", "format", "indent", "join", "replace", "sli
 
 
 class BudgetError(Exception):
-    """Rendering takes more than a template may; the sentence says of what."""
+    """Rendering exceeds a limit; the message names it."""
 
 
 class BudgetedEnvironment(SandboxedEnvironment):
@@ -54,7 +53,7 @@ class BudgetedEnvironment(SandboxedEnvironment):
         self.left[:] = MOST_STEPS, MOST_CHARACTERS
 
     def spend(self, steps: int, characters: int) -> None:
-        """Take from what is left; raises `BudgetError` where that is not enough."""
+        """Use up a part of the budget; raise `BudgetError` if it is exceeded."""
         self.left[0] -= steps
         self.left[1] -= characters
         if self.left[0] < 0:
@@ -63,7 +62,7 @@ class BudgetedEnvironment(SandboxedEnvironment):
             raise BudgetError(f"rendering gives more than {MOST_CHARACTERS:,} characters")
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401  values of a template
-        """Refuse what would be too large before it is there."""
+        """Raise for an operation with too large a result, before it runs."""
         _refuse_large(_size_of(operator, left, right))
         return super().call_binop(context, operator, left, right)
 
@@ -75,7 +74,7 @@ class BudgetedEnvironment(SandboxedEnvironment):
         *args: Any,  # noqa: ANN401
         **kwargs: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
-        """Call something; a method of a text with what makes no large text of it."""
+        """Call an object; for a text's method, check the size of the result first."""
         owner = getattr(__obj, "__self__", None)
         if isinstance(owner, str | bytes):
             _refuse_large(_size_of_call(getattr(__obj, "__name__", ""), (owner, *args)))
@@ -83,7 +82,7 @@ class BudgetedEnvironment(SandboxedEnvironment):
         return super().call(__context, __obj, *args, **kwargs)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:  # noqa: ANN401
-        """Return the sandbox's `format`, unless the text asks for columns too wide."""
+        """Return the sandbox's `format`, unless the text contains too wide columns."""
         owner = getattr(value, "__self__", None)
         if isinstance(owner, str):
             _refuse_large(_size_of_call("format", [owner]))
@@ -96,7 +95,7 @@ class BudgetedEnvironment(SandboxedEnvironment):
 
 
 def _with_budget(tree: nodes.Template) -> nodes.Template:
-    """Let every body that may run again take a step first, and measure what `~` joins."""
+    """Make every repeatable body use a step first, and measure the operands of `~`."""
     found = [*tree.find_all((*_BODIES, nodes.Concat, nodes.TemplateData))]  # one walk: it is long
     written = sum(len(each.data) for each in found if isinstance(each, nodes.TemplateData))
     _step_first(tree, written)
@@ -141,7 +140,7 @@ def _budget_of(context: Context) -> BudgetedEnvironment:
 
 
 def _measured(own: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a filter that refuses numbers and texts of which it would make something large."""
+    """Return a filter that refuses arguments with too large a result."""
 
     def checked(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  values of a template
         given = [*args, *kwargs.values()]
@@ -160,7 +159,7 @@ def _refuse_large(size: float) -> None:
 
 
 def _size_of(operator: str, left: object, right: object) -> int:
-    """Return about how large the result of an operator is."""
+    """Return the approximate size of the result of an operator."""
     match operator, left, right:
         case "**", int(), int():
             return MOST_CHARACTERS * (left.bit_length() * max(right, 0) > _MOST_BITS) * 2
@@ -176,7 +175,7 @@ def _size_of(operator: str, left: object, right: object) -> int:
 
 
 def _size_of_call(name: str, arguments: Iterable[object]) -> int:
-    """Return about how large a text is that a method or filter makes of others."""
+    """Return the approximate size of the result of a method or filter."""
     texts = [each for each in arguments if isinstance(each, str | bytes)]
     if name == "replace" and len(texts) > 2:  # noqa: PLR2004  what, by what
         found = texts[0].count(texts[1]) if isinstance(texts[0], type(texts[1])) else 0  # type: ignore[arg-type]

@@ -1,9 +1,8 @@
 """The lines of a template: keys and comments of its config headers, and lines kept on rendering.
 
 What was on line 9 of the file is on line 9 of the query: `keep_lines` puts marks with line numbers
-into the template's text, `settle_lines` turns each into the newlines that rendering swallowed. A
-loop or macro that renders to more lines than it is written on moves what follows down; nothing else
-does.
+into the template's text, `settle_lines` replaces each by the newlines that rendering removed. Only
+a loop or macro that renders to more lines than its source moves the following lines down.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Types of a test's columns, and whether its cells are exactly values of them; Spark casts."""
+"""Types of a test's columns, and whether its cells are valid values of them; Spark casts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from penstock.project.unit_tests.definition import CellKind, GivenTable, kind_of
 
 Scalar: TypeAlias = bool | int | float | Decimal | str | bytes | dt.date
 Text: TypeAlias = "str | list[Text] | dict[str, Text] | None"
-"""A value whose every scalar is a text that Spark casts to it, of BINARY in base64."""
+"""A value whose scalars are texts for Spark to cast, BINARY in base64."""
 Column = tuple[str, types.ColumnType]
 
 _TYPES = {
@@ -44,7 +44,7 @@ _YAML_WORDS = {**_WORDS, "yes": True, "on": True, "no": False, "off": False}
 
 
 def known_types(project: Project, name: InputName) -> Mapping[str, types.ColumnType]:
-    """Return the declared types of a source, a model or a seed by column; none of other tables."""
+    """Return the declared column types of a source, a model or a seed; empty for other tables."""
     if name.kind is InputKind.SOURCE:
         return documented_types(project.sources[name.name].columns)
     if name.kind is InputKind.EXTERNAL:
@@ -54,9 +54,9 @@ def known_types(project: Project, name: InputName) -> Mapping[str, types.ColumnT
 
 
 def model_types(model: Model) -> Mapping[str, types.ColumnType]:
-    """Return the declared types of a model's own table, system columns with them.
+    """Return the declared types of a model's own table, including system columns.
 
-    Columns that no version declares any more stay known; the newest version counts.
+    Columns of earlier versions are included; the newest version counts.
     """
     found = documented_types(model.columns)
     for version in sorted(model.versions, key=lambda each: each.number):
@@ -71,9 +71,9 @@ def model_types(model: Model) -> Mapping[str, types.ColumnType]:
 
 
 def untold_types(model: Model, table: GivenTable) -> Mapping[str, types.ColumnType]:
-    """Return the types that an entity declares for columns of a slice without any value.
+    """Return the types that an entity declares for slice columns without any value.
 
-    What is delivered need not have them: a text may stand where a number belongs.
+    Values in a slice may differ from them: a text may be in place of a number.
     """
     declared = {each.name: each.type for each in model.entity.columns} if model.entity else {}
     named = {name.lower() for name in table.names}
@@ -86,14 +86,14 @@ def untold_types(model: Model, table: GivenTable) -> Mapping[str, types.ColumnTy
 
 
 def type_in(table: GivenTable, name: str) -> types.ColumnType | None:
-    """Return the type of a column: the declared one, else that of its values."""
+    """Return the type of a column: the declared one, otherwise that of its values."""
     return table.type_of(name) or inferred(table.column(name))
 
 
 def inferred(cells: Iterable[YamlNode]) -> types.ColumnType | None:
-    """Return the type of a column by its values; None where all of them are NULL.
+    """Return the type of a column by its values; None if all of them are NULL.
 
-    Values of two kinds are texts, unless one kind holds the other.
+    Values of two kinds are texts, unless one kind includes the other.
     """
     given = [cell for cell in cells if kind_of(cell) is not CellKind.NULL]
     kinds = frozenset(map(kind_of, given))
@@ -115,7 +115,7 @@ def inferred(cells: Iterable[YamlNode]) -> types.ColumnType | None:
 
 
 class CellError(ValueError):
-    """A value that its column cannot hold; the text says why."""
+    """A value that its column cannot hold; the message says why."""
 
 
 def typed(cell: YamlNode, kind: types.ColumnType) -> Text:
@@ -155,7 +155,7 @@ def _need(cell: YamlNode, kind: CellKind, words: str) -> None:
 
 
 def scalar(text: str, name: str, kind: CellKind = CellKind.TEXT) -> Scalar:
-    """Read a text as a value of a scalar type in Spark's short spelling; raises `CellError`."""
+    """Parse a text as a scalar type in Spark's short spelling; raise `CellError`."""
     try:
         return _scalar(text, name, kind)
     except CellError:
@@ -165,7 +165,7 @@ def scalar(text: str, name: str, kind: CellKind = CellKind.TEXT) -> Scalar:
 
 
 def _scalar(text: str, name: str, kind: CellKind) -> Scalar:
-    """Raise some `ValueError` or `KeyError` for a text that is no such value."""
+    """Raise some `ValueError` or `KeyError` for a text that is not such a value."""
     match name.partition("(")[0].partition(" collate ")[0]:
         case "string":
             return text
@@ -207,7 +207,7 @@ def _whole(text: str, bound: int) -> int:
 
 
 def _decimal(text: str, most: int, places: int) -> Decimal:
-    """Read a number with at most so many digits before its point and behind it."""
+    """Parse a number with a maximum number of digits before and after its point."""
     number = Decimal(text)
     if not number.is_finite():
         raise ValueError

@@ -1,4 +1,4 @@
-"""Unit tests of models: what they are, and what they call models and inputs."""
+"""Unit tests of models: their values, and how they name models and inputs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _VAR = re.compile(r"""\bvars?\s*[(\[]\s*['"]([^'"]+)['"]""")
 
 
 class CellKind(StrEnum):
-    """How a value is written: what its type is where nothing else says so."""
+    """How a value is written, which decides its type if nothing else does."""
 
     NULL = "null"
     BOOLEAN = "boolean"
@@ -57,14 +57,14 @@ _PLAIN = {
 
 
 class Written(str):
-    """A value as its writer wrote it; only its column's type tells what it is."""
+    """A value as written; its type depends on its column."""
 
     __slots__ = ("kind",)
     kind: CellKind
 
     @classmethod
     def of(cls, text: str, kind: CellKind | None = None) -> Written:
-        """Take a text; of one without quotes its signs tell the kind."""
+        """Return the value for a text; the characters of an unquoted one determine the kind."""
         found = cls(text)
         forms = (each for each, form in _PLAIN.items() if re.fullmatch(form, text))
         found.kind = kind or next(forms, CellKind.TEXT)
@@ -89,12 +89,12 @@ def kind_of(cell: YamlNode) -> CellKind:
 
 @dataclass(frozen=True, slots=True)
 class GivenTable:
-    """Rows of a test, or the query that gives them.
+    """Rows of a test, or a query for them.
 
     `columns` are the types that the test declares, `file_types` those that project files declare
-    for the same table; both by the name of the column as it is written there. `header` are columns
-    that are named without a value. `query` is SQL without tables, or a Parquet file as SQL reads
-    it, and there are no `rows` then.
+    for the same table; both by the column's written name. `header` are columns that are named
+    without a value. `query` is SQL without tables, or a Parquet file as SQL reads it; then there
+    are no `rows`.
     """
 
     where: Location
@@ -106,7 +106,7 @@ class GivenTable:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that rows or the test's own types name, in order, each once."""
+        """The columns in rows or in the test's own types, in order, without duplicates."""
         found = {name.lower(): name for name in (*self.header, *self.columns)}
         for row in self.rows:
             for name in row:
@@ -115,16 +115,16 @@ class GivenTable:
 
     @property
     def valued(self) -> frozenset[str]:
-        """The columns that a header or a row names, in lower case: not those of types alone."""
+        """The columns in a header or a row, in lower case; not those in types alone."""
         return frozenset(name.lower() for row in (self.header, *self.rows) for name in row)
 
     def column(self, name: str) -> tuple[YamlNode, ...]:
-        """Return the values of a column that are written, in any case of letters."""
+        """Return the given values of a column, in any letter case."""
         named = ((key.lower(), cell) for row in self.rows for key, cell in row.items())
         return tuple(cell for key, cell in named if key == name.lower())
 
     def type_of(self, name: str) -> ColumnType | None:
-        """Return the declared type of a column, in any case of letters."""
+        """Return the declared type of a column, in any letter case."""
         folded = name.lower()
         declared = (*self.columns.items(), *self.file_types.items())
         return next((kind for known, kind in declared if known.lower() == folded), None)
@@ -132,7 +132,7 @@ class GivenTable:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """An earlier success, to which no commit belongs; `partition` is "" for a model of one."""
+    """An earlier success without a commit; `partition` is "" for an unpartitioned model."""
 
     partition: str
     rows: int
@@ -141,7 +141,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class GivenWatermark:
-    """A watermark as it was written; `column` is `input.column`, "" where there is only one."""
+    """A watermark as written; `column` is `input.column`, "" if there is only one."""
 
     column: str
     text: str
@@ -152,7 +152,7 @@ class GivenWatermark:
 class Given:
     """The tables and records before a step. `target` None: the table does not exist.
 
-    `slices` are delivered for this run, by their names; those of earlier runs still lie there.
+    `slices` arrive for this run, by name; those of earlier runs still exist.
     """
 
     inputs: Mapping[InputName, GivenTable] = field(default_factory=dict)
@@ -164,10 +164,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What must hold after a step; what is None or empty is not looked at.
+    """The expectations after a step; None or empty parts are not checked.
 
-    `status` "" takes a success, whether anything changed or not. `checks` are by their name, or by
-    `before.NAME` and `after.NAME` where both phases have one.
+    `status` "" accepts any success, with or without changes. `checks` are by name, or by
+    `before.NAME` and `after.NAME` if both phases have one.
     """
 
     where: Location
@@ -187,7 +187,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedError:
-    """The error with which a step must fail, leaving its table as it was."""
+    """The error with which a step must fail, leaving its table unchanged."""
 
     where: Location
     code: str
@@ -196,7 +196,7 @@ class ExpectedError:
 
 @dataclass(frozen=True, slots=True)
 class UnitRun:
-    """One step of a test; `first` and `last` are keys of partitions, "" for a model of one."""
+    """One step of a test; `first` and `last` are keys of partitions, "" without partitions."""
 
     given: Given = Given()
     as_of: dt.datetime = DEFAULT_AS_OF
@@ -210,10 +210,10 @@ class UnitRun:
 
 @dataclass(frozen=True, slots=True)
 class UnitTest:
-    """A test of one model: its runs, one after the other, in a warehouse of its own.
+    """A test of one model: its runs, in sequence, in a separate warehouse.
 
-    `version` is the model's version to test, None for the one that its date chooses. `key` pairs
-    rows that are shown. `written` is the model as the test names it.
+    `version` is the model's version to test, None for the one that its date determines. `key` pairs
+    rows for display. `written` is the model's name in the test.
     """
 
     name: str
@@ -229,7 +229,7 @@ class UnitTest:
 
 
 def files_with_tests(project: Project) -> Iterator[str]:
-    """Yield every YAML file in which the key's name occurs, below the project's folder."""
+    """Yield every YAML file that contains the key's name, below the project's folder."""
     root = Path(project.root)
     for folder in dict.fromkeys((FOLDER, *project.folders)):
         for path in files_below(root, folder, []):  # loading the project told what is odd
@@ -242,7 +242,7 @@ def files_with_tests(project: Project) -> Iterator[str]:
 
 
 def asked_variables(project: Project) -> set[str]:
-    """Return the names that any SQL, Python or YAML of the project asks `var` for."""
+    """Return the names that any SQL, Python or YAML of the project passes to `var`."""
     root, found = Path(project.root), set[str]()
     for folder in dict.fromkeys((*project.folders, "macros", FOLDER)):
         for path in files_below(root, folder, []):
@@ -263,7 +263,7 @@ def plain(text: str) -> str:
 
 
 def model_named(project: Project, text: str) -> Model | None:
-    """Find a model by its name or its table, in any case of letters."""
+    """Find a model by its name or its table, in any letter case."""
     wanted = plain(text).lower()
     for model in project.models.values():
         if wanted in _forms(project, model.name, model.table):
@@ -272,7 +272,7 @@ def model_named(project: Project, text: str) -> Model | None:
 
 
 def input_named(project: Project, model: Model, text: str) -> InputName | None:
-    """Find what a model reads under a name; `this` and its own table are the target."""
+    """Find the model's input with a name; `this` and its own table are the target."""
     wanted = plain(text).lower()
     if wanted == THIS or wanted in _forms(project, model.name, model.table):
         return InputName(InputKind.THIS, model.name)
@@ -283,12 +283,12 @@ def input_named(project: Project, model: Model, text: str) -> InputName | None:
 
 
 def inputs_of(model: Model) -> tuple[InputName, ...]:
-    """Return every table but its own that a model reads."""
+    """Return every table that a model reads, without its own."""
     return tuple(n for n in dict.fromkeys(model.inputs) if n.kind is not InputKind.THIS)
 
 
 def readable(model: Model) -> tuple[InputName, ...]:
-    """Return every table but its own that a model or any of its checks reads, inputs first."""
+    """Return every table that a model or its checks read, without its own, inputs first."""
     checks = (model.checks, *(version.checks for version in model.versions))
     read = (name for each in checks for check in each.all for name in check.reads)
     found = dict.fromkeys((*inputs_of(model), *read))

@@ -1,4 +1,4 @@
-"""What a test gives and what it expects."""
+"""The given data and the expectations of a test."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def expectation_of(node: YamlNode, reader: TableReader) -> Expectation:
 
 
 def _judge_effects(section: ExpectSection) -> None:
-    """Refuse what no step could fail: an empty list of things to hold, a switch that is off."""
+    """Refuse expectations that no step could fail: an empty list, a switch that is off."""
     code = "test-without-expectation"
     for key in ("columns", "metrics", "checks", "watermark"):
         node = section.find(key)
@@ -118,7 +118,7 @@ class GivenReader:
     without_target: bool = False
 
     def read(self, node: YamlNode | None) -> Given:
-        """Read our shape, a mapping, or dbt's, a list."""
+        """Read our form, a mapping, or dbt's, a list."""
         if node is None:
             return Given()
         inputs: dict[InputName, GivenTable] = {}
@@ -156,7 +156,7 @@ class GivenReader:
         self.tables.findings.append(Finding(where, code, sentence, hint))
 
     def _slices(self, section: GivenSection) -> dict[str, GivenTable]:
-        """Read slices by their names; what an entity declares are types where rows tell none."""
+        """Read slices by name; an entity's declarations are types for columns without values."""
         if section.find("slices") and not self.model.strategy.reads_slices:
             sentence = f"{self.model.name} reads a whole source"
             section.report("slices", "unknown-input", sentence, "give it under inputs")
@@ -172,7 +172,7 @@ class GivenReader:
         return found
 
     def _listed(self, node: YamlNode, inputs: dict[InputName, GivenTable]) -> GivenTable | None:
-        """Read dbt's shape, a list of inputs, of which `this` is the target; give the target."""
+        """Read dbt's form, a list of inputs, in which `this` is the target; return the target."""
         targets: dict[InputName, GivenTable] = {}
         for item in node.items:
             section = read_section(ListedSection, item, "an entry of given", self.tables.findings)
@@ -251,7 +251,7 @@ class GivenReader:
 
 
 def partition_key(section: Section, key: str, text: str, grid: Grid) -> str:
-    """Return the key of a partition, "" beside a finding."""
+    """Return the key of a partition, "" with a finding."""
     try:
         return grid.key(grid.parse(text))
     except UsageError as error:
@@ -260,5 +260,5 @@ def partition_key(section: Section, key: str, text: str, grid: Grid) -> str:
 
 
 def _unread(where: Location) -> GivenTable:
-    """Stand for a table that has a finding: it is given, and nothing is ever run."""
+    """Return a placeholder for an invalid table: it counts as given, and the test never runs."""
     return GivenTable(where, query="-")

@@ -49,11 +49,11 @@ _RANGE = ("partition", "from", "to")
 _EXPECTED = ("expect", "expect_error")
 _DAY = 86_400_000_000
 Variant = Callable[[Mapping[str, str]], Project]
-"""The project with these variables beside its own; raises `ProjectError` with its findings."""
+"""Returns the project with these variables added; raises `ProjectError` with its findings."""
 
 
 def read_entry(node: YamlNode, variant: Variant, tables: TableReader) -> UnitTest | None:
-    """Read an entry with its own variables; None for one that is off or has no known model."""
+    """Read an entry with its own variables; None if it is disabled or its model is unknown."""
     findings, before = tables.findings, len(tables.findings)
     section = read_section(UnitTestSection, node, "a unit test", findings)
     if section.config and not section.config.enabled:
@@ -73,7 +73,7 @@ def read_entry(node: YamlNode, variant: Variant, tables: TableReader) -> UnitTes
 
 
 def _judge_variables(section: UnitTestSection | OverridesSection, variant: Variant) -> None:
-    """Refuse variables that nothing in the project asks for: with them a test tells nothing."""
+    """Refuse variables that nothing in the project uses: with them a test proves nothing."""
     if not section.vars:
         return
     project, places = variant({}), section.members["vars"].members
@@ -95,7 +95,7 @@ class _EntryReader:
     entry: UnitTestSection
 
     def read(self, variables: Mapping[str, str]) -> UnitTest | None:
-        """Read the entry; None, with findings, where its model is not known."""
+        """Read the entry; None, with findings, if its model is unknown."""
         entry, written = self.entry, self.entry.model
         model = model_named(self.project, written)
         if model is None:
@@ -165,7 +165,7 @@ class _EntryReader:
         self.tables.findings.append(Finding(node.where, code, sentence, hint))
 
     def _judge_later(self, runs: Sequence[UnitRun], given: Given, item: YamlNode) -> None:
-        """Find what cannot be given to a run after others."""
+        """Find data that a later run cannot have."""
         again = given.slices.keys() & {name for run in runs for name in run.given.slices}
         if again:
             sentence = f"slice {min(again)!r} was delivered in an earlier run"
@@ -230,7 +230,7 @@ class _EntryReader:
 
 
 def _run_timestamp(model: Model, last: str) -> dt.datetime:
-    """Return a time before which all its partitions end, and every version and revision begins."""
+    """Return a time after the end of all its partitions and the start of all versions."""
     found = [DEFAULT_AS_OF]
     bodies = [body for version in model.versions for body in version.bodies]
     found += (
@@ -247,18 +247,18 @@ def _run_timestamp(model: Model, last: str) -> dt.datetime:
 
 @dataclass(frozen=True, slots=True)
 class LoadedTests:
-    """The tests in the order of files and lines; with findings they are not meant to be run."""
+    """The tests in the order of files and lines; with findings they must not run."""
 
     tests: tuple[UnitTest, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
 def load_unit_tests(project: Project, variant: Variant) -> LoadedTests:
-    """Read every file that has the key `unit_tests`, under tests/ and beside models.
+    """Read every file with the key `unit_tests`, under tests/ and beside models.
 
-    `variant` gives the project with the variables of a test. Codes beside those of every YAML
-    file: `duplicate-test`, `unknown-model`, `unknown-input`, `bad-test-value`,
-    `test-type-unknown`, `test-without-expectation`.
+    `variant` returns the project with the variables of a test. Codes beside those of every YAML
+    file: `duplicate-test`, `unknown-model`, `unknown-input`, `bad-test-value`, `test-type-unknown`,
+    `test-without-expectation`.
     """
     tables = TableReader(Path(project.root), [])
     tests: dict[tuple[str, str], UnitTest] = {}
@@ -294,7 +294,7 @@ def _entries(root: Path, path: str, findings: list[Finding]) -> tuple[YamlNode, 
 
 
 def written_node(path: str, text: str) -> tuple[YamlNode, tuple[Finding, ...]]:
-    """Read one YAML document whose scalars stay as they were written."""
+    """Read one YAML document without converting its scalars."""
     file = read_document(path, text, _written)
     return file_node(file, file.tree), file.findings
 

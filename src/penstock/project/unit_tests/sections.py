@@ -135,7 +135,7 @@ WATERMARKS: PartKind[tuple[GivenWatermark, ...]] = _part(_watermarks, (), _MARKE
 
 
 class TestedSection(KeyedSection):
-    """A mapping whose keys are named alone in sentences, not below what they stand in."""
+    """A mapping whose keys have no path in messages."""
 
     def dotted(self, key: str) -> str:
         """Return the name of a key in sentences."""
@@ -210,11 +210,11 @@ class ExpectSection(FixtureSection):
         {"row_count": "passed"},
         "no gate failed",
     )
-    """What became of checks, by their names; `before.NAME` and `after.NAME` where both are."""
+    """The results of checks, by name; `before.NAME` and `after.NAME` where both are."""
     status = key(
         word(("success", "failed", "skipped", "unchanged")), "success", "`success` or `unchanged`"
     )
-    """What became of the step."""
+    """The status of the step."""
     tolerance = key(SHARE, 0.001, "`0`")
     """How far FLOAT and DOUBLE values may differ, relative to the greater one."""
 
@@ -324,7 +324,7 @@ class OverridesSection(TestedSection):
 
 
 class ConfigSection(TestedSection):
-    """dbt's word for what is said of a test."""
+    """dbt's word for the settings of a test."""
 
     tags = key(TEXTS, ["quick"])
     """Words by which it is selected."""

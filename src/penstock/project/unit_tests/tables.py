@@ -35,7 +35,7 @@ _FILES = (".csv", ".json", ".parquet", ".sql")
 
 
 class CsvError(ValueError):
-    """A text that is no CSV; `line` counts from 1."""
+    """A text that is not valid CSV; `line` counts from 1."""
 
     def __init__(self, sentence: str, line: int) -> None:
         super().__init__(sentence)
@@ -90,9 +90,9 @@ def _lines(text: str) -> Iterator[tuple[int, _Cells]]:
 
 
 def select_problem(text: str) -> tuple[str, str] | None:
-    """Say why a text cannot stand for rows, as a code and a sentence; None if it can.
+    """Return why a text cannot provide rows, as a code and a message; None if it can.
 
-    What the parser cannot read is left to Spark.
+    Text that the parser cannot read is left to Spark.
 
     >>> select_problem("select 1 as id union all select 2"), select_problem("select * from t")
     (None, ('bad-value', 'it reads the table t; a test reads none'))
@@ -113,7 +113,7 @@ def select_problem(text: str) -> tuple[str, str] | None:
 
 
 def columns_of_model(project: Project, model: Model) -> tuple[str, ...] | None:
-    """Return the columns that a model has for certain; None where not every one is known."""
+    """Return the columns that a model certainly has; None if not all are known."""
     if model.entity is not None or model.function is not None or model.strategy.by_passes:
         return None
     declared = [version.schema.names for version in model.versions]
@@ -124,7 +124,7 @@ def columns_of_model(project: Project, model: Model) -> tuple[str, ...] | None:
 
 
 def _selected(project: Project, model: Model) -> tuple[str, ...] | None:
-    """Read the columns off a query; a star over one model has those of that model."""
+    """Return the columns of a query; a star over one model has those of that model."""
     words: dict[InputName, str] = {}
 
     def word(name: InputName, alias: str) -> str:
@@ -147,20 +147,20 @@ def _selected(project: Project, model: Model) -> tuple[str, ...] | None:
 
 @dataclass(slots=True)
 class TableReader:
-    """Reads tables in any form, from the place where they begin; `types` are those declared."""
+    """Reads tables in any form, from their first place; `types` are the declared ones."""
 
     root: Path
     findings: list[Finding]
     types: Mapping[str, ColumnType] = field(default_factory=dict)
 
     def table(self, node: YamlNode, what: str) -> GivenTable | None:
-        """Read a table that stands under a key of its own."""
+        """Read a table under its own key."""
         if isinstance(node.value, tuple):
             return self.rows(node)
         return self.form(read_section(TableSection, node, what, self.findings), what)
 
     def form(self, section: TableSection, what: str) -> GivenTable | None:
-        """Read a table by the one of `FORMS` that is there, with the types of `columns`."""
+        """Read a table in the given one of `FORMS`, with the types of `columns`."""
         forms = [form for form in FORMS if section.find(form)]
         if len(forms) != 1:
             written = f"both {forms[0]} and {forms[1]}" if forms else "no rows"
@@ -174,7 +174,7 @@ class TableReader:
         return read(getattr(section, form), section.place(form))
 
     def fixture(self, section: FixtureSection, what: str) -> GivenTable | None:
-        """Read a table of dbt's shape, where `rows` is in the `format`: dict, csv or sql."""
+        """Read a table in dbt's form, where `rows` is in the `format`: dict, csv or sql."""
         if section.find("format") and not section.format:
             return None
         reader, rows = replace(self, types=section.columns), section.rows

@@ -1,4 +1,4 @@
-"""The YAML files of a project: which are versioned models, and the draft of each (§1.1, §1.2)."""
+"""The YAML files of a project: which are versioned models, and the draft of each."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _start(section: VersionedSection, grid: Grid) -> dt.date | None:
 
 
 def _settings(section: VersionedSection, strategy: str) -> dict[str, Plain]:
-    """Return what is shown of a model."""
+    """Return the settings of a model for display."""
     found: dict[str, Plain] = {"materialized": strategy}
     texts = {"description": section.description, "owner": section.owner}
     found |= {key: text for key, text in texts.items() if text}
@@ -175,7 +175,7 @@ def _versions(section: VersionedSection, grid: Grid, files: Files) -> tuple[Give
 
 
 def _checks(section: VersionedSection) -> Phases:
-    """Return the checks that hold for every version."""
+    """Return the checks that apply to every version."""
     findings, above, tests = section.findings, word_in(section.node), section.data_tests
     parts = [read_phases(section.checks, above, findings)] if section.checks else []
     listed = Section(section.node, "", findings, {"tests": tests} if tests else {})
@@ -190,9 +190,9 @@ def _text(node: YamlNode, key: str) -> str:
 
 @dataclass(slots=True)
 class Gathered:
-    """The versioned models of a project; `sql` holds what each SQL says.
+    """The versioned models of a project; `sql` holds the parsed SQL files.
 
-    `parts` are the files that are no models by themselves, nor descriptions of any.
+    `parts` are the files that are neither models nor descriptions of any.
     """
 
     drafts: list[VersionedDraft] = field(default_factory=list)
@@ -202,10 +202,10 @@ class Gathered:
 
 
 def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: Files) -> Gathered:
-    """Read every versioned model with what it includes and names.
+    """Read every versioned model with its includes and named files.
 
-    `sql` are the paths that could be model files, sorted. A YAML file that cannot be read takes
-    those with it that are called after it: nobody knows whether it names them.
+    `sql` are the paths of possible model files, sorted. If a YAML file cannot be read, files with
+    its name as a prefix are taken out too: it may name them.
     """
     found = Gathered()
     for file in yaml:
@@ -233,9 +233,9 @@ def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: Files) -> Gather
 
 
 def _leave_out_leftovers(gathered: Gathered, yaml: Sequence[YamlFile], sql: Sequence[str]) -> None:
-    """Take SQL that is called after a versioned model and that no version names for no model.
+    """Take out SQL that is named after a versioned model but used by no version.
 
-    It is what stays of a version that was taken out of the file.
+    Such a file is left over from a version that was removed.
     """
     for file in yaml:
         for path in _called_after(file, sql) if file.is_versioned else ():
@@ -256,7 +256,7 @@ def _called_after(file: YamlFile, sql: Sequence[str]) -> Iterator[str]:
 
 
 def _is_fragment(file: YamlFile) -> bool:
-    """Whether a file is a fragment by its name, and describes nothing either."""
+    """Return whether a file is a fragment by its name, and describes nothing either."""
     if not posixpath.basename(file.path).startswith("_") or file.tree is None:
         return False
     keys = file.tree if isinstance(file.tree, Mapping) else ()

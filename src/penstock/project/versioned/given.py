@@ -1,4 +1,4 @@
-"""What one versioned YAML file says, and what its parts must be to each other (§1.8)."""
+"""The content of one versioned YAML file, and the rules between its parts."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class GivenRevision:
 
     @property
     def dated(self) -> Location:
-        """Where its date stands."""
+        """The place of its date."""
         return self.section.place("effective_from")
 
 
 @dataclass(frozen=True, slots=True)
 class GivenVersion:
-    """A version; `fields` are none where no schema is declared, and None where it is broken."""
+    """A version; `fields` are empty if no schema is declared, and None if it is broken."""
 
     number: int
     own: GivenRevision
@@ -58,23 +58,23 @@ class GivenVersion:
 
     @property
     def effective_from(self) -> dt.date:
-        """The first partition date it is for."""
+        """The first partition date it applies to."""
         return self.own.effective_from
 
     @property
     def declared(self) -> Location:
-        """Where its schema stands."""
+        """The place of its schema."""
         return self.own.section.place("schema")
 
     @property
     def label(self) -> str:
-        """Its name in sentences."""
+        """Its name in messages."""
         return f"v{self.number}"
 
 
 @dataclass(slots=True)
 class VersionedDraft:
-    """A versioned model with everything that its own files say; `grid` is how it is cut."""
+    """A versioned model with the content of its own files; `grid` is how it is partitioned."""
 
     path: str
     section: VersionedSection
@@ -89,7 +89,7 @@ class VersionedDraft:
 
     @property
     def field(self) -> str:
-        """The partition field, "" for a table of one partition."""
+        """The partition field, "" for an unpartitioned table."""
         return self.destination.partition.field if self.destination.partition else ""
 
     @property
@@ -108,7 +108,7 @@ class VersionedDraft:
 
     @property
     def partition(self) -> PartitionSettings | None:
-        """How it is cut into partitions."""
+        """How it is partitioned."""
         if self.word != "partition" or not self.field:
             return None
         timing = (self.start, self.section.ready_after, self.section.batch_size)
@@ -116,7 +116,7 @@ class VersionedDraft:
 
     @property
     def lies(self) -> Layout:
-        """How the table lies on disk."""
+        """The layout of the table on disk."""
         to = self.destination
         if self.word == "view":
             return Layout()
@@ -134,13 +134,13 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
 def check_rules(draft: VersionedDraft) -> None:
-    """Note what does not go together; a field that versions share is one finding."""
+    """Report contradictions; a field that versions share is one finding."""
     parts = (_dates(draft.versions), _boundaries(draft), _fields(draft), _changes(draft.versions))
     draft.section.findings += chain.from_iterable(parts)
 
 
 def grows(old: ColumnType, new: ColumnType) -> bool:
-    """Whether every value of the old type is one of the new, fields that are gone left out."""
+    """Return whether every old value is valid in the new type, ignoring removed fields."""
     match old, new:
         case ScalarType(one), ScalarType(other):
             return one == other or widens(one, other)

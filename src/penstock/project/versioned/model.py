@@ -1,4 +1,4 @@
-"""One draft to one model, now that every name of the project is known."""
+"""Build models from drafts, once all names of the project are known."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _FINER: Mapping[str, tuple[str, tuple[Grain, ...]]] = {
     "MONTH": ("the first days of months", (Grain.HOUR, Grain.DAY, Grain.WEEK)),
     "YEAR": ("the first days of years", (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH)),
 }
-"""Of every unit the partitions that hold rows, and the types of which these are but some."""
+"""For every unit, the partitions that hold rows, and the types with larger units."""
 
 
 def _declared_of(
     node: YamlNode, reader: Named, resolver: NameResolver, findings: list[Finding]
 ) -> Declared | None:
-    """Read an entry; a name that means nothing is a finding."""
+    """Read an entry; an unknown name is a finding."""
     if isinstance(node.value, Broken):
         return None
     if isinstance(node.value, str):
@@ -97,7 +97,7 @@ def _find(
 
 @dataclass(slots=True)
 class VersionedModel(Draft):
-    """A versioned file with its table; SQL files are shown from the model `folders`."""
+    """A versioned file with its table; SQL files are shown relative to the model `folders`."""
 
     draft: VersionedDraft = field(kw_only=True)
     gathered: Gathered = field(kw_only=True)
@@ -105,12 +105,12 @@ class VersionedModel(Draft):
 
     @property
     def place(self) -> str:
-        """Where it is defined, for sentences."""
+        """The place of its definition, for messages."""
         return self.file.path
 
     @property
     def immutable(self) -> bool | None:
-        """Whether SQL that built something may not change; None leaves it to the project."""
+        """Whether SQL that has built partitions is fixed; None uses the project's setting."""
         return self.draft.section.immutable
 
     @property
@@ -119,7 +119,7 @@ class VersionedModel(Draft):
         return versioned_strategy(self.draft.word, self.draft.partition)
 
     def link(self, resolver: NameResolver) -> Built:
-        """Link every SQL and put the versions together."""
+        """Link every SQL and combine the versions."""
         builder = _Builder(self, self.gathered, resolver, Built(self.strategy))
         built = builder.built
         built.declared = builder.declared()
@@ -233,7 +233,7 @@ class _Builder:
         )
 
     def sparse(self) -> list[Finding]:
-        """Say when no version can fill every partition."""
+        """Return a message if no version can fill every partition."""
         draft, units = self.item.draft, set()
         for version in draft.versions:
             branches = self.gathered.sql[version.own.sql].branches

@@ -1,4 +1,4 @@
-"""The schema of a version: a list of fields, another version's, or one with changes (§1.4)."""
+"""The schema of a version: a list of fields, another version's, or one with changes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from penstock.project.files.values import (
 from penstock.project.versioned.sections import FieldSection, SchemaChangeSection
 
 _CHANGED = Keys(FieldSection.key_set.names, ("name",))
-"""A change needs no type."""
+"""A change does not need a type."""
 _BAD_NAME = re.compile(r"[ ,;{}()\n\t=.]")
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaField:
-    """A field; `kind` is the type without its arrays and, as `fields` count, those of a struct."""
+    """A field; `kind` is the type without arrays and without the fields in `fields`."""
 
     name: str
     where: Location
@@ -62,12 +62,12 @@ Fields = tuple[SchemaField, ...]
 
 
 def find_field(fields: Iterable[SchemaField], name: str) -> SchemaField | None:
-    """Return the field of that name, without case, or None."""
+    """Return the field with that name, in any letter case, or None."""
     return next((each for each in fields if each.name.lower() == name.lower()), None)
 
 
 def _read_fields(nodes: Sequence[YamlNode], label: str, findings: list[Finding]) -> Fields:
-    """Read a list of fields; two of one name are a finding."""
+    """Read a list of fields; duplicate names are a finding."""
     found: list[SchemaField] = []
     for item in nodes:
         section = read_section(FieldSection, item, "schema", findings)
@@ -112,7 +112,7 @@ def _changed_field(section: FieldSection, old: SchemaField, label: str) -> Schem
 
 
 def _empty_structs(each: SchemaField, dotted: str, label: str) -> Iterator[Finding]:
-    """Find structs without fields, but not among the fields that were read by themselves."""
+    """Find structs without fields, except among separately read fields."""
     if each.is_struct and not each.fields:
         sentence = f'{label}: field "{dotted}" is STRUCT without fields'
         yield Finding(each.where, "empty-struct", sentence, "list them under fields:")
@@ -138,7 +138,7 @@ def _kind(section: FieldSection) -> ColumnType | None:
 
 
 def _spelt(name: str, where: Location, kind: ColumnType) -> SchemaField:
-    """Return a field with all that its type itself spells out."""
+    """Return a field with everything that its type spells out."""
     arrays = 0
     while isinstance(kind, ArrayType):
         kind, arrays = kind.element, arrays + 1
@@ -164,7 +164,7 @@ def follow_version(
     numbers: Collection[int],
     findings: list[Finding],
 ) -> int | None:
-    """Return the version that a reference under a key means; None beside a finding."""
+    """Return the version of a reference under a key; None with a finding."""
     number = int(reference.version) if reference.version.isdecimal() else -1
     if reference.field != key:
         code, sentence = "reference-wrong-field", f"{reference} is under {key}"
@@ -185,7 +185,7 @@ def follow_version(
 
 @dataclass(slots=True)
 class Schemas:
-    """The schemas of one file's versions, each read once. None stands for one that is broken."""
+    """The schemas of one file's versions, each read once. None is a broken one."""
 
     written: Mapping[int, YamlNode]
     findings: list[Finding]
@@ -237,7 +237,7 @@ def schema_of(fields: Iterable[SchemaField]) -> Schema:
 
 
 def schema_text(fields: Sequence[SchemaField]) -> str:
-    """Return what the checksum of a schema is taken of; "" where nothing is declared."""
+    """Return the text behind a schema's checksum; "" if nothing is declared."""
     if not fields:
         return ""
     ordered = sorted(fields, key=lambda each: each.name)
@@ -245,7 +245,7 @@ def schema_text(fields: Sequence[SchemaField]) -> str:
 
 
 def read_schema_text(text: str) -> Schema:
-    """Return the columns of what `schema_text` wrote, by name; none for "".
+    """Return the columns in the result of `schema_text`, by name; none for "".
 
     >>> read_schema_text('[{"name":"a","type":"int","mode":"REQUIRED"}]').columns
     (Column(name='a', type='int', nullable=False, comment=''),)
@@ -262,7 +262,7 @@ def _written(each: SchemaField) -> dict[str, object]:
 
 
 def _replaced(section: SchemaChangeSection, fields: Fields, label: str) -> Fields:
-    """Take fields out and change others; one that is not there is a finding."""
+    """Remove fields and change others; a missing one is a finding."""
 
     def changed(item: YamlNode, old: SchemaField) -> Fields:
         inner = read_section(FieldSection, item, "schema.modify", section.findings, _CHANGED)
@@ -295,7 +295,7 @@ def _added(section: SchemaChangeSection, fields: Fields, label: str) -> Fields:
 
 
 def _at(fields: Fields, dotted: str, put: Callable[[SchemaField], Fields]) -> Fields | None:
-    """Put others in the place of a field; None where there is none."""
+    """Replace a field by others; return None if it is missing."""
     first, _, rest = dotted.partition(".")
     old = find_field(fields, first)
     if old is None:

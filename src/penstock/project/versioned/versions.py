@@ -38,7 +38,7 @@ from penstock.project.versioned.sections import (
 _CHANGES = ("remove", "modify", "add")
 _Checks = tuple[YamlNode, ...]
 _Whose = tuple[str, str]
-"""Whose checks are read, for sentences: `v3`, and the word that stands there."""
+"""The owner of checks, for messages: `v3`, and the word of its key."""
 _UNDATED = {
     Grain.RANGE: "partitions of type RANGE have no date",
     Grain.WHOLE: "partitions are what this model lacks",
@@ -48,9 +48,9 @@ _NO_SCHEMA = YamlNode((), Location("", 1, 1))
 
 @dataclass(slots=True)
 class Invariants:
-    """The checks of one file's versions, each read once. None stands for what is broken.
+    """The checks of one file's versions, each read once. None is a broken one.
 
-    `written` holds what each version says, and under which of the two words.
+    `written` holds the content of each version, and which of the two words it uses.
     """
 
     written: Mapping[int, tuple[YamlNode, str]]
@@ -59,7 +59,7 @@ class Invariants:
     read: dict[int, Phases | None] = field(default_factory=dict)
 
     def of(self, number: int, chain: tuple[int, ...] = ()) -> Phases | None:
-        """Return the checks of a version as they are written; a version that says none has none."""
+        """Return the checks of a version in the user's form; without any, it has none."""
         if number not in self.written:
             return NONE
         if number not in self.read:
@@ -101,7 +101,7 @@ class Invariants:
         return Phases(before, after)
 
     def _list(self, nodes: _Checks, parts: Mapping[str, _Checks], whose: _Whose) -> _Checks:
-        """Take checks out of a list, change others and add more."""
+        """Remove checks from a list, change others and add more."""
         for item in parts["remove"]:
             found = find_check(nodes, _removal(item))
             if found is None:
@@ -149,7 +149,7 @@ class Versions:
     broken: set[int] = field(default_factory=set)
 
     def read(self, nodes: Sequence[YamlNode]) -> tuple[GivenVersion, ...]:
-        """Return every version that has what it needs, in the order of the file."""
+        """Return every complete version, in the order of the file."""
         for node in nodes:
             self._open(node)
         given = self.sections.items()

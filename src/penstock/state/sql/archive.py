@@ -1,4 +1,4 @@
-"""A database as one document, and what is written anew from the tables' logs."""
+"""A database as one document, and rebuilding records from the tables' logs."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class SqlArchive:
         self._context = transactions.context
 
     def store_id(self) -> str:
-        """Return the id that this database was born with, or that an import gave it."""
+        """Return the id that this database got when it was created or imported."""
         with self._database.read() as connection:
             return str(connection.scalar(select(project.c.store_id)))
 
     def epoch(self) -> str:
-        """Return the id that is drawn anew whenever the store may have forgotten something."""
+        """Return the epoch: an id that is replaced when the store may have lost records."""
         with self._database.read() as connection:
             return str(connection.scalar(select(project.c.epoch)))
 
     def export(self) -> str:
-        """Return every table as one JSON document, rows in the order of their keys."""
+        """Return every table as one JSON document, with rows in the order of their keys."""
         with self._database.read() as connection:
             tables = {
                 table.name: [
@@ -59,10 +59,9 @@ class SqlArchive:
             return _write(tables, self._context.identity)
 
     def load(self, document: str) -> None:
-        """Replace everything by an exported document, in one transaction.
+        """Replace the whole store by an exported document, in one transaction.
 
-        Raises `state-import-invalid`, and changes nothing, for a document of another target or
-        shape.
+        Raises `state-import-invalid`, without changes, for a document of another target or format.
         """
         identity = self._context.identity
         tables = _sound(_read(document, identity), identity)
@@ -85,13 +84,13 @@ class SqlArchive:
             raise _invalid([f"its rows do not fit together: {error.orig}"]) from error
 
     def rebuild(self, steps: Sequence[RebuiltStep]) -> None:
-        """Write steps that only the logs remember, oldest first; known steps are left alone."""
+        """Write steps that exist only in the logs, oldest first; known steps stay unchanged."""
         with self._transactions.write() as tables:
             rebuild(tables, steps, self._context.clock.new_id())
 
 
 def _sound(tables: Tables, identity: Identity) -> Tables:
-    """Return a document of which every row can be read; raises `state-import-invalid`."""
+    """Return a document if every row can be read; raise `state-import-invalid`."""
     names = list(metadata.tables)
     found = [f"table {name!r} is missing" for name in names if name not in tables]
     found += [f"table {name!r} is none of a state's" for name in tables if name not in names]
@@ -126,7 +125,7 @@ def _read_cell(column: Column[Any], cell: Cell) -> object:
 
 
 def _write(tables: Tables, identity: Identity) -> str:
-    """Return one JSON document: keys sorted, indented, ending in a line end."""
+    """Return one JSON document: sorted keys, indented, with a final newline."""
     document = {
         "penstock_state": REVISION,
         "project": identity.project,
@@ -137,7 +136,7 @@ def _write(tables: Tables, identity: Identity) -> str:
 
 
 def _read(text: str, identity: Identity) -> Tables:
-    """Return the tables of a document; `state-import-invalid` says what is wrong with it."""
+    """Return the tables of a document; `state-import-invalid` explains errors."""
     try:
         document = json.loads(text)
     except RecursionError as error:
@@ -169,7 +168,7 @@ def _read(text: str, identity: Identity) -> Tables:
 
 
 def _invalid(reasons: Sequence[str]) -> StateError:
-    """Word the refusal of a document, with every reason up to `_MOST`."""
+    """Return the error for a document, with up to `_MOST` reasons."""
     shown = [reason[:_LONGEST] for reason in reasons[:_MOST]]
     said = shown[0] if len(shown) == 1 else "".join(f"\n  {reason}" for reason in shown)
     more = "\n  and there may be more" if len(reasons) >= _MOST else ""

@@ -1,4 +1,4 @@
-"""Reading what checks said, which flags are open and what is pending."""
+"""Read check results, open flags, and pending checks."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _FLAG = ("step", "step_seq", "model", "ord", "partition", "checks", "opened", "v
 
 
 class SqlChecks:
-    """Reads what is remembered of checks; how many there ever were does not matter."""
+    """Reads records of checks; the cost does not depend on the length of the history."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def unsettled(self) -> tuple[Unsettled, ...]:
-        """Return steps that ended with pending checks or whose rollback is due, oldest first."""
+        """Return steps with pending checks or a due rollback, oldest first."""
         flagged = select(flags.c.step_seq).where(flags.c.closed.is_(None))
         counts = steps.c.undone_by.is_(None)
         pending = select(steps).where(is_pending(), counts)
@@ -70,14 +70,14 @@ class SqlChecks:
         return tuple(sorted(found, key=lambda each: (each.model, each.step_seq, each.ord)))
 
     def quarantines(self) -> tuple[Quarantine, ...]:
-        """Return the quarantines that are still there, oldest first."""
+        """Return the existing quarantines, oldest first."""
         query = with_names(quarantines).where(quarantines.c.dropped.is_(None))
         query = query.order_by(quarantines.c.step_seq)
         with self._database.read() as connection:
             return tuple(quarantine_of(row) for row in connection.execute(query))
 
     def known_steps(self, steps: Collection[str]) -> frozenset[str]:
-        """Return those of the steps that ever began here."""
+        """Return which of the steps began in this store."""
         found: set[str] = set()
         with self._database.read() as connection:
             for part in batched(sorted(steps)):
@@ -85,7 +85,7 @@ class SqlChecks:
         return frozenset(found)
 
     def evaluated(self) -> Mapping[str, frozenset[str]]:
-        """Return the definitions of checks that were ever evaluated, by model."""
+        """Return the definitions of all checks that have results, by model."""
         found: dict[str, set[str]] = defaultdict(set)
         with self._database.read() as connection:
             for model, definition in connection.execute(_EVALUATED):
@@ -97,8 +97,8 @@ class SqlChecks:
     ) -> tuple[CheckRecord, ...]:
         """Return the history of a model's checks, newest first.
 
-        Those that were recorded together stay in their order. `limit` counts rows: of a check that
-        failed each group has its own.
+        Results that were recorded together keep their order. `limit` counts rows: a failed check
+        has one row per group.
         """
         which = [] if name is None else [check_results.c.name == name]
         query = (
@@ -135,10 +135,10 @@ class SqlChecks:
         *,
         with_rows: bool = False,
     ) -> RowsBefore:
-        """Return what successes before a step wrote to the partitions and to `last` before them.
+        """Return row counts of successes before a step: of its partitions and `last` before them.
 
-        All partitions in between are told too. What was rolled back, failed a gate, or wrote
-        nobody knows how many rows, does not count.
+        All partitions in between are included. Executions that were rolled back, failed a gate, or
+        wrote an unknown number of rows do not count.
         """
         with self._database.read() as connection:
             grid = _grid(connection, model, step_seq)
@@ -154,7 +154,7 @@ class SqlChecks:
 
 
 def _grid(connection: Connection, model: str, step_seq: int) -> Grid:
-    """Return the grid of the model's step, or that of its records if it is of no step."""
+    """Return the grid of the model's step, or that of its records."""
     of_step = (
         select(steps.c.grid)
         .where(steps.c.step_seq == step_seq, steps.c.model_id == models.c.id)
@@ -165,7 +165,7 @@ def _grid(connection: Connection, model: str, step_seq: int) -> Grid:
 
 
 def _successes(model: str, grid: Grid, step_seq: int, *which: ColumnElement[bool]) -> CTE:
-    """Ask for rows of the history that no check and no rollback took back later."""
+    """Return a query for rows of the history that no check and no rollback revoked later."""
     flagged = exists().where(flags.c.step_seq == HISTORY.step_seq, flags.c.ord == HISTORY.ord)
     return (
         select(HISTORY.ord, HISTORY.step_seq, HISTORY.rows_written)
@@ -186,7 +186,7 @@ def _successes(model: str, grid: Grid, step_seq: int, *which: ColumnElement[bool
 
 
 def _newest(rows: CTE, partitions: Ranges, last: int) -> Select[Any]:
-    """Ask for the newest of each partition from the `last` below the lowest to the highest."""
+    """Return a query for the newest row of each partition, starting `last` below the lowest."""
     low, high = partitions[0][0], partitions[-1][1]
     below = (
         select(rows.c.ord)
@@ -207,7 +207,7 @@ def _newest(rows: CTE, partitions: Ranges, last: int) -> Select[Any]:
 
 
 def _evaluated() -> Select[Any]:
-    """Walk the index from one definition to the next, whatever number of results each has."""
+    """Return a query that skips from one definition to the next in the index."""
 
     def next_of(model: ColumnElement[int], *after: ColumnElement[bool]) -> ColumnElement[str]:
         result = check_results.c

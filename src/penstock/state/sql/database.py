@@ -1,4 +1,4 @@
-"""One database behind an SQLAlchemy engine: transactions, and failures put into words."""
+"""One database behind an SQLAlchemy engine: transactions, and its failures as messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READS: Mapping[str, Mapping[str, Any]] = {
         "penstock_begin": "SET TRANSACTION READ ONLY",
     }
 }
-"""How transactions that only read begin: SQLite's see one state whatever one says."""
+"""How read-only transactions begin: SQLite always gives them one state."""
 
 _WRITES: Mapping[str, Mapping[str, Any]] = {
     "sqlite": {"penstock_begin": "BEGIN IMMEDIATE"},
@@ -36,7 +36,7 @@ _WRITES: Mapping[str, Mapping[str, Any]] = {
 }
 
 _OPENING = 0x70656E73746F636B
-"""The advisory lock under which a PostgreSQL database gets its tables: "penstock" in ASCII."""
+"""The advisory lock for creating tables in PostgreSQL: "penstock" in ASCII."""
 
 _SYMPTOMS = (
     ArithmeticError,
@@ -48,13 +48,13 @@ _SYMPTOMS = (
     ValueError,
     zlib.error,
 )
-"""What reading a damaged row may raise, and a bug of ours as well: the rows tell which."""
+"""Exceptions of a damaged row, or of a bug: the rows show which it is."""
 _UNREADABLE = (LookupError, TypeError, ValueError, zlib.error)
 _AT_ONCE = 500
 
 
 def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write rows; one whose key is there takes the place of the old one."""
+    """Write rows; a row with an existing key replaces the old one."""
     if not rows:
         return
     # SQL has no word for it that both know; one of them is imported already
@@ -66,7 +66,7 @@ def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, object
 
 
 def batched(values: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Return values in parts that a condition may name: databases limit how many."""
+    """Return values in parts that fit into a condition: databases limit the number."""
     for first in range(0, len(values), _AT_ONCE):
         yield values[first : first + _AT_ONCE]
 
@@ -76,10 +76,10 @@ class _Here(threading.local):
 
 
 class Database:
-    """Hands out transactions, and puts their failures into words.
+    """Provides transactions, and converts their failures.
 
-    `translate` words what befell the database, `damaged` what is wrong with its rows. Anything
-    else that is raised is a bug, and passes.
+    `translate` returns the error for the database, `damaged` the error for its rows. Any other
+    exception is a bug and is not converted.
     """
 
     def __init__(
@@ -97,9 +97,9 @@ class Database:
 
     @contextmanager
     def one_state(self) -> Iterator[None]:
-        """Let every `read` of this thread see the same state until the block ends.
+        """Make every `read` of this thread see the same state until the block ends.
 
-        It is that of the first read. What the block itself writes is not seen before it ends.
+        It is that of the first read. Changes by the block itself are visible only after it ends.
         """
         if self._here.connection is not None:
             yield
@@ -113,7 +113,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a transaction that only reads; it sees one state of the database throughout."""
+        """Open a read-only transaction, which sees one state of the database throughout."""
         with self._worded((*_SYMPTOMS, UsageError)):
             if self._here.connection is not None:
                 yield self._here.connection
@@ -123,13 +123,13 @@ class Database:
 
     @contextmanager
     def read_now(self) -> Iterator[Connection]:
-        """Open a transaction that reads what is there now, inside of `one_state` too."""
+        """Open a transaction that reads the current state, even inside `one_state`."""
         with self._worded(_SYMPTOMS), self._begun(self._reads) as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Open a transaction that writes: there is one at a time, others wait.
+        """Open a transaction that writes: one at a time, others wait.
 
         SQLite locks its file; elsewhere the project's row is the lock.
         """
@@ -141,7 +141,7 @@ class Database:
     def alone(self) -> Iterator[Connection]:
         """Open a writing transaction on a database that may not have its tables yet.
 
-        There is one at a time; one that waited sees what the other made.
+        One at a time; a transaction that waited sees what the previous one created.
         """
         with self._worded(_SYMPTOMS), self._begun(self._writes) as connection:
             if connection.dialect.name == "postgresql":
@@ -177,7 +177,7 @@ class Database:
         return self._translate(error, self.place) if isinstance(error, SQLAlchemyError) else None
 
     def _damage(self) -> StateError | None:
-        """Look at every row once something could not be read, and say which of them cannot."""
+        """Read every row after a read error, and return which ones are damaged."""
         try:
             with self._begun(self._reads) as connection:
                 found = damage_of(connection)
@@ -188,10 +188,10 @@ class Database:
 
 
 def damage_of(connection: Connection) -> str | None:
-    """Say what is wrong with a database of ours, the first thing alone; None if all of it is well.
+    """Return the first problem of one of our databases; None if there is none.
 
-    Every row is read: ask only when something could not be. Raises `DBAPIError` if the database
-    cannot be asked.
+    It reads every row, so call it only after an error. Raises `DBAPIError` if the database cannot
+    be queried.
     """
     try:
         return next(_damages(connection), None)
@@ -200,7 +200,7 @@ def damage_of(connection: Connection) -> str | None:
 
 
 def write_cell(column: Column[object], value: object) -> Cell:
-    """Return a value of a row as a document has it; raises `ValueError` for JSON that is none."""
+    """Return a value of a row in document form; raise `ValueError` for invalid JSON."""
     if isinstance(value, dt.date):
         return value.isoformat()
     if isinstance(column.type, Value) and column.type.as_json and isinstance(value, str):
@@ -210,7 +210,7 @@ def write_cell(column: Column[object], value: object) -> Cell:
 
 
 def lacking(connection: Connection) -> Iterator[str]:
-    """Say which tables and columns are gone, and whether the schema is another; no row is read."""
+    """Return missing tables and columns, and a different schema; read no row."""
     there = inspect(connection)
     gone = [name for name in (*metadata.tables, revisions.name) if not there.has_table(name)]
     yield from (f"table {name!r} is gone" for name in gone)
@@ -238,7 +238,7 @@ def _damages(connection: Connection) -> Iterator[str]:
 
 
 def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Cell]]:
-    """Return the rows of a table as a document has them, in the order of their keys."""
+    """Return the rows of a table in document form, in the order of their keys."""
     columns = map(stored, table.c)
     for row in connection.execute(select(*columns).order_by(*table.primary_key.columns)):
         yield {column.name: write_cell(column, row[n]) for n, column in enumerate(table.c)}

@@ -1,4 +1,4 @@
-"""The journal of a store: what may happen, and the transition that says what it means."""
+"""The journal of a store: which events are allowed, and the transition that applies them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _HOLDER = ("host", "user", "pid")
 
 
 class Transactions:
-    """Hands out the transactions of a database."""
+    """Provides the transactions of a database."""
 
     def __init__(self, database: Database, context: StoreContext) -> None:
         self._database = database
@@ -52,19 +52,19 @@ class Transactions:
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """Open a transaction that only reads."""
+        """Open a read-only transaction."""
         with self._database.read() as connection:
             yield Transaction(connection, self.context)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
-        """Open a transaction that writes: there is one at a time, others wait."""
+        """Open a transaction that writes: one at a time, others wait."""
         with self._database.write() as connection:
             yield Transaction(connection, self.context)
 
 
 class Transaction:
-    """What one transaction reads and writes; all of it happens or nothing, and `now`."""
+    """The reads and writes of one atomic transaction, and its time `now`."""
 
     def __init__(self, connection: Connection, context: StoreContext) -> None:
         self._connection = connection
@@ -72,7 +72,7 @@ class Transaction:
         self.now = context.clock.now()
 
     def happen(self, model: str, event: Event) -> None:
-        """Write what an event changes of a model's records."""
+        """Write the changes of an event to a model's records."""
         before = load(self._connection, model, event)
         after, new_id = apply(before, event), self._context.clock.new_id
         RowChanges(self._connection, before, after, new_id).write()
@@ -80,7 +80,7 @@ class Transaction:
             keep_promise(self._connection, after.steps[event.step_seq], event.at)
 
     def happen_in(self, package: str, event: PackageEvent) -> PackageState:
-        """Write what an event changes of a package's records; give them."""
+        """Write the changes of an event to a package's records; return the records."""
         return change_package(self._connection, package, event)
 
     def find(self, step: str | int) -> StoredStep | None:
@@ -90,13 +90,13 @@ class Transaction:
         return None if row is None else step_of(row)
 
     def running(self) -> Sequence[StoredStep]:
-        """Return the steps that are written as RUNNING, in the order they began."""
+        """Return the steps recorded as RUNNING, in the order they began."""
         query = select(steps).where(steps.c.status == Status.RUNNING)
         rows = self._connection.execute(query.order_by(steps.c.step_seq))
         return [step_of(row) for row in rows]
 
     def last_number(self, model: str = "", besides: str = "") -> int:
-        """Return the greatest number of a step, of a model's besides those of a run; 0 if none."""
+        """Return the greatest step number, of a model without those of a run; 0 if none."""
         query = select(steps.c.step_seq).order_by(steps.c.step_seq.desc()).limit(1)
         if model:
             query = query.join(models, models.c.id == steps.c.model_id)
@@ -104,7 +104,7 @@ class Transaction:
         return self._connection.scalar(query) or 0
 
     def lease(self, target: str) -> tuple[Lease | None, int]:
-        """Return who holds a target, and the last token that was given for it, 0 without one."""
+        """Return the holder of a target, and its last token, 0 without one."""
         query = select(leases).where(leases.c.target == target)
         row = self._connection.execute(query).first()
         if row is None:
@@ -112,12 +112,12 @@ class Transaction:
         return None if row.run is None else lease_of(row), row.token
 
     def leases(self) -> Sequence[Lease]:
-        """Return the leases that are taken, expired ones too, by target."""
+        """Return the leases that are held, including expired ones, by target."""
         query = select(leases).where(leases.c.run.is_not(None)).order_by(leases.c.target)
         return [lease_of(row) for row in self._connection.execute(query)]
 
     def put_lease(self, target: str, lease: Lease | None) -> None:
-        """Write who holds a target; None frees it, its last token stays."""
+        """Write the holder of a target; None frees it, its last token stays."""
         if lease is not None:
             put(self._connection, leases, [cells_of(lease, LEASE)])
             return
@@ -125,24 +125,24 @@ class Transaction:
         self._connection.execute(update(leases).where(row).values(FREE))
 
     def write_run(self, run: Run) -> None:
-        """Write a run, and the penstock that runs."""
+        """Write a run, and the version of penstock that runs it."""
         penstock = self._context.identity.penstock
         cells = {**cells_of(run, _RUN), **cells_of(run.holder, _HOLDER), "status": run.status}
         put(self._connection, runs, [cells])
         self._connection.execute(update(project).values(penstock=penstock))
 
     def end_run(self, run: str, status: Status) -> bool:
-        """Write how a run ended, if it is on record; tell whether it had steps."""
+        """Write how a run ended, if it is on record; return whether it had steps."""
         values = {"ended": self.now, "status": status}
         self._connection.execute(update(runs).where(runs.c.id == run).values(values))
         query = select(steps.c.id).where(steps.c.run == run).limit(1)
         return self._connection.scalar(query) is not None
 
     def keep_texts(self, texts: Mapping[str, str], fingerprint: Fingerprint) -> None:
-        """Store texts by the checksums of what they truly are, unless they are there.
+        """Store texts by the checksums of their unmasked form, unless they exist already.
 
-        Code is for people and is stored without secrets; a schema is read again. Of code with a
-        secret the canonical form, which may cut that to pieces, is not stored at all.
+        Code is for display and is stored without secrets; a schema is read again. For code with a
+        secret, the canonical form, which may split the secret, is not stored at all.
         """
         known, code = select(contents.c.hash), texts.get(fingerprint.sql, "")
         hidden = {fingerprint.canonical} - {fingerprint.sql} if mask(code) != code else ()
@@ -172,12 +172,12 @@ class StoreJournal:
         self._after_run = after_run
 
     def start_run(self, run: Run) -> None:
-        """Write the run as RUNNING; to write it twice is to write it once."""
+        """Write the run as RUNNING; writing it twice has the same effect as once."""
         with self._transactions.write() as tables:
             tables.write_run(replace(run, status=Status.RUNNING, ended=None))
 
     def end_run(self, run: str, status: Status, *, holds: bool = False) -> None:
-        """Write how the run ended and release whatever it still holds, unless it `holds` on."""
+        """Write how the run ended and release its leases, unless it `holds` them."""
         with self._transactions.write() as tables:
             had_steps = tables.end_run(run, status)
             for lease in () if holds else tables.leases():
@@ -196,8 +196,8 @@ class StoreJournal:
     ) -> Begun:
         """Take the lease and write the step as RUNNING; a stale lease's step stays RUNNING.
 
-        The plan is outdated when another run began a step of the model after `planned_on`, 0 for
-        none. A step that has begun is returned as it began, and is lost if it was given up since.
+        The plan is outdated if another run began a step of the model after `planned_on`, 0 for
+        none. A step that has begun is returned unchanged, and is lost if it was given up since.
         """
         with self._transactions.write() as tables:
             if (found := tables.find(intent.step)) is not None:
@@ -217,9 +217,9 @@ class StoreJournal:
         return Begun(number, lease.token, epoch)
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
-        """Write success; a step that was finished already stays as it is.
+        """Write success; a step that was finished already stays unchanged.
 
-        `recovered` does not ask for the lease, and raises `step-ended` for a step that failed.
+        `recovered` does not check the lease, and raises `step-ended` for a failed step.
         """
         with self._transactions.write() as tables:
             found = find_step(tables, step)
@@ -238,7 +238,7 @@ class StoreJournal:
             self._context.fault("during-finish")
 
     def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
-        """Write failure; a step that ended already stays as it ended."""
+        """Write failure; a step that ended already stays unchanged."""
         with self._transactions.write() as tables:
             found = find_step(tables, step)
             if found.status is Status.RUNNING:
@@ -260,19 +260,19 @@ class StoreJournal:
             tables.happen(model, Failed(number, now, failure, skipped=checked is not None))
 
     def running(self) -> tuple[StepRecord, ...]:
-        """Return the steps that are written as RUNNING, in the order they began."""
+        """Return the steps recorded as RUNNING, in the order they began."""
         with self._transactions.read() as tables:
             return tuple(step.record for step in tables.running())
 
     def record_checks(self, step: str, checked: Checked) -> None:
-        """Write what the checks of a running step said; `finish` and `fail` go by it."""
+        """Record the check results of a running step; `finish` and `fail` follow them."""
         with self._transactions.write() as tables:
             found = find_step(tables, step)
             _require_owned(tables, found)
             tables.happen(found.intent.model, ChecksRecorded(found.seq, tables.now, checked))
 
     def settle_checks(self, step: str, checked: Checked) -> None:
-        """Write the checks of a step that ended while they were pending."""
+        """Record the checks of a step that ended while they were pending."""
         with self._transactions.write() as tables:
             found = find_step(tables, step)
             tables.happen(found.intent.model, ChecksSettled(found.seq, tables.now, checked))
@@ -285,19 +285,19 @@ class StoreJournal:
         partitions: tuple[str, ...],
         version: int | None,
     ) -> None:
-        """Write what `penstock check` found, of no step."""
+        """Record the results of `penstock check`, which belong to no step."""
         with self._transactions.write() as tables:
             tables.happen(model, ChecksNoted(run, tables.now, report, partitions, version))
 
     def close_flags(self, flags: Sequence[Flag], why: str, who: str) -> None:
-        """Close open flags; a partition that failed only by them is SUCCESS again."""
+        """Close open flags; a partition that failed only because of them is SUCCESS again."""
         with self._transactions.write() as tables:
             for model in dict.fromkeys(flag.model for flag in flags):
                 keys = tuple((flag.step_seq, flag.ord) for flag in flags if flag.model == model)
                 tables.happen(model, FlagsClosed(keys, tables.now, why, who))
 
     def forget_quarantine(self, step: str) -> None:
-        """Write that the rows that a step had kept are gone."""
+        """Record that the quarantined rows of a step are gone."""
         with self._transactions.write() as tables:
             found = tables.find(step)
             if found is not None:
@@ -305,19 +305,19 @@ class StoreJournal:
 
 
 class StoreLeases:
-    """Keeps, gives back and shows the leases of targets."""
+    """Grants, releases and returns the leases of targets."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
         self._context = transactions.context
 
     def holds(self, step: str) -> bool:
-        """Whether the run owns the target; a lease that expired and nobody took still is its."""
+        """Return whether the run owns the target; an expired lease counts until it is retaken."""
         with self._transactions.read() as tables:
             return _owns(tables, find_step(tables, step))
 
     def renew(self, run: str) -> None:
-        """Push out the expiry of every lease the run still owns."""
+        """Extend the expiry of every lease that the run still owns."""
         with self._transactions.write() as tables:
             now = tables.now
             for lease in tables.leases():
@@ -326,7 +326,7 @@ class StoreLeases:
                     tables.put_lease(lease.target, replace(lease, heartbeat=now, expires=expires))
 
     def taken(self) -> tuple[Lease, ...]:
-        """Return the leases that are taken, expired ones too, by target."""
+        """Return the leases that are held, including expired ones, by target."""
         with self._transactions.read() as tables:
             return tuple(tables.leases())
 
@@ -340,10 +340,10 @@ class StoreLeases:
 
 
 def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> None:
-    """Write steps that only the logs remember, those of a table in the order of its versions.
+    """Write steps that exist only in the logs, those of a table in the order of its versions.
 
-    They keep their numbers; one whose number another step has gets a new one above all. What is
-    older than a success on record only goes into the history.
+    They keep their numbers; if another step has the number, they get a new one above all. Steps
+    older than a recorded success are only added to the history.
     """
     tables.epoch = epoch
     free = max([tables.last_number(), *(step.intent.step_seq for step in steps)]) + 1
@@ -363,7 +363,7 @@ def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> No
 
 
 def find_step(tables: Transaction, step: str) -> StoredStep:
-    """Return a step by its id; `unknown-step` if it never began."""
+    """Return a step by its id; raise `unknown-step` if it never began."""
     found = tables.find(step)
     if found is None:
         raise StateError("unknown-step", f"no step has the id {step!r}")
@@ -371,7 +371,7 @@ def find_step(tables: Transaction, step: str) -> StoredStep:
 
 
 def executed_by(holder: Holder) -> str:
-    """Return the words under which the history names a process."""
+    """Return the history's name of a process."""
     return f"{holder.user}@{holder.host}"
 
 
@@ -386,12 +386,12 @@ def _require_owned(tables: Transaction, step: StoredStep) -> None:
         raise LeaseLostError(
             "lease-lost",
             f"step {name} no longer owns {step.target}: its lease lapsed or was dropped",
-            hint="penstock recover finds out what became of the step",
+            hint="penstock recover determines the result of the step",
         )
 
 
 def _release_after(tables: Transaction, step: StoredStep) -> None:
-    """Free the step's target unless it is not its lease, or another step still writes it."""
+    """Free the step's target unless the lease is not its own, or another step still writes it."""
     busy = any(
         (other.target, other.intent.run) == (step.target, step.intent.run)
         for other in tables.running()

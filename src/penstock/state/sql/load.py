@@ -1,4 +1,4 @@
-"""What an event touches, read from the rows of a model: partitions come as runs."""
+"""Load the records that an event affects; partitions are loaded as runs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _HISTORY = ("step_seq", "fingerprint_id", "status", "executed_at", "error_code",
 
 
 def load(connection: Connection, model: str, event: Event) -> ModelState:
-    """Return what is on record of a model, as far as the event can change it or goes by it."""
+    """Return the records of a model that the event can change or depends on."""
     rows = _ModelRows(connection, model)
     match event:
         case Began() | ChecksNoted():
@@ -107,7 +107,7 @@ class _ModelRows:
         return {row.step_seq: step_of(row) for row in self._connection.execute(query)}
 
     def newer_than(self, step: Intent) -> int | None:
-        """Return the number of a step that ended, began after one, and is no part of it."""
+        """Return the number of a finished step that began after another, and is not part of it."""
         return self._connection.scalar(
             select(steps.c.step_seq)
             .where(steps.c.model_id == self.number, steps.c.step_seq > step.step_seq)
@@ -117,7 +117,7 @@ class _ModelRows:
         )
 
     def partitions(self, ords: Ranges | None) -> Runs[PartitionState]:
-        """Return what is known of partitions, of all without `ords`."""
+        """Return the records of partitions, by default of all."""
         known, same = self._fingerprints(), [STATE[name] for name in STATE_COLUMNS]
         found: list[tuple[int, int, PartitionState]] = []
         for which in _among(STATE.ord, ords):
@@ -130,7 +130,7 @@ class _ModelRows:
     def history(
         self, which: ColumnElement[bool], *counts: ColumnElement[Any]
     ) -> tuple[Executed, ...]:
-        """Read what partitions of a step have in common, with `counts` if they are asked for."""
+        """Read the common values of a step's partitions, with `counts` if requested."""
         known = self._fingerprints()
         of_model = HISTORY.model_id == self.number
         same = [HISTORY[name] for name in _HISTORY]
@@ -159,7 +159,7 @@ class _ModelRows:
         }
 
     def watermarks(self, *, every: bool) -> tuple[WatermarkChange, ...]:
-        """Return changes of watermarks: all of them, or those that count now."""
+        """Return changes of watermarks: all of them, or the current ones."""
         of_model = watermarks.c.model_id == self.number
         query = select(watermarks, models.c.name).join(models).where(of_model)
         if not every:
@@ -198,7 +198,7 @@ def _settling(rows: _ModelRows, seq: int) -> ModelState:
 def _ending(
     rows: _ModelRows, event: Failed | Finished
 ) -> tuple[dict[int, StoredStep], Ranges | None]:
-    """Return the step, a newer one if one has ended, and which partitions its end can change."""
+    """Return the step, a newer finished one if any, and the partitions its end can change."""
     found = rows.steps([event.step_seq])
     intent = found[event.step_seq].intent
     newer = rows.newer_than(intent)
@@ -236,12 +236,12 @@ def _finishing(rows: _ModelRows, event: Finished) -> ModelState:
 
 
 def is_pending() -> ColumnElement[bool]:
-    """Say which steps have pending checks, in a way for which SQLite takes the index."""
+    """Return the condition of steps with pending checks, in a form that uses SQLite's index."""
     return steps.c.pending > ""
 
 
 def with_names(table: Table) -> Select[Any]:
-    """Ask for rows of steps with the names of their `model` and `step`; "" of no step is NULL."""
+    """Return a query for rows of steps with `model` and `step`; "" without a step is NULL."""
     return (
         select(table, models.c.name.label("model"), steps.c.id.label("step"))
         .join(models, models.c.id == table.c.model_id)
@@ -250,7 +250,7 @@ def with_names(table: Table) -> Select[Any]:
 
 
 def islands(table: Table, which: ColumnElement[bool], *same: ColumnElement[Any]) -> Select[Any]:
-    """Ask for neighbours of which the same is known: where both rise by one, the distance stays."""
+    """Return a query for neighbours with the same values: both numbers rise by one together."""
     place = func.row_number().over(partition_by=same, order_by=table.c.ord)
     each = select(table.c.ord, *same, (table.c.ord - place).label("island")).where(which).subquery()
     kept = [each.c[column.name] for column in same]
@@ -259,7 +259,7 @@ def islands(table: Table, which: ColumnElement[bool], *same: ColumnElement[Any])
 
 
 def _among(column: ColumnElement[int], ords: Ranges | None) -> Iterator[ColumnElement[bool]]:
-    """Return conditions that name some ranges each; one that names none for all numbers."""
+    """Return conditions for some ranges each; one without ranges covers all numbers."""
     if ords is None:
         yield column.is_not(None)
         return

@@ -1,4 +1,4 @@
-"""One record per model, read set-based: of models of one partition, and in sum of the others."""
+"""One record per model, read in bulk: of unpartitioned models, and as a sum of the others."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _WHOLE_MODELS = select(models.c.id).where(WHOLE)
 
 
 def model_records(connection: Connection, names: Sequence[str] = ()) -> dict[str, ModelRecord]:
-    """Return the record of every model that ever ended a step, or of some of them, by name."""
+    """Return the record of every model that has ended a step, or of the named ones, by name."""
 
     def rows_of(query: Select[Any], model: ColumnElement[int]) -> Iterable[Found]:
         if names:
@@ -72,7 +72,7 @@ def model_records(connection: Connection, names: Sequence[str] = ()) -> dict[str
 
 
 def partitions_records(connection: Connection) -> dict[str, PartitionsRecord]:
-    """Return what is known of every model that has partitions: groups, never rows."""
+    """Return the groups of every model with partitions, never single rows."""
     groups, (pins, counts) = _groups(connection), _pinned(connection)
     return {
         row.name: PartitionsRecord(
@@ -121,15 +121,15 @@ def _whole() -> Select[Any]:
 
 
 def _unread(builds: FromClause) -> ColumnElement[Any]:
-    """Return the intents that left something of their pins unread; few do, and the others stay."""
+    """Return the few intents that left some of their pinned rows unread."""
     words = (builds.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by", "foreign"))
     return case((or_(*words), builds.c.intent))
 
 
 def _heads() -> Select[Any]:
-    """Ask for a row per model that has partitions: its last step, and its newest build that counts.
+    """Return a query for one row per partitioned model: its last step, and its newest valid build.
 
-    A build that was rolled back does not.
+    A build that was rolled back is not valid.
     """
     last, done = steps.alias("last"), steps.alias("done")
     tried, built = steps.alias("tried"), steps.alias("built")
@@ -178,13 +178,13 @@ def _newest(of: FromClause, condition: ColumnElement[bool]) -> ScalarSelect[int]
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """How far the windows of a model reach, and which of them a person set back."""
+    """The watermarks of a model, and which of them were set back by hand."""
 
     watermarks: tuple[Watermark, ...] = ()
     rewound: tuple[str, ...] = ()
 
     def moved(self, row: Found) -> Windows:
-        """Return them with the newest row of one watermark; `read` is what a step left before."""
+        """Return them with the newest row of one watermark; `read` is an earlier step's value."""
         value = row.value and read_typed(row.value)
         is_back = not row.step and row.read and (not value or _is_less(value, read_typed(row.read)))
         return Windows(
@@ -201,7 +201,7 @@ def _is_less(one: TypedValue, other: TypedValue) -> bool:
 
 
 def _record(row: Found, windows: Windows) -> ModelRecord:
-    """Read what both queries ask for: the last step, and when and how its rows were built."""
+    """Convert the columns of both queries: the last step, and when and how its rows were built."""
     return ModelRecord(
         model=row.name,
         status=row.status,
@@ -268,7 +268,7 @@ def _groups(connection: Connection) -> dict[int, list[PartitionGroup]]:
 
 
 def _pinned(connection: Connection) -> tuple[dict[int, dict[str, LeastPin]], dict[int, int]]:
-    """Return the least pins and how many steps there are, from one look at the steps."""
+    """Return the least pins and the number of steps, from one scan of the steps."""
     pin = step_inputs.c
     built = (
         select(STATE.model_id, STATE.step_seq)

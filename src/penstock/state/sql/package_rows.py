@@ -1,4 +1,4 @@
-"""The rows of a session package: read as its records, and written as an event leaves them."""
+"""The rows of a session package: read as its records, and written after an event."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _RELEASE = ("package", "session", "asked_at", "who")
 
 
 def change_package(connection: Connection, package: str, event: PackageEvent) -> PackageState:
-    """Write what an event changes of the records of a package; give what is there then."""
+    """Write the changes of an event to the records of a package; return the records."""
     before = _load(connection, package)
     after = apply_to_package(before, event)
     _write(connection, session_manifest, _rows(before), _rows(after))
@@ -54,7 +54,7 @@ def change_package(connection: Connection, package: str, event: PackageEvent) ->
 
 
 def _load(connection: Connection, package: str) -> PackageState:
-    """Read all but passes of old: of those only the last run's and open ones can change."""
+    """Load everything except old passes: only the last run's and open ones can change."""
     newest = select(func.max(RUNS.seq)).where(RUNS.package == package).scalar_subquery()
     lasting = or_(RUNS.seq == newest, RUNS.status == Status.RUNNING)
     passes = [pass_of(row) for row in connection.execute(passes_of(package).where(lasting))]
@@ -80,13 +80,13 @@ def releases_of(connection: Connection, package: str) -> tuple[Release, ...]:
 
 
 def tables_of(connection: Connection, package: str) -> dict[str, PackageTable]:
-    """Read what is pending of tables, and how far they were stitched."""
+    """Read pending requests for tables, and the last run whose mapping they have."""
     rows = connection.execute(_of(session_tables, package))
     return {row.model: PackageTable(row.overwrites, row.stitched_seq) for row in rows}
 
 
 def passes_of(package: str) -> Select[Any]:
-    """Ask for the passes of a package, newest first."""
+    """Return a query for the passes of a package, newest first."""
     is_first = RUNS.kind == PassKind.BACKFILL  # of two in one run it is the earlier one
     return _of(session_runs, package).order_by(RUNS.seq.desc(), is_first)
 
@@ -104,9 +104,9 @@ def _of(table: Table, package: str) -> Select[Any]:
 
 
 def keep_promise(connection: Connection, step: StoredStep, at: dt.datetime) -> None:
-    """Write what a step that ended leaves of its package; where checks held it back, nothing.
+    """Write what a finished step promised for its package; nothing if checks held it back.
 
-    After a rollback what the steps promised that are not undone holds.
+    After a rollback, the promises of the steps that are not undone apply.
     """
     intent = step.intent
     if intent.kind is StepKind.ROLLBACK:
@@ -136,7 +136,7 @@ def _after_rollback(
 
 
 Keyed = Mapping[tuple[object, ...], Cells]
-"""Cells by the values of the primary key behind the package."""
+"""Cells by primary key, without the package."""
 
 
 def _rows(records: PackageState) -> Keyed:
@@ -173,7 +173,7 @@ def _tables(records: PackageState) -> Keyed:
 
 
 def _write(connection: Connection, table: Table, before: Keyed, after: Keyed) -> None:
-    """Write the rows that are new or other than before, and delete those that are gone."""
+    """Write the rows that are new or changed, and delete those that are gone."""
     keys = [column for column in table.primary_key.columns if column.name != "package"]
     for key, cells in before.items():
         if key not in after:

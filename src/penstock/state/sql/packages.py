@@ -27,7 +27,7 @@ def lease_of_package(package: str) -> str:
 
 
 class SqlPackages:
-    """Reads what is on record of packages, and writes what runs and people change of it."""
+    """Reads records of packages, and writes the changes of runs and users."""
 
     def __init__(self, database: Database, transactions: Transactions) -> None:
         self._database = database
@@ -40,7 +40,7 @@ class SqlPackages:
             return manifest_of(connection, package)
 
     def stitched(self, package: str) -> Mapping[str, int]:
-        """Return, by model, up to which run its rows have known users."""
+        """Return, by model, the last run whose user mapping its rows have."""
         with self._database.read() as connection:
             found = tables_of(connection, package)
         return {name: each.stitched for name, each in found.items()}
@@ -51,18 +51,18 @@ class SqlPackages:
             return tuple(map(pass_of, connection.execute(passes_of(package).limit(limit))))
 
     def releases(self, package: str) -> tuple[Release, ...]:
-        """Return the releases that no run has done yet, by session."""
+        """Return the open releases, by session."""
         with self._database.read() as connection:
             return releases_of(connection, package)
 
     def overwrites(self, package: str) -> frozenset[str]:
-        """Return the models whose next commit takes the place of all rows of their table."""
+        """Return the models whose next commit replaces all rows of their table."""
         with self._database.read() as connection:
             found = tables_of(connection, package)
         return frozenset(name for name, each in found.items() if each.overwrites)
 
     def begin_pass(self, begun: SessionPass, holder: Holder) -> SessionPass:
-        """Take the lease of the package and write the pass as RUNNING; give it with its number."""
+        """Take the package's lease, write the pass as RUNNING and return it with its number."""
         with self._transactions.write() as tables:
             target = lease_of_package(begun.package)
             lease = grant(self._context, target, holder, *tables.lease(target))
@@ -76,25 +76,25 @@ class SqlPackages:
             tables.happen_in(noted.package, EventsBuilt((noted.seq, noted.kind), events))
 
     def end_pass(self, ended: SessionPass, end: PassEnd) -> None:
-        """Write how a pass ended; the lease is the run's until that ends."""
+        """Write how a pass ended; the run keeps the lease until it ends."""
         with self._transactions.write() as tables:
             tables.happen_in(ended.package, PassEnded((ended.seq, ended.kind), end, tables.now))
 
     def release(self, package: str, sessions: Sequence[str], who: str) -> None:
-        """Ask that the next run lets sessions out of quarantine."""
+        """Request that the next run releases sessions from quarantine."""
         with self._transactions.write() as tables:
             tables.happen_in(package, ReleasesAsked(tuple(sessions), who, tables.now))
 
     def forget(
         self, package: str, models: Collection[str], overwrites: Collection[str] = ()
     ) -> None:
-        """Take rows out of the manifest; the next commits on `overwrites` replace their tables."""
+        """Remove rows from the manifest; the next commits on `overwrites` replace their tables."""
         with self._transactions.write() as tables:
             self._require_free(tables, package)
             tables.happen_in(package, RowsForgotten(tuple(models), tuple(overwrites)))
 
     def _require_free(self, tables: Transaction, package: str) -> None:
-        """Refuse while a run goes on: it would write the rows anew when its steps finish."""
+        """Raise while a run is in progress: its steps would write the rows again."""
         target = lease_of_package(package)
         held, _ = tables.lease(target)
         if held is not None and held.expires > tables.now and not self._context.is_gone(held):

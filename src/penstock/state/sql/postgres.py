@@ -1,4 +1,4 @@
-"""PostgreSQL: its engine, and its errors in words."""
+"""PostgreSQL: its engine, and its errors as messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOST = {
     "keepalives_count": "3",
     "tcp_user_timeout": "30000",
 }
-"""A server that vanished without a word is noticed within a minute; a URL may say otherwise."""
+"""Detects a server that disappeared within a minute; a URL may set other values."""
 
 _OUTSIDE = (
     "08",  # the connection
@@ -30,7 +30,7 @@ _OUTSIDE = (
     "57",  # shut down, cancelled, starting up
     "58",  # the server's own system
 )
-"""Beginnings of SQLSTATE codes of what happens to a server; none is a mistake of ours."""
+"""Prefixes of SQLSTATE codes for problems of a server; none is a mistake of ours."""
 
 _DAMAGED = ("XX001", "XX002")
 _NO_PERMISSION = "42501"
@@ -38,11 +38,11 @@ _FOR_GOOD = re.compile(
     "FATAL:.*(authentication|certificate|pg_hba|permission|permitted|does not exist|no such|"
     "not currently accepting)"
 )
-"""Why a server, or the proxy before it, refuses a connection for good; other reasons may pass."""
+"""Permanent reasons why a server, or its proxy, refuses a connection; others are temporary."""
 
 
 def connect(url: URL) -> Engine:
-    """Make an engine that notices a server which has gone."""
+    """Create an engine that detects a lost server."""
     known = {name: value for name, value in _LOST.items() if name not in url.query}
     arguments = known if url.get_driver_name().startswith("psycopg") else {}
     engine = create_engine(url, pool_pre_ping=True, connect_args=arguments)
@@ -51,7 +51,7 @@ def connect(url: URL) -> Engine:
 
 
 def translate(error: SQLAlchemyError, place: str) -> StateError | None:
-    """Return the error for what happened to the server or the way to it; None for a bug of ours."""
+    """Return the error for a problem of the server or the connection; None for a bug of ours."""
     if isinstance(error, PoolTimeoutError):
         return _unreachable(place, "every connection of this process is in use")
     if not isinstance(error, DBAPIError):
@@ -69,7 +69,7 @@ def translate(error: SQLAlchemyError, place: str) -> StateError | None:
 
 
 def damaged(place: str, reason: str) -> StateError:
-    """Return the error for a database that does not hold what a store must."""
+    """Return the error for a database without the contents of a store."""
     return StateError(
         "state-damaged",
         f"{place} is damaged: {mask(reason)}"[:1000],
@@ -79,10 +79,10 @@ def damaged(place: str, reason: str) -> StateError:
 
 
 def _begin(connection: Connection) -> None:
-    """Say of this transaction alone what it is.
+    """Set the mode of this transaction only.
 
-    The driver's own word for it stays with the connection: the next one would write to a server
-    that was told to write nothing.
+    The driver's own setting would stay with the connection: the next transaction would write to a
+    server in read-only mode.
     """
     begin = connection.get_execution_options().get("penstock_begin")
     if begin:

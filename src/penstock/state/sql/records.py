@@ -1,4 +1,4 @@
-"""Records and notes in a database: reading is set-based, whatever the number of models."""
+"""Records and notes in a database: reading is in bulk, for any number of models."""
 
 from __future__ import annotations
 
@@ -67,28 +67,28 @@ _TOUCHED = ("version", "time", "operation", "step", "store", "user")
 
 
 class SqlRecords:
-    """Reads what is remembered, and sets watermarks by hand."""
+    """Reads records, and sets watermarks by hand."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def models(self, *names: str) -> Mapping[str, ModelRecord]:
-        """Return the record of every model that ever ended a step; of many partitions a sum."""
+        """Return the record of every model that has ended a step; with partitions a summary."""
         with self._database.read() as connection:
             return model_records(connection, names)
 
     def partitions(self) -> Mapping[str, PartitionsRecord]:
-        """Return what is known of every model that has partitions: groups, never rows."""
+        """Return the groups of every model with partitions, never single rows."""
         with self._database.read() as connection:
             return partitions_records(connection)
 
     def fingerprints(self) -> Mapping[int, Fingerprint]:
-        """Return the fingerprints that groups and runs name by number."""
+        """Return the fingerprints that groups and runs refer to by number."""
         with self._database.read() as connection:
             return {row.id: fingerprint_of(row) for row in connection.execute(select(fingerprints))}
 
     def runs(self, *models: str) -> Mapping[str, tuple[PartitionRun, ...]]:
-        """Return the partitions of each model as runs; none for a model of one partition."""
+        """Return the partitions of each model as runs; none for unpartitioned models."""
         found: dict[str, list[PartitionRun]] = {name: [] for name in models}
         with self._database.read() as connection:
             for names in _partitioned(connection, models):
@@ -115,7 +115,7 @@ class SqlRecords:
         return found
 
     def texts(self, checksums: Collection[str]) -> Mapping[str, str]:
-        """Return stored SQL texts by checksum; unknown ones are left out."""
+        """Return stored SQL texts by checksum, without unknown ones."""
         found: dict[str, str] = {}
         query = select(contents.c.hash, contents.c.text)
         with self._database.read() as connection:
@@ -127,7 +127,7 @@ class SqlRecords:
     def history(
         self, model: str, limit: int | None, partition: str | None = None
     ) -> tuple[Execution, ...]:
-        """Return executions of a model; `partition` is a key as written, in older grids too."""
+        """Return executions of a model; `partition` is a key as written, also in older grids."""
         which = [] if partition is None else [execution_history.c.partition == partition]
         query = (
             select(
@@ -155,7 +155,7 @@ class SqlRecords:
             return tuple(_execution(row) for row in connection.execute(query))
 
     def steps_of(self, model: str) -> tuple[StepRecord, ...]:
-        """Return all steps of a model that ended, oldest first, without counts per partition."""
+        """Return all finished steps of a model, oldest first, without counts per partition."""
         query = (
             _of_model(select(steps), steps.c.model_id, model)
             .where(steps.c.status != Status.RUNNING)
@@ -165,7 +165,7 @@ class SqlRecords:
             return tuple(step_of(row).record for row in connection.execute(query))
 
     def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
-        """Return those of the steps that are not on record now as having made their version."""
+        """Return which of the steps currently have no record of making their version."""
         known: set[str] = set()
         query = select(steps.c.id, steps.c.status, steps.c.commit_version)
         with self._database.read_now() as connection:
@@ -176,7 +176,7 @@ class SqlRecords:
         return frozenset(commits) - known
 
     def last_results(self) -> Mapping[str, Status]:
-        """Return what became of each model in the last run that had steps."""
+        """Return the result of each model in the last run with steps."""
         last = select(steps.c.run).order_by(steps.c.step_seq.desc()).limit(1).scalar_subquery()
         query = (
             select(models.c.name, steps.c.status)
@@ -195,10 +195,10 @@ class SqlRecords:
             return tuple(watermark_of(row) for row in connection.execute(query))
 
     def change_watermark(self, change: WatermarkChange) -> None:
-        """Append a change that a person made; the value may go down.
+        """Append a manual change of a watermark; the value may decrease.
 
-        A change on record is not appended again: the answer to it was lost, and since then a run
-        may have moved the watermark on.
+        A recorded change is not appended again: the answer to it was lost, and since then a run may
+        have moved the watermark.
         """
         query = _of_model(select(watermarks, models.c.name), watermarks.c.model_id, change.model)
         query = query.where(watermarks.c.set_at == change.set_at)
@@ -208,13 +208,13 @@ class SqlRecords:
 
 
 class SqlNotes:
-    """Keeps commits that changed rows, and how far logs were read, so that none is read twice."""
+    """Stores commits that changed rows, and how far logs were read, so that none is read twice."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def seen_tables(self) -> Mapping[str, Seen]:
-        """Return what was noted of tables; a commit without a step on record here is foreign."""
+        """Return the recorded tables; a commit without a recorded step is foreign."""
         commit = table_commits.c
         ours = exists().where(steps.c.id == commit.step)
         foreign = (
@@ -232,7 +232,7 @@ class SqlNotes:
             return {row.name: Seen(*row) for row in connection.execute(query)}
 
     def touched(self, name: str, after: int) -> tuple[Touched, ...]:
-        """Return the noted commits of a table above a version, oldest first."""
+        """Return the recorded commits of a table above a version, oldest first."""
         commit = table_commits.c
         query = (
             select(table_commits)
@@ -245,7 +245,7 @@ class SqlNotes:
             )
 
     def note(self, table: Seen, commits: Sequence[Touched]) -> None:
-        """Note commits of a table, those noted before anew; of two versions the greater counts."""
+        """Record commits of a table, replacing earlier notes; the greater version counts."""
         cells: dict[str, object] = {"name": table.name, "table_id": table.table_id}
         rows = [
             {
@@ -286,7 +286,7 @@ def _execution(row: Found) -> Execution:
 
 
 def _partitioned(connection: Connection, names: Sequence[str]) -> Iterator[dict[int, str]]:
-    """Return the names of those that have partitions by their numbers, some at a time."""
+    """Return the names of partitioned models by their numbers, in parts."""
     query = select(models.c.id, models.c.name).where(~WHOLE)
     for part in batched(names):
         yield {row.id: row.name for row in connection.execute(query.where(models.c.name.in_(part)))}
@@ -302,10 +302,10 @@ _RUNS = islands(partition_state, _ASKED, STATE.model_id, *_SAME)
 
 
 def _by_step() -> Select[Any]:
-    """Ask for what each step left, in the order of the index; `is_mixed` if that is not one run.
+    """Return a query for what each step left, in index order; `is_mixed` if it is not one run.
 
-    It mostly stands side by side and is alike, and is found in a fifth of the time that it takes
-    to look for neighbours.
+    Neighbours are usually adjacent and alike, and this takes a fifth of the time of a search for
+    runs.
     """
     keys = ("fingerprint_id", "status", "step_seq")
     low, high, size = func.min(STATE.ord), func.max(STATE.ord), func.count()
@@ -345,7 +345,7 @@ _STEP_PINS = (
 
 
 def _run(row: Found) -> PartitionRun:
-    """Read by place what both queries begin with: there may be a row for every partition."""
+    """Convert the common columns of both queries by position: there may be many rows."""
     low, high, _, status, fingerprint, step_seq, last, commit, settled, at, holds_rows, *_ = tuple(
         row
     )

@@ -1,4 +1,4 @@
-"""Values as rows and back; numbers that penstock gives."""
+"""Values as rows and back; numbers that penstock assigns."""
 
 from __future__ import annotations
 
@@ -59,36 +59,36 @@ QUARANTINE = ("uri", "table", "failed", "rows", "expires")
 
 STATE = ("status", "step_seq", "last_step_seq", "commit_version", "settled_version", "executed_at")
 STATE_COLUMNS = ("status", "fingerprint_id", *STATE[1:])
-"""What is the same of neighbouring partitions of which the same is known."""
+"""The columns that are equal within a run of partitions."""
 FINGERPRINT_COLUMNS = tuple(fingerprints.c[name] for name in _FINGERPRINT)
 FREE: Cells = {**dict.fromkeys(LEASE), "process": ""}
-"""A lease that nobody has, but for its target and its last token."""
+"""A free lease, except for its target and its last token."""
 del FREE["target"], FREE["token"]
 
 
 def state_of(row: Found) -> Cells:
-    """Read what is known of partitions, all but their fingerprint."""
+    """Return the state of partitions, without their fingerprint."""
     return {**cells_of(row, STATE), "step_seq": row.step_seq or 0}
 
 
 def cells_of(value: object, names: Sequence[str]) -> Cells:
-    """Return fields that are called as their columns."""
+    """Return fields that have the names of their columns."""
     return {name: getattr(value, name) for name in names}
 
 
 def named_cells(row: Found, names: Sequence[str]) -> Cells:
-    """Return cells of a row, those too whose names are taken by its methods: `values`, `table`."""
+    """Return cells of a row, including names that are also methods of rows: `values`, `table`."""
     cells = row._mapping  # noqa: SLF001  # public in spite of its name
     return {name: cells[name] for name in names}
 
 
 def next_number(connection: Connection, column: Column[int]) -> int:
-    """Return the number after the greatest one; writing transactions come one at a time."""
+    """Return the number after the greatest one; only one transaction writes at a time."""
     return int(connection.scalar(select(func.max(column))) or 0) + 1
 
 
 def model_id(connection: Connection, name: str) -> int:
-    """Return a model's number, a new one if it has none."""
+    """Return a model's number; assign a new one if it has none."""
     found = connection.scalar(select(models.c.id).where(models.c.name == name))
     if found is not None:
         return int(found)
@@ -98,9 +98,9 @@ def model_id(connection: Connection, name: str) -> int:
 
 
 def fingerprint_id(connection: Connection, model: int, fingerprint: Fingerprint) -> int:
-    """Return a fingerprint's number, a new one if the model never had it.
+    """Return a fingerprint's number; assign a new one if the model never had it.
 
-    Its schema is written as soon as the text of it is stored.
+    Its schema is written as soon as its text is stored.
     """
     cells: Cells = {name: getattr(fingerprint, field) for name, field in _FINGERPRINT.items()}
     cells["version"] = str(fingerprint.version)
@@ -124,7 +124,7 @@ def fingerprint_id(connection: Connection, model: int, fingerprint: Fingerprint)
 
 
 def fingerprint_of(row: Found) -> Fingerprint:
-    """Read the columns of a fingerprint."""
+    """Return the fingerprint in a row."""
     given = {field: getattr(row, name) for name, field in _FINGERPRINT.items()}
     numbers = {"version": int(row.version), "revision": int(row.revision or 0)}
     return Fingerprint(**{**given, **numbers})
@@ -159,7 +159,7 @@ def insert_step(connection: Connection, step: StoredStep) -> None:
 
 
 def step_cells(step: StoredStep) -> Cells:
-    """Return the cells of a step that are not its intent's, its name among them: it may change."""
+    """Return the cells of a step that are not in its intent, and its name, which may change."""
     failure, outcome = step.failure, step.outcome
     cells: Cells = {
         "id": step.intent.step,
@@ -184,9 +184,9 @@ def step_cells(step: StoredStep) -> Cells:
 
 
 def step_of(row: Found) -> StoredStep:
-    """Read a step; one that was given up has another name than its intent.
+    """Return the step in a row; a step that was given up has another name than its intent.
 
-    One that failed by its checks has an outcome too.
+    A step that failed its checks has an outcome too.
     """
     return StoredStep(
         intent=replace(row.intent, step=row.id),
@@ -200,7 +200,7 @@ def step_of(row: Found) -> StoredStep:
 
 
 def failure_of(row: Found) -> StepFailure:
-    """Read why a step failed."""
+    """Return the failure of a step."""
     return StepFailure(**{field: getattr(row, name) for name, field in FAILURE.items()})
 
 
@@ -224,19 +224,19 @@ def insert_watermark(connection: Connection, change: WatermarkChange) -> None:
 
 
 def watermark_of(row: Found) -> WatermarkChange:
-    """Read a change of a watermark; its model's `name` is in the row."""
+    """Return the change of a watermark in a row that contains its model's `name`."""
     return WatermarkChange(row.name, **cells_of(row, _WATERMARK))
 
 
 def lease_of(row: Found) -> Lease:
-    """Read a lease that somebody holds."""
+    """Return the lease in a row."""
     return Lease(**cells_of(row, LEASE))
 
 
 def insert_results(
     connection: Connection, model: int, step_seq: int | None, records: Sequence[CheckRecord]
 ) -> None:
-    """Write what checks said, together."""
+    """Write check results of the same time."""
     batch = next_number(connection, check_results.c.batch)
     rows = [
         {
@@ -254,7 +254,7 @@ def insert_results(
 
 
 def check_record_of(row: Found) -> CheckRecord:
-    """Read a row of the history of checks; `step` and `model` are named in it."""
+    """Return the entry of the history of checks in a row with `step` and `model`."""
     result = CheckResult(
         **named_cells(row, _RESULT),
         partitions=row.partitions if row.status is CheckStatus.FAILED else (),
@@ -270,5 +270,5 @@ def _result_cells(result: CheckResult) -> Cells:
 
 
 def quarantine_of(row: Found) -> Quarantine:
-    """Read where rows are kept; `step` and `model` are named in the row."""
+    """Return the quarantine in a row with `step` and `model`."""
     return Quarantine(step=row.step, model=row.model, **named_cells(row, QUARANTINE))

@@ -1,4 +1,4 @@
-"""What differs between records before and after an event, written back in bulk."""
+"""Write the differences between the records before and after an event, in bulk."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ _CLOSED = ("closed", "why", "who")
 
 
 def _changeable_parts(intent: Intent) -> tuple[object, ...]:
-    """Return what of an intent may change after the step began."""
+    """Return the parts of an intent that may change after the step began."""
     return intent.foreign, intent.passed_by
 
 
 class RowChanges:
-    """What an event changed of the rows of one model; `new_id` names rows of the history."""
+    """The changes of an event to the rows of one model; `new_id` numbers rows of the history."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class RowChanges:
         self._fingerprints: dict[Fingerprint, int] = {}
 
     def write(self) -> None:
-        """Write what others refer to first."""
+        """Write referenced rows first."""
         self._write_steps()
         self._insert(execution_history, self._history_rows())
         self._write_partitions()
@@ -129,7 +129,7 @@ class RowChanges:
                 yield {**same, "id": self._new_id(), "ord": number, "partition": key}
 
     def _write_partitions(self) -> None:
-        """Write runs: as many statements as there are differences, whatever they stand for."""
+        """Write runs: the number of statements depends on the differences, not partitions."""
         before = self._before.partitions
         of_model = PARTITION.model_id == self._model
         if self._before.grid != self._after.grid:  # the same numbers mean other partitions now
@@ -224,7 +224,7 @@ class RowChanges:
 
 
 def _binds(names: Sequence[str]) -> dict[str, Any]:
-    """Name parameters for new cells apart from those that say where."""
+    """Return distinct parameter names for new cells and for conditions."""
     return {name: bindparam(f"new_{name}") for name in names}
 
 
@@ -233,7 +233,7 @@ def _new_cells(cells: Cells) -> Cells:
 
 
 def _in_history(name: str) -> ColumnElement[Any]:
-    """Return what the history says of the step whose rows a partition holds; 0 without one."""
+    """Return the row of the history for the step that built a partition; 0 without one."""
     history = execution_history.c
     found = (
         select(func.max(history[name]))

@@ -1,4 +1,4 @@
-"""What became of slices: derived from the steps that read them and count by now."""
+"""The state of slices, derived from the steps that read them and still count."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REMADE = '"lowers_watermarks":true'  # as intents are written
 
 
 class SqlSlices:
-    """Reads what became of slices, and appends what people say of them."""
+    """Reads the state of slices, and appends manual decisions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -33,7 +33,7 @@ class SqlSlices:
         return self.recorded_of((model,)).get(model, ())
 
     def recorded_of(self, models: Sequence[str]) -> dict[str, tuple[SliceRecord, ...]]:
-        """See `SliceRecords.recorded_of`: two queries for hundreds of them."""
+        """See `SliceRecords.recorded_of`: two queries for hundreds of models."""
         found: dict[str, dict[str, SliceRecord]] = {}
         with self._database.read() as connection:
             for part in batched(models):
@@ -51,7 +51,7 @@ class SqlSlices:
         }
 
     def skip(self, skip: SliceSkip) -> None:
-        """Append what somebody says of a slice, and after which step."""
+        """Append a manual decision about a slice, and the last step at that time."""
         with self._database.write() as connection:
             cells = {
                 "id": next_number(connection, slice_skips.c.id),
@@ -63,18 +63,18 @@ class SqlSlices:
 
 
 def _may_skip(record: SliceRecord, last_step_seq: int) -> bool:
-    """Whether a skip counts: what is in the table stays so, and a later attempt takes it back."""
+    """Return whether a skip counts: rows in the table stay, and a later attempt revokes it."""
     is_open = record.status not in (Status.SUCCESS, Status.RUNNING)
     return is_open and record.step_seq <= last_step_seq
 
 
 def _nothing(name: str) -> SliceId:
-    """Name a slice of which no step tells more."""
+    """Return a record of a slice without steps."""
     return SliceId(name, 0, 0, "")
 
 
 def _last_steps() -> Select[tuple[object, ...]]:
-    """Ask for the step that says what became of each slice; built once, asked by every plan."""
+    """Return a query for the step that determines each slice's state; built once."""
     # steps that only make the table ready for a slice are none of those
     builds = _STEP.kind.in_(BUILDS)
     counts = (_STEP.model_id.in_(_MODELS), builds, _STEP.undone_by.is_(None))
@@ -115,9 +115,9 @@ _LAST_STEPS, _NEWEST_SKIPS = _last_steps(), _newest_skips()
 
 
 def _record(row: Found) -> SliceRecord:
-    """Read what a step says of its slice; one that a check kept from running has failed, too.
+    """Return the record of a slice from its step; a step stopped by a check counts as failed.
 
-    Rows that a check found fault with when they were in the table are flagged there, and so done.
+    Rows that failed a check while in the table are flagged there, so their slice is done.
     """
     slice_id, moment = read_slice(row.intent)
     is_over = row.status in (Status.SUCCESS, Status.RUNNING)

@@ -1,7 +1,7 @@
-"""What rows must be so that every reader can read them: types, words, JSON, references.
+"""What makes rows readable for every reader: types, words, JSON, references.
 
-Two ask: `state import` of a document before it changes anything, and a database in which something
-could not be read. A row is what a document holds of it: times as text.
+It is used by `state import` before it changes anything, and after a read error of a database. A row
+is in document form: times are text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Found = Iterator[tuple[str, str]]
 
 
 def unsound(tables: Iterable[tuple[Table, Iterable[Row]]]) -> Iterator[str]:
-    """Say, with its place, what keeps each row from being read: `steps[3].status: …`.
+    """Yield, with its place, what makes each row unreadable: `steps[3].status: …`.
 
     Tables come after those that they refer to. Rows are read once, and not kept.
     """
@@ -41,7 +41,7 @@ def unsound(tables: Iterable[tuple[Table, Iterable[Row]]]) -> Iterator[str]:
 
 
 class _Keys:
-    """The keys of a table so far, and those of the tables before it that it may name."""
+    """The keys of a table so far, and those of earlier tables that it may refer to."""
 
     def __init__(self, table: Table, keys: dict[Column[Any], set[Cell]]) -> None:
         self._primary = [column.name for column in table.primary_key]
@@ -58,7 +58,7 @@ class _Keys:
         keys.update({table.c[name]: values for name, values in self._single.items()})
 
     def of(self, row: Row) -> Found:
-        """Take in the keys of a row, of one with mistakes too: others may name it."""
+        """Add the keys of a row, even of an invalid one: others may refer to it."""
         key = tuple(row.get(name) for name in self._primary)
         if len(key) > 1:
             if key in self._seen:
@@ -89,7 +89,7 @@ def _of_row(table: Table, row: Row) -> Found:
 
 
 def _read(column: Column[Any], cell: Cell) -> None:
-    """Read a cell as all its readers do; raises `MisreadError`."""
+    """Read a cell like all its readers; raise `MisreadError`."""
     kind = column.type
     wanted = kind.kind if isinstance(kind, Value) else _KINDS.get(type(kind), str)
     try:
@@ -106,7 +106,7 @@ def _read(column: Column[Any], cell: Cell) -> None:
 
 
 def _check_together(table: Table, row: Row) -> Found:
-    """Look at cells that only mean something together."""
+    """Check cells that depend on each other."""
     if table.name == "leases" and row["run"] is not None:
         for name in ("host", "pid", "acquired", "heartbeat", "expires"):
             if row[name] is None:
@@ -131,4 +131,4 @@ _MEANT: Mapping[str, Callable[[Any], object]] = {
     "watermarks.value": CODEC.of(TypedValue).read,
     "session_runs.state": CODEC.of(RunState).read,
 }
-"""What reads cells whose column does not say what they mean."""
+"""Readers for cells whose column does not determine their format."""

@@ -1,4 +1,4 @@
-"""SQLite: its pragmas, its creation in one move, its copies and how they come back, its errors."""
+"""SQLite: its pragmas, atomic creation, copies and their restoration, errors."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _OUTSIDE = (
 
 
 def is_sqlite(url: URL) -> bool:
-    """Whether the URL names an SQLite database."""
+    """Return whether the URL is for an SQLite database."""
     return url.get_backend_name() == "sqlite"
 
 
 def file_of(url: URL) -> Path:
-    """Return the file; `state-unreachable` when the URL names none."""
+    """Return the file; raise `state-unreachable` if the URL has none."""
     if not url.database or url.database == ":memory:":
         raise StateError(
             "state-unreachable",
@@ -51,11 +51,11 @@ def file_of(url: URL) -> Path:
 
 
 def connect(url: URL) -> Engine:
-    """Make an engine whose writing transactions lock the file at once.
+    """Create an engine whose writing transactions lock the file at once.
 
-    The driver's own transactions are off, so that BEGIN is ours: a transaction that reads first
-    and writes later would fail instead of waiting. A lock is waited for `BUSY_SECONDS`, or the
-    URL's `timeout`.
+    The driver's own transactions are off, so that BEGIN is ours: a transaction that first reads and
+    later writes would fail instead of waiting. It waits for a lock for `BUSY_SECONDS`, or the URL's
+    `timeout`.
     """
     wait = {} if "timeout" in url.query else {"timeout": BUSY_SECONDS}
     if url.database:
@@ -69,9 +69,9 @@ def connect(url: URL) -> Engine:
 
 
 def create(file: Path, fill: Callable[[URL], None]) -> None:
-    """Make the database beside its place and move it there whole; a faster process wins.
+    """Create the database in a sibling file and rename it; a faster process wins.
 
-    No process ever sees a database without its tables, whenever this one is killed.
+    No process ever sees a database without its tables, even if this one is killed.
     """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".new-state-") as folder:
@@ -83,7 +83,7 @@ def create(file: Path, fill: Callable[[URL], None]) -> None:
 
 
 def keep_copy(file: Path, copy: Path) -> None:
-    """Put a checked copy in place; `sqlite3.Error` or `OSError` leaves an older one as it is."""
+    """Replace the copy by a checked one; `sqlite3.Error` or `OSError` leaves the older one."""
     part = copy.with_name(f"{copy.name}.{os.getpid()}")
     read_only = f"{file.resolve().as_uri()}?mode=ro"
     try:
@@ -101,25 +101,25 @@ def keep_copy(file: Path, copy: Path) -> None:
 
 
 def _make_private(file: Path) -> None:
-    """Make an empty file that only its owner may read."""
+    """Create an empty file that only its owner may read."""
     os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
 
 
 def good_copy(file: Path) -> Path:
-    """Return the place of the last good copy."""
+    """Return the path of the last good copy."""
     return file.with_name(f"{file.name}.good")
 
 
 def _companions(file: Path) -> tuple[Path, ...]:
-    """Return the files beside the database in which SQLite keeps parts of it."""
+    """Return the companion files in which SQLite keeps parts of the database."""
     return tuple(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))
 
 
 def require_no_journal(file: Path) -> None:
     """Refuse to make a database where the journal of another one lies; `state-journal-left`.
 
-    SQLite would take it for the new one's own and write the old pages into it. Whoever makes the
-    file has looked here before, so a journal that came before the file is no living process's.
+    SQLite would treat it as the new database's own and write old pages into it. Every process
+    checks this before it creates the file, so an older journal belongs to no running process.
     """
     journal = _companions(file)[0]
     is_left = journal.exists() and journal.stat().st_size > 0
@@ -133,9 +133,9 @@ def require_no_journal(file: Path) -> None:
 
 
 def _link(file: Path, name: Path) -> None:
-    """Link a second name to a file, or rename it where there are no hard links.
+    """Link a second name to a file, or rename it if hard links are not supported.
 
-    Raises `FileExistsError` when the name is taken.
+    Raises `FileExistsError` if the name is taken.
     """
     try:
         os.link(file, name)
@@ -148,18 +148,18 @@ def _link(file: Path, name: Path) -> None:
 
 
 def restore(url: str, at: dt.datetime) -> Path:
-    """Move the database aside, put the last good copy in place, give where the old one now is.
+    """Move the database aside, restore the last good copy, return the path of the damaged file.
 
-    The copy holds everything up to the end of the last run that had steps, and is kept. The old
-    file and its log are named `…damaged-<at>`. Raises `state-no-copy` when there is no copy that
-    can be read, and `state-unreachable` for a database that is no SQLite file or a disk that is
-    full; nothing is touched then.
+    The copy contains everything up to the end of the last run that had steps, and is kept. The old
+    file and its log are named `…damaged-<at>`. Raises `state-no-copy` if there is no readable copy,
+    and `state-unreachable` if the database is not an SQLite file or the disk is full, without
+    changes.
     """
     place = make_url(url)
     if not is_sqlite(place):
         raise StateError(
             "state-unreachable",
-            f"{place.render_as_string(hide_password=True)} is no SQLite file",
+            f"{place.render_as_string(hide_password=True)} is not an SQLite file",
             hint="restore it with the means of its database",
         )
     file = file_of(place)
@@ -205,7 +205,7 @@ def _no_copy(reason: str) -> StateError:
 
 
 def translate(error: SQLAlchemyError, place: str) -> StateError | None:
-    """Return the error for what happened to the file; None for what a bug of ours causes."""
+    """Return the error for a problem of the file; None for a bug of ours."""
     if not isinstance(error, DBAPIError):
         return None
     code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
@@ -223,7 +223,7 @@ def translate(error: SQLAlchemyError, place: str) -> StateError | None:
 
 
 def damaged(place: str, reason: str) -> StateError:
-    """Return the error for a file that does not hold what a store must."""
+    """Return the error for a file without the contents of a store."""
     return StateError(
         "state-damaged",
         f"{place} is damaged: {reason}"[:1000],
@@ -232,7 +232,7 @@ def damaged(place: str, reason: str) -> StateError:
 
 
 def _unusable(place: str, reason: str, *, passes: bool = False) -> StateError:
-    """Return the error for a file system that does not do what is asked of it."""
+    """Return the error for an unsuitable file system."""
     kind = StateAwayError if passes else StateError
     return kind(
         "state-unreachable",

@@ -1,1 +1,1 @@
-"""What every event means for the records: pure, and the only place that knows it."""
+"""What each event changes in the records, as pure functions in one place."""

@@ -1,4 +1,4 @@
-"""What checks leave: flags that open and close, what is pending, and the history of checks."""
+"""The records of checks: flags that open and close, pending checks, and the history."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from penstock.state.transitions.model_state import (
 
 @dataclass(frozen=True, slots=True)
 class FlagChange:
-    """What the end of a step does: `closes` and `reopens` come before `opens`.
+    """The changes at the end of a step: `closes` and `reopens` come before `opens`.
 
-    `pending` are the partitions that are left to be looked at, by the numbers of steps; none where
-    nothing is left. `opens` are partitions of the step that ended.
+    `pending` are the partitions still to be checked, by the numbers of steps; empty if there are
+    none. `opens` are partitions of the step that ended.
     """
 
     closes: tuple[Key, ...] = ()
@@ -39,12 +39,13 @@ class FlagChange:
 
 
 def flag_change(records: ModelState, step: StoredStep, *, replaces: bool) -> FlagChange:
-    """Return what the end of a step means for the flags and pending checks of its model.
+    """Return the changes to flags and pending checks when a step of the model ends.
 
-    A build closes the flags on rows that it made anew; with the records of another grid its flags
-    go too. A rollback closes those of the steps that it undoes, and opens again what those steps
-    had closed on rows that come back. A build opens its own unless nothing of it stays. `replaces`
-    is False where the records do not go by the step, because they are newer or of another grid.
+    A build closes the flags on rows that it replaced; if the records have another grid, its flags
+    are removed too. A rollback closes the flags of the steps that it undoes, and reopens those that
+    these steps had closed on restored rows. A build opens its own flags unless none of its rows
+    stay. `replaces` is False if the records do not follow the step, because they are newer or of
+    another grid.
     """
     intent = step.intent
     promised = intent.kind in BUILDS and intent.on_failure in (OnFailure.FLAG, OnFailure.ROLLBACK)
@@ -77,7 +78,7 @@ def flag_change(records: ModelState, step: StoredStep, *, replaces: bool) -> Fla
 
 
 def with_flags(records: ModelState, step: StoredStep, change: FlagChange) -> ModelState:
-    """Return the records after the flags and pending checks changed with the end of a step."""
+    """Return the records with changed flags and pending checks after a step ended."""
     records = close(records, change.closes, step.end, (step.intent.step, step.executed_by))
     again = {
         key: replace(records.flags[key], closed=None, why="", who="") for key in change.reopens
@@ -92,7 +93,7 @@ def with_flags(records: ModelState, step: StoredStep, change: FlagChange) -> Mod
 def close(
     records: ModelState, keys: Iterable[Key], at: dt.datetime, by: tuple[str, str]
 ) -> ModelState:
-    """Return the records with flags closed, `by` what and whom; those that are closed stay so."""
+    """Return the records with flags closed, with reason and user; closed ones stay closed."""
     why, who = by
     changed = {
         key: replace(records.flags[key], closed=at, why=why, who=who)
@@ -103,7 +104,7 @@ def close(
 
 
 def new_flags(step: StoredStep, failed: Ranges, at: dt.datetime) -> dict[Key, FlagState]:
-    """Return a flag for each partition that failed."""
+    """Return a flag for each failed partition."""
     verdict = step.verdict
     if verdict is None:
         return {}
@@ -118,7 +119,7 @@ def new_flags(step: StoredStep, failed: Ranges, at: dt.datetime) -> dict[Key, Fl
 
 
 def _rewritten_ranges(step: StoredStep) -> Ranges | None:
-    """Return the partitions whose rows a step made anew; None for all of its model."""
+    """Return the partitions whose rows a step replaced; None for all of its model."""
     intent, blocked = step.intent, step.failing if step.blocks else ()
     if not intent.grid.is_whole:
         return difference(ords_of(intent), blocked)
@@ -146,7 +147,7 @@ def _undone_flags(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Whose checks were evaluated, and of which partitions; `step` is "" for `penstock check`."""
+    """Which step's checks were evaluated, and on which partitions; "" for `penstock check`."""
 
     model: str
     run: str
@@ -156,7 +157,7 @@ class Asked:
 
     @classmethod
     def by(cls, intent: Intent) -> Asked:
-        """Tell of a step."""
+        """Return the value for a step."""
         return cls(intent.model, intent.run, intent.partitions, intent.grid, intent.step)
 
 
@@ -166,9 +167,9 @@ _NUL = "\N{REPLACEMENT CHARACTER}"
 def records_of(
     origin: Asked, report: InvariantReport, version: int | None, at: dt.datetime
 ) -> tuple[CheckRecord, ...]:
-    """Return the history of a report: of each check a row per failing group, one for the others.
+    """Return the history of a report: one row per failing group of a check, one row otherwise.
 
-    `version` is that which `after` looked at. A check began as long before `at` as it lasted.
+    `version` is the one that `after` read. A check began its duration before `at`.
     """
     return tuple(
         CheckRecord(
@@ -211,7 +212,7 @@ def _rows(result: CheckResult, origin: Asked) -> Iterator[tuple[CheckResult, tup
 def _failing_row(
     result: CheckResult, value: GroupValue, about: tuple[str, ...], *, first: bool
 ) -> CheckResult:
-    """Return what is said of one group; of a result with one group all that it says."""
+    """Return the row of one group; for a result with one group, everything in it."""
     if len(result.values) == 1:
         return replace(result, status=CheckStatus.FAILED, partitions=about)
     return replace(
@@ -252,7 +253,7 @@ def _shared_text(texts: Iterable[str | None]) -> str | None:
 
 
 def _short_keys(keys: Sequence[str], origin: Asked) -> tuple[str, ...]:
-    """Write keys as ranges; `*`, and no keys at all, stand for all that was asked."""
+    """Return keys as ranges; `*`, and no keys at all, mean all evaluated partitions."""
     if not keys or WHOLE_GROUP in keys:
         return origin.partitions
     if origin.grid.is_whole:

@@ -1,4 +1,4 @@
-"""A step that ends: the partitions, the history and the other records that it leaves."""
+"""The end of a step: its partitions, its history and other records."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MOST_FOREIGN = 19  # others' changes that a record names beside the first
 
 @dataclass(frozen=True, slots=True)
 class StepEnd:
-    """A step that ended, and which records it is too old to change."""
+    """A step that ended, and the records that it is too old to change."""
 
     step: StoredStep
     outcome: Outcome
@@ -57,11 +57,11 @@ class StepEnd:
 
     @property
     def intent(self) -> Intent:
-        """What the step intended."""
+        """The step's intent."""
         return self.step.intent
 
     def pick(self, before: PartitionState | None, after: PartitionState) -> PartitionState:
-        """Return the record that the step leaves of a partition, unless it is newer."""
+        """Return the record of a partition after the step, unless it is newer."""
         if before is None:
             return replace(after, last_step_seq=self.step.seq)
         last = max(before.last_step_seq, self.step.seq)
@@ -71,20 +71,20 @@ class StepEnd:
         return replace(before, last_step_seq=last) if self.intent.grid.is_whole else before
 
     def is_newer(self, before: PartitionState) -> bool:
-        """Whether the step is not older than a record."""
+        """Return whether the step is at least as new as a record."""
         if self.of_log:
             return is_newer(self.outcome, before)
         # What is newer, in spite of `settles`, made the table ready inside of this step.
         return self.settles or before.last_step_seq <= self.step.seq
 
     def commit_version(self, before: PartitionState | None) -> int | None:
-        """Return the version of the last commit: a step that changed nothing leaves it."""
+        """Return the version of the last commit: a step without changes does not move it."""
         if self.outcome.version is not None:
             return self.outcome.version
         return before.commit_version if before else None
 
     def set_failed(self, partitions: Runs[PartitionState], ords: Ranges) -> Runs[PartitionState]:
-        """Say of partitions that their last execution failed."""
+        """Record for partitions that their last execution failed."""
         new = PartitionState(Status.FAILED, self.step.seq)
         return alter(
             partitions, ords, lambda was: self.pick(was, replace(was or new, status=Status.FAILED))
@@ -93,7 +93,7 @@ class StepEnd:
     def executed(
         self, runs: Runs[Written], failure: StepFailure | None = None
     ) -> tuple[Executed, ...]:
-        """Return what the history says of what the step wrote, or why it did not."""
+        """Return the history of what the step wrote, or why it did not."""
         seq, fingerprint, at = self.step.seq, self.intent.fingerprint, self.step.end
         return tuple(
             Executed(seq, low, high, fingerprint, at, rows, size, failure)
@@ -119,7 +119,7 @@ class StepEnd:
 def after_success(records: ModelState, event: Finished) -> ModelState:
     """Return the records after a success, or after a commit whose rows failed their checks.
 
-    A change of metadata alone (`alter`) leaves rows, inputs and status as the last build left them.
+    A change of metadata alone (`alter`) does not change the records of rows, inputs and status.
     """
     step = _finished_step(records.steps[event.step_seq], event)
     records = without_old_table(records, step, event) if event.new_table else records
@@ -145,7 +145,7 @@ def after_success(records: ModelState, event: Finished) -> ModelState:
 
 
 def _without_foreign(records: ModelState) -> ModelState:
-    """Drop others' changes from the steps whose rows are there; the accepting step has them."""
+    """Remove others' changes from the steps of the current rows; the accepting step has them."""
     for _, _, state in records.partitions:
         if (made := records.steps.get(state.step_seq)) is not None:
             passed_by = tuple(name for name in made.intent.passed_by if name != records.model)
@@ -155,7 +155,7 @@ def _without_foreign(records: ModelState) -> ModelState:
 
 
 def after_failure(records: ModelState, event: Failed) -> ModelState:
-    """Return the records after a failure: of a partition only that its last execution failed."""
+    """Return the records after a failure: it only sets the last execution of a partition."""
     settles, before = is_newest(records, event), records.steps[event.step_seq]
     step = replace(
         before,
@@ -195,10 +195,10 @@ def _finished_step(step: StoredStep, event: Finished) -> StoredStep:
 
 
 def _leaves_history(intent: Intent, *, succeeded: bool) -> bool:
-    """Whether the end of a step is told in the history of partitions.
+    """Return whether the end of a step is part of the history of partitions.
 
-    Making or rewriting a table is not, nor is a change of properties where there are many, nor an
-    attempt to take rows back that failed a gate: the next command tries again.
+    Creating or rewriting a table is not, nor is a change of properties with many partitions, nor a
+    failed attempt to undo rows that failed a gate: the next command tries again.
     """
     if intent.kind is StepKind.ROLLBACK and intent.on_failure and not succeeded:
         return False
@@ -208,7 +208,7 @@ def _leaves_history(intent: Intent, *, succeeded: bool) -> bool:
 
 
 def _history_of(end: StepEnd) -> tuple[Executed, ...]:
-    """Return what the history says of a success; of rows that failed, why."""
+    """Return the history of a success, with the reason for rows that failed."""
     step, ords, failing = end.step, ords_of(end.intent), end.step.failing
     if not _leaves_history(step.intent, succeeded=True):
         return ()
@@ -293,7 +293,7 @@ def _build(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
 
 
 def _change_each(records: ModelState, end: StepEnd, change: Change) -> Runs[PartitionState]:
-    """Change every record; a whole table has one from its first step on, whatever that made."""
+    """Change every record; a whole table has one from its first step of any kind."""
     partitions = records.partitions
     if end.intent.grid.is_whole:
         new = PartitionState(Status.SUCCESS, end.step.seq)
@@ -308,7 +308,7 @@ def _change_each(records: ModelState, end: StepEnd, change: Change) -> Runs[Part
 def _roll_back(
     records: ModelState, end: StepEnd, closes: tuple[Key, ...], *, is_ours: bool
 ) -> ModelState:
-    """Return the records that were there before, and a history that says so."""
+    """Return the earlier records, and a history of the rollback."""
     intent = end.intent
     back = rollback.last_written(records, intent)
     ords = rollback.written_since(records, end.step, ranges_of(back), is_ours=is_ours)
@@ -342,10 +342,10 @@ def _roll_back(
 
 
 def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[WatermarkChange, ...]:
-    """Return the changes of watermarks that a success leaves: only upwards.
+    """Return the changes of watermarks after a success: only upwards.
 
-    With `lowers_watermarks` the intent's set replaces the model's. A rollback takes them back to
-    what they were.
+    With `lowers_watermarks`, those of the intent replace the model's. A rollback restores their
+    earlier values.
     """
     current = records.current_watermarks
     new: rollback.Values

@@ -1,4 +1,4 @@
-"""What is on record of one model, and the events that change it into another such value."""
+"""The records of one model, and the events that change them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
 from penstock.state.transitions.runs import Runs
 
 BUILDS = (StepKind.BUILD, StepKind.SEED)
-"""The kinds of steps that make rows from inputs."""
+"""The kinds of steps that build rows from inputs."""
 
 RESHAPES = (StepKind.ALTER, StepKind.CREATE, StepKind.REWRITE)
-"""The kinds that make a table ready. Where rows were held back they come inside of a build: begun
-after it and ended before it, they make it no older."""
+"""The kinds that prepare a table. If rows were held back, they run inside a build: begun after
+it and ended before it, so they do not make it older.
+"""
 
 REMAKES = (StepKind.CREATE, StepKind.REWRITE)
-"""The kinds after which all of a table lies otherwise."""
+"""The kinds after which the whole table has another layout."""
 
 RECOVER = "recover"  # what the history says triggered a step that recovery ended
 
@@ -34,10 +35,10 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """What is known of neighbouring partitions; a whole table is the partition 0 of its grid.
+    """The record of neighbouring partitions; a whole table is the partition 0 of its grid.
 
-    `step_seq` is that of the step whose rows are there, 0 if none ever succeeded; `executed_at` is
-    when it ended. How many rows they are, the history says under that number.
+    `step_seq` is that of the step that built the rows, 0 if none ever succeeded; `executed_at` is
+    when it ended. The number of rows is in the history under that step.
     """
 
     status: Status
@@ -51,9 +52,9 @@ class PartitionState:
 
 @dataclass(frozen=True, slots=True)
 class RecordedChecks:
-    """What was recorded of a step's checks, without what each of them said.
+    """The recorded checks of a step, without single results.
 
-    `failed` are partitions of the step, `gates` the checks after it that failed, with theirs.
+    `failed` are partitions of the step, `gates` the failed checks after it, with their partitions.
     """
 
     mode: OnFailure
@@ -64,7 +65,7 @@ class RecordedChecks:
 
     @classmethod
     def of(cls, checked: Checked, intent: Intent) -> RecordedChecks:
-        """Take over what was recorded of a step."""
+        """Return the value from the recorded checks of a step."""
         ords = ords_of(intent)
         return cls(
             mode=checked.mode,
@@ -80,16 +81,16 @@ class RecordedChecks:
 
     @property
     def blocks(self) -> bool:
-        """Whether nothing of the partitions that failed was written."""
+        """Whether none of the rows of failed partitions were written."""
         return self.failure is not None and self.mode is OnFailure.BLOCK
 
 
 @dataclass(frozen=True, slots=True)
 class StoredStep:
-    """A step as it was begun and as it ended.
+    """A step with its beginning and its end.
 
-    `verdict` is what was recorded of its checks, `pending` are partitions whose checks are still to
-    be made. `undone_by` is the number of the rollback after which it is as if it never ran.
+    `verdict` is what was recorded of its checks, `pending` are partitions still to be checked.
+    `undone_by` is the number of the rollback that undid it.
     """
 
     intent: Intent
@@ -113,19 +114,19 @@ class StoredStep:
 
     @property
     def target(self) -> str:
-        """The name under which its target is leased."""
+        """The target's name in leases."""
         return str(self.intent.table)
 
     @property
     def end(self) -> dt.datetime:
-        """When it ended; raises `ValueError` while it runs."""
+        """When it ended; raise `ValueError` while it is running."""
         if self.ended is None:
             raise ValueError(f"step {self.intent.step} has not ended")
         return self.ended
 
     @property
     def blocks(self) -> bool:
-        """Whether nothing of the partitions that failed their checks was written."""
+        """Whether none of the rows of failed partitions were written."""
         return self.verdict is not None and self.verdict.blocks
 
     @property
@@ -137,13 +138,13 @@ class StoredStep:
 
     @property
     def record(self) -> StepRecord:
-        """The step as records tell it."""
+        """The step in the form of records."""
         return StepRecord(**{each.name: getattr(self, each.name) for each in fields(StepRecord)})
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What the history says of neighbouring partitions of one step; None where nobody knows."""
+    """The history of neighbouring partitions of one step; None for unknown counts."""
 
     step_seq: int
     low: int
@@ -157,7 +158,7 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class FlagState:
-    """A flag; `why` and `who` say by what and by whom it was closed: a step's id, or words."""
+    """A flag; `why` and `who` are the reason and the user, or step, that closed it."""
 
     checks: tuple[str, ...]
     opened: dt.datetime
@@ -169,7 +170,7 @@ class FlagState:
 
 @dataclass(frozen=True, slots=True)
 class TargetState:
-    """What is known of a table; `high_time` is the greatest run timestamp of what wrote it."""
+    """The record of a table; `high_time` is the latest run timestamp of its writers."""
 
     table_id: str = ""
     seen_version: int | None = None
@@ -178,7 +179,7 @@ class TargetState:
 
 @dataclass(frozen=True, slots=True)
 class QuarantineState:
-    """Rows that were kept, and when they were dropped."""
+    """Quarantined rows, and when they were dropped."""
 
     quarantine: Quarantine
     dropped: dt.datetime | None = None
@@ -188,8 +189,8 @@ class QuarantineState:
 class ModelState:
     """The records of one model, and those of the tables that its steps write.
 
-    A store may leave out what an event does not touch. `history`, `watermarks` and `results` only
-    grow, oldest first; each of `results` is what was recorded together.
+    A store may leave out what an event does not affect. `history`, `watermarks` and `results` only
+    grow, oldest first; the results in one entry of `results` were recorded together.
     """
 
     model: str
@@ -205,18 +206,18 @@ class ModelState:
 
     @property
     def current_watermarks(self) -> dict[tuple[str, str], TypedValue]:
-        """The values that count now, by input and column."""
+        """The current values, by input and column."""
         newest = {(each.input, each.column): each.value for each in self.watermarks}
         return {key: read_typed(value) for key, value in newest.items() if value is not None}
 
     def open_flags_of(self, step_seq: int) -> Ranges:
-        """Return the partitions of a step of which a flag is open."""
+        """Return the partitions of a step with open flags."""
         return of_numbers(
             n for (seq, n), f in self.flags.items() if seq == step_seq and not f.closed
         )
 
     def with_step(self, step: StoredStep) -> ModelState:
-        """Return the records with a step as it is now."""
+        """Return the records with a step in its current state."""
         return replace(self, steps={**self.steps, step.seq: step})
 
 
@@ -240,10 +241,10 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A step made its commit, or had none to make.
+    """A step made its commit, or had nothing to commit.
 
-    `of_log` is set for steps that only the log of their table tells of: its versions, not numbers,
-    tell what is newer. With `new_table` that table took the place of the one on record.
+    `of_log` is set for steps that only the log of their table contains: its versions, not step
+    numbers, determine what is newer. With `new_table`, that table replaced the recorded one.
     """
 
     step_seq: int
@@ -256,7 +257,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A step made no commit; one that was `skipped` never began, because of a check."""
+    """A step made no commit; a `skipped` one never began because of a check."""
 
     step_seq: int
     at: dt.datetime
@@ -267,14 +268,14 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """A step that was called failed has landed: it makes room for what is to be written anew."""
+    """A step that was marked as failed did commit: it is removed, to be recorded again."""
 
     step_seq: int
 
 
 @dataclass(frozen=True, slots=True)
 class ChecksRecorded:
-    """The checks of a running step were looked at; its end goes by them."""
+    """The checks of a running step were evaluated; its end depends on them."""
 
     step_seq: int
     at: dt.datetime
@@ -283,7 +284,7 @@ class ChecksRecorded:
 
 @dataclass(frozen=True, slots=True)
 class ChecksSettled:
-    """The pending checks of a step that ended were looked at, or a rollback is due no more."""
+    """The pending checks of a finished step were evaluated, or a rollback is no longer due."""
 
     step_seq: int
     at: dt.datetime
@@ -292,7 +293,7 @@ class ChecksSettled:
 
 @dataclass(frozen=True, slots=True)
 class ChecksNoted:
-    """`penstock check` looked at a model."""
+    """`penstock check` evaluated checks of a model."""
 
     run: str
     at: dt.datetime
@@ -303,7 +304,7 @@ class ChecksNoted:
 
 @dataclass(frozen=True, slots=True)
 class FlagsClosed:
-    """A person, or a check that passes now, closed flags of the model."""
+    """A user, or a check that passes now, closed flags of the model."""
 
     keys: tuple[Key, ...]
     at: dt.datetime
@@ -313,7 +314,7 @@ class FlagsClosed:
 
 @dataclass(frozen=True, slots=True)
 class QuarantineDropped:
-    """The rows that a step had kept are gone."""
+    """The quarantined rows of a step are gone."""
 
     step_seq: int
     at: dt.datetime

@@ -1,4 +1,4 @@
-"""The records of a session package: what passes, steps and people change of them."""
+"""The records of a session package, and how passes, steps and users change them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PassKey = tuple[int, PassKind]
 
 @dataclass(frozen=True, slots=True)
 class PackageTable:
-    """What is pending of a table of a package, and how far it was stitched."""
+    """Pending requests for a table of a package, and the last run whose mapping it has."""
 
     overwrites: bool = False
     stitched: int = 0
@@ -41,17 +41,17 @@ class PackageState:
     tables: Mapping[str, PackageTable] = field(default_factory=dict)
 
     def with_pass(self, changed: SessionPass) -> PackageState:
-        """Return the records with a pass as it is now."""
+        """Return the records with a pass in its current state."""
         return replace(self, passes={**self.passes, (changed.seq, changed.kind): changed})
 
     def table(self, model: str) -> PackageTable:
-        """Return what is known of a table."""
+        """Return the record of a table."""
         return self.tables.get(model, PackageTable())
 
     def number_of(self, run: str) -> int:
-        """Return the number that a run has, or the next one.
+        """Return the number of a run, or the next one.
 
-        What logs tell after a rebuild counts: rows carry the numbers of runs.
+        Numbers from logs count after a rebuild, because rows contain the numbers of runs.
         """
         known = (each.seq for each in self.passes.values() if each.run == run)
         given = (seq for seq, _ in self.passes), (each.stitched for each in self.tables.values())
@@ -60,7 +60,7 @@ class PackageState:
 
 @dataclass(frozen=True, slots=True)
 class PassBegan:
-    """A run began a pass; its number is given now."""
+    """A run began a pass; its number is assigned now."""
 
     begun: SessionPass
     at: dt.datetime
@@ -68,7 +68,7 @@ class PassBegan:
 
 @dataclass(frozen=True, slots=True)
 class EventsBuilt:
-    """The events of a pass are there."""
+    """The events of a pass are built."""
 
     key: PassKey
     events: PassEvents
@@ -85,7 +85,7 @@ class PassEnded:
 
 @dataclass(frozen=True, slots=True)
 class PromiseKept:
-    """A step of the package succeeded: what it promised holds."""
+    """A step of the package succeeded: its promise applies."""
 
     model: str
     promise: SessionPromise
@@ -95,7 +95,7 @@ class PromiseKept:
 
 @dataclass(frozen=True, slots=True)
 class ReleasesAsked:
-    """Somebody asked to let sessions out of quarantine."""
+    """A user requested to release sessions from quarantine."""
 
     sessions: tuple[str, ...]
     who: str
@@ -104,7 +104,7 @@ class ReleasesAsked:
 
 @dataclass(frozen=True, slots=True)
 class RowsForgotten:
-    """Somebody asked that models forget what they processed; `overwrites` lose their rows, too."""
+    """A user requested to remove models from the manifest; `overwrites` lose their rows too."""
 
     models: tuple[str, ...]
     overwrites: tuple[str, ...] = ()
@@ -112,10 +112,10 @@ class RowsForgotten:
 
 @dataclass(frozen=True, slots=True)
 class StepsUndone:
-    """Steps of a model were taken back: what the others promised holds, `stitched` is 0 for none.
+    """Steps of a model were undone: promises of the others apply, `stitched` is 0 without any.
 
-    Without a `row` the model processes everything again. What was forgotten stays so, and nobody
-    gets further by it.
+    Without a `row` the model processes everything again. Removed models stay removed, and no model
+    advances.
     """
 
     model: str
@@ -130,7 +130,7 @@ PackageEvent = (
 
 
 def apply_to_package(records: PackageState, event: PackageEvent) -> PackageState:
-    """Return the records after an event; whether it may happen is the store's to ask."""
+    """Return the records after an event; the store decides whether the event is allowed."""
     match event:
         case PassBegan():
             return _begin(records, event)
@@ -162,7 +162,7 @@ def apply_to_package(records: PackageState, event: PackageEvent) -> PackageState
 
 
 def _begin(records: PackageState, event: PassBegan) -> PackageState:
-    """Write a pass; whoever left another one open is gone, for the package is leased."""
+    """Write a pass; open passes of other runs end, because the package is leased."""
     begun = event.begun
     number = records.number_of(begun.run)
     for each in records.passes.values():
@@ -173,7 +173,7 @@ def _begin(records: PackageState, event: PassBegan) -> PackageState:
 
 
 def _update_pass(records: PackageState, event: EventsBuilt | PassEnded) -> PackageState:
-    """Write what became of a pass; one that another run has taken the package from has ended."""
+    """Write the end of a pass; a pass whose package another run took has already ended."""
     found = records.passes.get(event.key)
     if found is None or found.status is not Status.RUNNING:
         return records

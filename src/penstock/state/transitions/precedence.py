@@ -1,4 +1,4 @@
-"""Which records a step that ends may change: none newer, of another table or another grid."""
+"""Which records a finished step may change: none that are newer, or of another table or grid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.state.transitions.runs import alter
 
 
 def is_newest(records: ModelState, event: Finished | Failed) -> bool:
-    """Whether the records say nothing that is newer than the step."""
+    """Return whether no record is newer than the step."""
     if isinstance(event, Finished) and event.of_log:
         return all(is_newer(event.outcome, state) for _, _, state in records.partitions)
     step = records.steps[event.step_seq]
@@ -33,9 +33,9 @@ def is_newest(records: ModelState, event: Finished | Failed) -> bool:
 
 
 def is_newer(outcome: Outcome, than: PartitionState) -> bool:
-    """Whether a step lies after that of a record in the log; one without a commit counts as later.
+    """Return whether a step is after a record in the log; without a commit it counts as later.
 
-    Times are no order: clocks of several machines disagree, and are set back.
+    Times are not used: clocks of several machines disagree, and are set back.
     """
     version, known = outcome.settled_version, than.settled_version
     if version is None or known is None:
@@ -44,7 +44,7 @@ def is_newer(outcome: Outcome, than: PartitionState) -> bool:
 
 
 def without_old_table(records: ModelState, step: StoredStep, event: Finished) -> ModelState:
-    """Mark all rows on record as gone if the step wrote another table in their place."""
+    """Mark all recorded rows as gone if the step wrote another table in their place."""
     known = records.targets.get(step.target)
     if known is None or known.table_id == event.outcome.table_id:
         return records
@@ -57,9 +57,9 @@ def without_old_table(records: ModelState, step: StoredStep, event: Finished) ->
 def with_target(
     records: ModelState, step: StoredStep, outcome: Outcome, *, settles: bool
 ) -> ModelState:
-    """Record what was seen of the table and, after a build that committed, its high time.
+    """Record facts of the table and, after a build that committed, its latest run timestamp.
 
-    A first load or a full refresh sets it to its run timestamp, any other only raises it.
+    A first load or a full refresh sets it to its run timestamp, other steps only raise it.
     """
     intent, known = step.intent, records.targets.get(step.target)
     high = known.high_time if known else None
@@ -74,10 +74,10 @@ def with_target(
 def taking_grid(
     records: ModelState, step: StoredStep, *, succeeded: bool, settles: bool
 ) -> tuple[ModelState, bool]:
-    """Return the records, and whether they are of the step's grid or give way to it now.
+    """Return the records, and whether they have the step's grid or change to it now.
 
-    A failure or a change of properties takes it only where there are none. A whole table that
-    keeps its record still learns of the step.
+    A failure or a change of properties sets the grid only if there are no records. For a whole
+    table that keeps its record, the step is still recorded.
     """
     if records.grid == step.intent.grid:
         return records, True

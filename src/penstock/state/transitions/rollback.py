@@ -1,4 +1,4 @@
-"""Rollbacks: which steps they undo, and what the steps before those left."""
+"""Rollbacks: which steps they undo, and the state before those."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ ROLLED_BACK = StepFailure("rolled-back", "undone with partitions of the same ste
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Whose rows come back to neighbouring partitions."""
+    """The step whose rows are restored in neighbouring partitions."""
 
     step_seq: int
     fingerprint: Fingerprint
 
 
 def undoes_failure(intent: Intent) -> bool:
-    """Whether a rollback takes back rows that failed a gate, so that its records stay FAILED."""
+    """Return whether a rollback undoes rows that failed a gate, so that its records stay FAILED."""
     return intent.kind is StepKind.ROLLBACK and intent.on_failure == OnFailure.ROLLBACK
 
 
 def set_undone(records: ModelState, step: StoredStep) -> ModelState:
-    """Mark the steps from `restores` on as undone; what those of them had undone counts again."""
+    """Mark the steps from `restores` on as undone; steps that those had undone count again."""
     first = step.intent.restores
     steps = dict(records.steps)
     for seq, other in records.steps.items():
@@ -58,7 +58,7 @@ def set_undone(records: ModelState, step: StoredStep) -> ModelState:
 
 
 def last_written(records: ModelState, intent: Intent) -> Runs[Restored]:
-    """Return what was written last to each partition before `restores`, flagged rows included."""
+    """Return the last write to each partition before `restores`, including flagged rows."""
     flagged: dict[int, list[int]] = {}
     for seq, number in records.flags:
         flagged.setdefault(seq, []).append(number)
@@ -86,10 +86,10 @@ def last_written(records: ModelState, intent: Intent) -> Runs[Restored]:
 
 
 def written_since(records: ModelState, step: StoredStep, back: Ranges, *, is_ours: bool) -> Ranges:
-    """Return the partitions that steps from `restores` on have written, those it names included.
+    """Return the partitions written by steps from `restores` on, including those it names.
 
-    A step that made or rewrote the table has written all: those that come `back`, and those on
-    record if the records are of the rollback's grid.
+    A step that created or rewrote the table has written all: those that come `back`, and the
+    recorded ones if the records have the rollback's grid.
     """
     intent = step.intent
     since = [
@@ -108,9 +108,9 @@ def written_since(records: ModelState, step: StoredStep, back: Ranges, *, is_our
 def failures_of(
     intent: Intent, closes: tuple[Key, ...], ords: Ranges
 ) -> tuple[tuple[StepFailure | None, Ranges], ...]:
-    """Return what the history says of a rollback, with the partitions of which it does.
+    """Return the history of a rollback, with its partitions.
 
-    One that takes back rows that failed a gate undoes the other partitions of the step too.
+    A rollback of rows that failed a gate also undoes the other partitions of the step.
     """
     if not undoes_failure(intent) or not closes:
         return ((None, ords),)
@@ -122,10 +122,10 @@ def failures_of(
 def runs_after_undo(
     records: ModelState, step: StoredStep, back: Runs[Restored], outcome: Outcome
 ) -> Runs[PartitionState]:
-    """Return what comes back: FAILED where its rows are flagged, or undone with rows that failed.
+    """Return the restored state: FAILED if its rows are flagged, or undone with rows that failed.
 
-    What others changed after a step, and before the version that came back, comes back with it;
-    what was accepted by then stays accepted.
+    Foreign changes after a step, and before the restored version, are restored with it; what was
+    accepted by then stays accepted.
     """
     accepted = max(
         (
@@ -159,9 +159,10 @@ def runs_after_undo(
 
 
 def watermarks_before(records: ModelState, intent: Intent) -> Values:
-    """Return what watermarks were before `restores` began; what a person set until then counts.
+    """Return the watermarks before `restores` began, including manual changes until then.
 
-    Changes are in order; the clock decides only about a person between two steps that moved none.
+    Changes are in order; the clock decides only about a manual change between two steps that moved
+    no watermark.
     """
     first, number_of = records.steps.get(intent.restores), {"": 0}
     number_of |= {step.intent.step: step.seq for step in records.steps.values()}

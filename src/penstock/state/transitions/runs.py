@@ -1,4 +1,4 @@
-"""Runs: neighbouring partitions of which the same is known, so that a million cost what differs."""
+"""Runs: neighbouring partitions with the same value, so that the cost depends on differences."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from penstock.core.partitions.ranges import Range, Ranges, difference, merged
 V = TypeVar("V")
 T = TypeVar("T")
 Runs = tuple[tuple[int, int, V], ...]
-"""Closed ranges with what is known of them, rising, apart from each other or different."""
+"""Closed ranges with their value, ascending; adjacent ranges have different values."""
 
 
 def ranges_of(runs: Iterable[tuple[int, int, object]]) -> Ranges:
-    """Return the numbers of which anything is known."""
+    """Return the numbers that have a value."""
     return merged((low, high) for low, high, _ in runs)
 
 
 def spread(ranges: Ranges, value: V) -> Runs[V]:
-    """Say the same of all numbers."""
+    """Return the same value for all numbers."""
     return tuple((low, high, value) for low, high in ranges)
 
 
 def cut(runs: Runs[V], ranges: Ranges) -> Runs[V]:
-    """Return what is known of some numbers.
+    """Return the values of some numbers.
 
     >>> cut(((1, 5, "a"), (6, 9, "b")), ((4, 6), (9, 12)))
     ((4, 5, 'a'), (6, 6, 'b'), (9, 9, 'b'))
@@ -43,14 +43,14 @@ def cut(runs: Runs[V], ranges: Ranges) -> Runs[V]:
 
 
 def fill(runs: Runs[V], ranges: Ranges) -> tuple[tuple[int, int, V | None], ...]:
-    """Return what is known of some numbers, None where nothing is."""
+    """Return the values of some numbers, None for numbers without one."""
     known = cut(runs, ranges)
     gaps = [(low, high, None) for low, high in difference(ranges, ranges_of(known))]
     return tuple(sorted((*known, *gaps), key=_low))
 
 
 def join_runs(runs: Iterable[tuple[int, int, V]]) -> Runs[V]:
-    """Put neighbours of which the same is known together; no number may be there twice."""
+    """Merge neighbours with the same value; no number may occur twice."""
     result: list[tuple[int, int, V]] = []
     for low, high, value in sorted(runs, key=_low):
         if result and low == result[-1][1] + 1 and result[-1][2] == value:
@@ -61,7 +61,7 @@ def join_runs(runs: Iterable[tuple[int, int, V]]) -> Runs[V]:
 
 
 def alter(runs: Runs[V], ranges: Ranges, change: Callable[[V | None], V | None]) -> Runs[V]:
-    """Change what is known of some numbers; None stands for nothing, before and after.
+    """Change the values of some numbers; None means no value, before and after.
 
     >>> alter(((1, 2, 7),), ((2, 3),), lambda known: (known or 0) + 1)
     ((1, 1, 7), (2, 2, 8), (3, 3, 1))
@@ -75,7 +75,7 @@ def alter(runs: Runs[V], ranges: Ranges, change: Callable[[V | None], V | None])
 
 
 def overlay(runs: Runs[V], over: Runs[T], change: Callable[[V | None, T], V]) -> Runs[V]:
-    """Change what is known where there is something over it."""
+    """Change values where there is another run over them."""
     result: list[tuple[int, int, V]] = []
     for low, high, known, new in compare_runs(runs, over):
         if new is not None:
@@ -86,7 +86,7 @@ def overlay(runs: Runs[V], over: Runs[T], change: Callable[[V | None, T], V]) ->
 
 
 def newest(pieces: Iterable[tuple[int, Range, V]]) -> Runs[V]:
-    """Return of runs that overlap the one with the greatest rank, the last one of equals.
+    """Return, for overlapping runs, the one with the greatest rank; of equal ranks the last one.
 
     >>> newest([(1, (1, 9), "old"), (2, (3, 4), "new")])
     ((1, 2, 'old'), (3, 4, 'new'), (5, 9, 'old'))
@@ -112,7 +112,7 @@ def newest(pieces: Iterable[tuple[int, Range, V]]) -> Runs[V]:
 
 
 def compare_runs(old: Runs[V], new: Runs[T]) -> Iterator[tuple[int, int, V | None, T | None]]:
-    """Return what was and what is known, run by run.
+    """Yield the old and the new value, run by run.
 
     >>> list(compare_runs(((1, 2, "a"),), ((2, 3, "b"),)))
     [(1, 1, 'a', None), (2, 2, 'a', 'b'), (3, 3, None, 'b')]

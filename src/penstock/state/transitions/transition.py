@@ -1,4 +1,4 @@
-"""The one transition: records and an event give records. Whatever keeps records applies it."""
+"""The one transition: records and an event give records. Every store applies it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from penstock.state.transitions.runs import alter
 
 
 def apply(records: ModelState, event: Event) -> ModelState:
-    """Return the records after an event; what was read of them before stays as it was.
+    """Return the records after an event; the old value does not change.
 
-    Whether an event may happen at all, by leases and by what the step is, is the journal's to ask.
+    The journal decides whether an event is allowed, by leases and by the state of the step.
     """
     match event:
         case Began():
@@ -66,7 +66,7 @@ def apply(records: ModelState, event: Event) -> ModelState:
 
 
 def _record_checks(records: ModelState, event: ChecksRecorded | ChecksSettled) -> ModelState:
-    """Write what checks of a step said; what was recorded first stays."""
+    """Record the checks of a step; results that are already recorded stay."""
     step = records.steps[event.step_seq]
     if step.verdict is not None:
         return records
@@ -83,7 +83,7 @@ def _record_checks(records: ModelState, event: ChecksRecorded | ChecksSettled) -
 
 
 def _settle_checks(records: ModelState, event: ChecksSettled) -> ModelState:
-    """Write what pending checks said; or that rows of which a rollback was due stay, flagged."""
+    """Record pending checks, or that rows with a due rollback stay, flagged."""
     step = records.steps[event.step_seq]
     if step.verdict is not None:
         is_due = step.status is Status.FAILED and step.verdict.mode is OnFailure.ROLLBACK
@@ -106,7 +106,7 @@ def _settle_checks(records: ModelState, event: ChecksSettled) -> ModelState:
 def _fail_late(
     records: ModelState, step: StoredStep, verdict: RecordedChecks, at: dt.datetime
 ) -> ModelState:
-    """Make partitions FAILED whose rows are still the step's own, and flag them."""
+    """Set partitions to FAILED if their rows are still the step's own, and flag them."""
 
     def after(was: PartitionState | None) -> PartitionState | None:
         is_own = was and was.step_seq == step.seq
@@ -127,9 +127,9 @@ def _fail_late(
 
 
 def _forgive(records: ModelState, event: FlagsClosed) -> ModelState:
-    """Close flags; a partition that failed by nothing else is SUCCESS again.
+    """Close flags; a partition without other failures is SUCCESS again.
 
-    That holds where the step of the flag was the last one to touch it.
+    That applies if the step of the flag was the last one to change it.
     """
     keys = [key for key in event.keys if key in records.flags and not records.flags[key].closed]
     records = close(records, keys, event.at, (event.why, event.who))

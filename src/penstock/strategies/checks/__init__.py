@@ -1,1 +1,1 @@
-"""Checks: one file per type, each deciding what is measured and what that means."""
+"""Checks: one file per type, with its measurements and their evaluation."""

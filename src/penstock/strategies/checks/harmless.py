@@ -1,7 +1,8 @@
-"""Conditions that cannot fail, whatever the rows: they may be computed while rows are written.
+"""Conditions that cannot fail for any rows: they may be computed while rows are written.
 
-Spark fails a job for a division by zero, an overflow, or a text that is no number. Only what
-surely does none of that is taken here; everything else is asked of the written rows.
+Spark fails a job for a division by zero, an overflow, or a text that is not a number. Only
+conditions that are certain not to do so are accepted here; others are evaluated on the written
+rows.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ _MEANS = (exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.
 
 
 def is_harmless(condition: str, columns: Schema) -> bool:
-    """Whether a condition is true, false or NULL for all rows with these columns."""
+    """Return whether a condition gives true, false or NULL for all rows with these columns."""
     tree = parsed_sql(condition)
     return tree is not None and _kind(tree, columns) in {_BOOLEAN, _NULL}
 
 
 def _kind(node: exp.Expr, columns: Schema) -> str:
-    """Return the kind of an expression's values, "" if it could fail or is not known."""
+    """Return the kind of an expression's values, "" if it could fail or is unknown."""
     match node:
         case exp.Paren():
             return _kind(node.this, columns)
@@ -121,7 +122,7 @@ def _of_aggregate(node: exp.Expr, columns: Schema) -> str:
 
 
 def _of_floats(node: exp.Expr, columns: Schema) -> str:
-    """Return floating point for what does not overflow: `a * 2.5e0`, and division by a number."""
+    """Return floating point for operations without overflow: `a * 2.5e0`, `a / 2`."""
     match node:
         case exp.Abs():
             return _all({_FLOAT}, [node.this], columns, _FLOAT)
@@ -134,7 +135,7 @@ def _of_floats(node: exp.Expr, columns: Schema) -> str:
 
 
 def _compared(sides: Iterable[exp.Expr], columns: Schema) -> str:
-    """Return a truth value where no side has to be read as another type first."""
+    """Return a boolean if neither side must be converted to another type first."""
     nodes = list(sides)
     kinds = {_kind(each, columns) for each in nodes} - {_NULL}
     if not kinds or "" in kinds or _OTHER in kinds:

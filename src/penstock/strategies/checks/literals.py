@@ -1,4 +1,4 @@
-"""Values as texts: literals of SQL in a column's type, and figures for people."""
+"""Values as texts: SQL literals in a column's type, and numbers for display."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 def literal_of(text: str, kind: str) -> str:
-    """Return a literal that a column of this Spark type is compared with; times are UTC.
+    """Return a literal to compare a column of this Spark type with; times are UTC.
 
-    What is not a value of the type is left to Spark, which will say so.
+    A text that is not a value of the type is left to Spark, which reports it.
 
     >>> literal_of("0.1", "decimal(10,2)"), literal_of("1.5", "int"), literal_of("-3", "bigint")
     ('0.1BD', '1.5BD', '(-3)')
@@ -38,12 +38,12 @@ def literal_of(text: str, kind: str) -> str:
 
 
 def one_zero(value: str, kind: str) -> str:
-    """Return a value without the negative zero, which is printed and hashed as another one."""
+    """Return a value without negative zero, which is printed and hashed differently."""
     return f"({value} + CAST(0 AS {kind}))" if kind in FLOATS else value
 
 
 def is_value(text: str, kind: str) -> bool:
-    """Whether a text is surely a value of this type: comparing with it casts no column.
+    """Return whether a text is certainly a value of this type: no column must be cast.
 
     >>> is_value("1.5", "int"), is_value("0.1", "decimal(10,2)"), is_value("x", "string")
     (False, True, True)
@@ -59,12 +59,12 @@ def is_value(text: str, kind: str) -> bool:
 
 
 def is_exact(kind: str) -> bool:
-    """Whether a type is one of numbers without rounding."""
+    """Return whether a type holds numbers without rounding."""
     return kind in INTEGERS or kind.startswith("decimal")
 
 
 def decimal_of(kind: str) -> tuple[int, int]:
-    """Return how many digits a type of exact numbers has before and after its point.
+    """Return the digits of an exact numeric type before and after the decimal point.
 
     >>> decimal_of("decimal(10,2)"), decimal_of("int")
     ((8, 2), (20, 0))
@@ -99,7 +99,7 @@ def _exact(text: str, kind: str) -> str | None:
 
 
 MESSAGE, DETAILS, CELL = 500, 2_000, 80
-"""How many characters messages, details and cells of samples have at most."""
+"""The greatest lengths, in characters, of messages, details and cells of samples."""
 
 _MOST_DIGITS = 6
 _UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000}
@@ -107,7 +107,7 @@ _SECOND = 1_000_000
 
 
 def amount(number: int, one: str) -> str:
-    """Write a count with its noun.
+    """Format a count with its noun.
 
     >>> amount(1, "row"), amount(0, "row")
     ('1 row', '0 rows')
@@ -116,7 +116,7 @@ def amount(number: int, one: str) -> str:
 
 
 def percent(value: Fraction, bound: Fraction | None = None, digits: int = 2) -> str:
-    """Write a percentage with as many digits more as tell it from the bound, at most six.
+    """Format a percentage with enough digits, at most six, to distinguish it from the bound.
 
     >>> percent(Fraction(100, 3), Fraction("33.33")), percent(Fraction(15, 2))
     ('33.333', '7.50')
@@ -129,7 +129,7 @@ def percent(value: Fraction, bound: Fraction | None = None, digits: int = 2) -> 
 
 
 def exactly(bound: Decimal, digits: int = 2) -> str:
-    """Write a bound in full, with at least so many digits.
+    """Format a bound in full, with a minimum number of digits.
 
     >>> exactly(Decimal("5")), exactly(Decimal("33.335"))
     ('5.00', '33.335')
@@ -139,7 +139,7 @@ def exactly(bound: Decimal, digits: int = 2) -> str:
 
 
 def number(value: Fraction) -> str:
-    """Write a mean: whole, or with two digits at most.
+    """Format a mean: whole, or with at most two digits.
 
     >>> number(Fraction(5, 2)), number(Fraction(100)), number(Fraction(10, 3))
     ('2.5', '100', '3.33')
@@ -148,12 +148,12 @@ def number(value: Fraction) -> str:
 
 
 def plain(value: Decimal) -> str:
-    """Write a number as a person would: without zeros at its end and without exponent."""
+    """Format a number without trailing zeros and without an exponent."""
     return f"{value.normalize():f}"
 
 
 def age(micros: int, limit: int | None = None) -> str:
-    """Write a length of time in its two largest units, or in all that tell it from a limit.
+    """Format a duration in its two largest units, or in as many as distinguish it from a limit.
 
     >>> age(183_600_000_000), age(3_000_000_000), age(0)
     ('2d 3h', '50m', '0m')
@@ -181,7 +181,7 @@ def micros_of(span: dt.timedelta) -> int:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters; what is cut ends with `…`.
+    """Return a text with a maximum length; a shortened text ends with `…`.
 
     >>> shortened("abcdef", 4)
     'abc…'
@@ -195,7 +195,7 @@ def _order(first: Fraction | int, second: Fraction | int) -> int:
 
 
 def _half_up(value: Fraction, digits: int) -> Decimal:
-    """Round half away from zero; exact, whatever the value."""
+    """Round half away from zero, exactly for every value."""
     scaled = abs(value) * 10**digits
     whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
     return Decimal(whole if value >= 0 else -whole).scaleb(-digits)

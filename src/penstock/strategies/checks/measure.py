@@ -1,4 +1,4 @@
-"""What a check of a type measures of the rows that count, and what its values mean."""
+"""What a check type measures on the rows that count, and how the values are evaluated."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ FIGURES = (
     "avg|bool_and|bool_or|count|count_if|every|max|mean|min|some|std|stddev|stddev_pop|"
     "stddev_samp|sum|var_pop|var_samp|variance|any"
 )
-"""Aggregates that give one figure of one argument.
+"""Aggregates that return one number for one argument.
 
-NULL counts as no row for them: putting NULL in the place of a row leaves it out.
+They ignore NULL: replacing a value by NULL excludes its row.
 """
 _SIMPLE = re.compile(rf"({FIGURES})\s*\(\s*(?!distinct\b)([^,]*)\)", re.IGNORECASE | re.DOTALL)
 _FILTER = re.compile(r"\bfilter\s*\(\s*where\b", re.IGNORECASE)
 UNREAD = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/"""
-"""A text, a quoted name or a comment (with DOTALL): what stands in it is no SQL."""
+"""A text, a quoted name or a comment (with DOTALL), which contain no SQL."""
 _UNREAD = re.compile(UNREAD, re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """The rows of which `where` is true, or with "" all of them (`CountedRows`)."""
+    """The rows for which `where` is true, or with "" all of them (`CountedRows`)."""
 
     where: str = ""
     columns: Schema = Schema()
     sample: bool = True
-    """Whether a value of a row may be among the measured ones."""
+    """Whether measured values may contain values of rows."""
 
     def type_of(self, name: str) -> str:
-        """Return the Spark type of a column, "" without it."""
+        """Return the Spark type of a column, "" if it does not exist."""
         column = self.columns.find(name)
         return column.type if column else ""
 
@@ -59,12 +59,12 @@ class Restriction:
         return self.count("") if self.where else COUNT_ALL
 
     def count(self, condition: str) -> str:
-        """Count those of which a condition is true as well."""
+        """Return SQL that counts those for which a condition is also true."""
         both = " AND ".join(bracketed(each) for each in (self.where, condition) if each)
         return f"count(CASE WHEN {both} THEN 1 END)"
 
     def only(self, value: str) -> str:
-        """Return a value of the rows that count, and NULL of all others."""
+        """Return SQL that is a value for rows that count, and NULL for all others."""
         return f"CASE WHEN {bracketed(self.where)} THEN {value} END" if self.where else value
 
     def call(self, aggregate: str) -> str:
@@ -87,7 +87,7 @@ class Restriction:
     def condition(self, text: str, aggregates: tuple[str, ...]) -> str:
         """Return a condition of a group with every aggregate over the rows that count.
 
-        What stands in quotes and comments is none.
+        Quoted text and comments stay unchanged.
 
         >>> Restriction("w").condition("sum(a) > 1 and 'sum(a)' <> b", ("sum(a)",))
         "sum(CASE WHEN (w) THEN a END) > 1 and 'sum(a)' <> b"
@@ -98,7 +98,7 @@ class Restriction:
 
 
 def bracketed(condition: str) -> str:
-    """Put a condition into brackets; a comment in it ends with its line.
+    """Put a condition in parentheses; a comment in it ends with its line.
 
     >>> bracketed("a > 1")
     '(a > 1)'
@@ -107,7 +107,7 @@ def bracketed(condition: str) -> str:
 
 
 COPIES = "__penstock_copies"
-"""The column that counts the rows with the same values."""
+"""The column with the number of rows that have the same values."""
 
 COLUMN = partial(key, "column", kind=KeyKind.COLUMN, says="The column to check.", example="id")
 COLUMNS = partial(
@@ -129,9 +129,9 @@ def counting(
     wrong: Callable[[GroupMeasures], str],
     also: Mapping[str, str] | None = None,
 ) -> Measure:
-    """Measure how many rows break a check; `holds` and `wrong` are its messages.
+    """Measure how many rows fail a check; `holds` and `wrong` are its messages.
 
-    With `also`, aggregates that tell whether any row does, `wrong` is "" where none does.
+    With `also`, aggregates that show whether any row fails, `wrong` is "" if none does.
     """
 
     def judge(group: GroupMeasures) -> GroupValue:
@@ -144,19 +144,19 @@ def counting(
 
 
 def passed(message: str, failures: int | None = None) -> GroupValue:
-    """Say that it holds."""
+    """Return the value of a check that passed."""
     return GroupValue("", CheckStatus.PASSED, message=message, failures=failures)
 
 
 def failed(message: str, details: str | None = None, failures: int | None = None) -> GroupValue:
-    """Say that it does not hold."""
+    """Return the value of a check that failed."""
     return GroupValue("", CheckStatus.FAILED, {}, message, details, failures)
 
 
 def weighed(check: Check, value: GroupValue, rows: int) -> GroupValue:
-    """Judge by the check's thresholds how many rows fail; what counts no rows stays as it is.
+    """Apply the check's thresholds to the number of failing rows, if rows are counted.
 
-    That no rows are there where the check says `empty: fail` is a failure whatever they say.
+    A group without rows fails under `empty: fail`, independent of thresholds.
     """
     limits, failures = check.thresholds, value.failures
     is_missing = not rows and value.status is CheckStatus.FAILED
@@ -174,14 +174,14 @@ def weighed(check: Check, value: GroupValue, rows: int) -> GroupValue:
 
 
 def text(aggregate: str) -> str:
-    """Return an aggregate as Spark writes it."""
+    """Return an aggregate in Spark's text form."""
     return f"CAST({aggregate} AS STRING)"
 
 
 def verdict_by_bounds(
     noun: str, value: int, minimum: int | None, maximum: int | None
 ) -> GroupValue:
-    """Judge a number by inclusive bounds.
+    """Return the result for a number with inclusive bounds.
 
     >>> [verdict_by_bounds("rows", n, 5, 9).message for n in (4, 5, 10)]
     ['rows 4 < min 5', 'rows 5', 'rows 10 > max 9']

@@ -21,20 +21,20 @@ ROWS = OBSERVED_ROWS
 
 
 def alias(aggregate: str) -> str:
-    """Return the name under which an aggregate is asked for: the same text, the same name."""
+    """Return the alias of an aggregate: equal texts have equal names."""
     if aggregate == COUNT_ALL:
         return ROWS
     return f"_ps_{hashlib.sha256(aggregate.encode()).hexdigest()[:16]}"
 
 
 def aggregates_of(measures: Iterable[Measure]) -> Mapping[str, str]:
-    """Return what several checks measure, each aggregate once, and the count of all rows."""
+    """Return the aggregates of several checks, each once, and the count of all rows."""
     asked = (aggregate for each in measures for aggregate in each.aggregates.values())
     return {ROWS: COUNT_ALL} | {alias(aggregate): aggregate for aggregate in asked}
 
 
 def phase_query(rows: str, key: str, aggregates: Mapping[str, str]) -> str:
-    """Return one row per group that has rows; without a key one row of all, rows or not."""
+    """Return one row per group with rows; without a key one row in any case."""
     asked = [f"{aggregate} AS {quoted(name)}" for name, aggregate in aggregates.items()]
     if not key:
         return f"SELECT {', '.join(asked)} FROM (\n{rows}\n)"
@@ -48,7 +48,7 @@ def group_of(rows: str, key: str, group: str) -> str:
 
 
 def one_group_query(rows: str, group: str, measured: Measure) -> str:
-    """Return one row of the rows of one group, with the aggregates in the order of their names."""
+    """Return one row for one group, with the aggregates in the order of their names."""
     asked = ", ".join(
         f"{aggregate} AS {quoted(f'm{place}')}"
         for place, aggregate in enumerate((COUNT_ALL, *measured.aggregates.values()))
@@ -63,13 +63,13 @@ def renamed(row: Values, measured: Measure) -> Values:
 
 
 KEY = quoted("_ps_group")
-"""The column that has the key of the partition."""
+"""The column with the key of the partition."""
 
 
 def ranged(view: str, column: Column | None, spans: Mapping[str, tuple[Span, ...]]) -> str:
-    """Return the rows of a view that lie in the spans of each key; without a column all of them.
+    """Return the rows of a view in the spans of each key; without a column all of them.
 
-    One partition is a condition, which files are skipped by; several are a join with their bounds.
+    One partition is a condition, which skips files; several are a join with their bounds.
     """
     if len(spans) == 1:
         [(name, pieces)] = spans.items()
@@ -112,7 +112,7 @@ _LARGE = 2**63
 
 
 def key_sql(grid: Grid, field: str, kind: str) -> str:
-    """Return SQL on a row for the key of its partition, as `Grid.key` writes it.
+    """Return SQL for the key of a row's partition, as `Grid.key` writes it.
 
     `kind` is the Spark type of the field; the session's zone is UTC. NULL is in no partition.
 
@@ -142,16 +142,16 @@ def key_sql(grid: Grid, field: str, kind: str) -> str:
 
 
 KEPT, ASKED = 5, 6
-"""How many rows a report keeps, and how many it asks for."""
+"""How many rows a report keeps, and how many it queries."""
 
 WIDE = 20
-"""How many columns a sample has at most."""
+"""The greatest number of columns in a sample."""
 
 _VALUES = 5
 
 
 def shown_columns(columns: Schema, wanted: Sequence[str]) -> Schema:
-    """Return the columns of a sample: those that the check names, and others in their order."""
+    """Return the columns of a sample: those that the check names first, then the others."""
     named = [found for each in wanted if (found := columns.find(each)) is not None]
     others = [each for each in columns.columns if each not in named]
     chosen = [*named, *others][:WIDE]
@@ -161,9 +161,9 @@ def shown_columns(columns: Schema, wanted: Sequence[str]) -> Schema:
 def sample_query(
     rows: str, key: str, groups: Sequence[str], measured: Measure, where: str, columns: Schema
 ) -> str:
-    """Return rows of these groups that break a check, lowest group first.
+    """Return failing rows of these groups, lowest group first.
 
-    `columns` are those shown, `where` is the condition of the rows that count.
+    `columns` are those to show, `where` is the condition of the rows that count.
     """
     shown = ", ".join(cells(columns, [quoted(each) for each in columns.names]))
     within = _in_groups(key, groups)
@@ -182,7 +182,7 @@ def sample_query(
 def failing_query(
     rows: str, key: str, measured: Measure, where: str, columns: Schema, limit: int | None
 ) -> str:
-    """Return every row that breaks a check, whatever its group, or some `limit` of them."""
+    """Return every failing row of all groups, or at most `limit` of them."""
     source = _with_copies(rows, key, measured, where) if measured.repeated else rows
     names = ", ".join(map(quoted, columns.names))
     broken = f"SELECT {names} FROM (\n{source}\n) WHERE {_all(where, measured.breaks)}"
@@ -190,7 +190,7 @@ def failing_query(
 
 
 def storable(sql: str, columns: Schema, limit: int | None) -> str:
-    """Return rows as a table can hold them: each name once, and no column without a type."""
+    """Return rows in a form that a table can store: unique names, no column without a type."""
     names = labels(columns.names)
     shown = ", ".join(
         f"CAST(NULL AS STRING) AS {quoted(name)}" if each.type == "void" else quoted(name)
@@ -209,7 +209,7 @@ def _with_copies(rows: str, key: str, measured: Measure, where: str, in_groups: 
 def values_query(
     rows: str, key: str, groups: Sequence[str], measured: Measure, where: str, column: Column
 ) -> str:
-    """Return the most frequent values that are not accepted, with their counts, group by group."""
+    """Return the most frequent unaccepted values with their counts, group by group."""
     group = key or "'*'"
     value = text_of(quoted(column.name), column.type)
     frequent = (
@@ -221,7 +221,7 @@ def values_query(
 
 
 def both_query(values: str, sample: str, width: int) -> str:
-    """Return rows of `values_query` and `sample_query` in one query; `n` tells them apart."""
+    """Return rows of `values_query` and `sample_query` in one query, distinguished by `n`."""
     names = places(width)
     empty = ", ".join(f"CAST(NULL AS STRING) AS {each}" for each in names)
     first = f"SELECT {GROUP}, value, n, place, {empty} FROM ({values})"
@@ -230,7 +230,7 @@ def both_query(values: str, sample: str, width: int) -> str:
 
 
 def sample_of(rows: Sequence[Row], columns: Schema) -> Sample:
-    """Return the sample of rows whose cells are under `places`."""
+    """Return the sample of rows whose cells are in the columns `places`."""
     names = places(len(columns.columns[:WIDE]))
     found = [[row[name] for name in names] for row in rows[:KEPT]]
     kept = (tuple(c if c is None else shortened(str(c), CELL) for c in row) for row in found)
@@ -238,9 +238,9 @@ def sample_of(rows: Sequence[Row], columns: Schema) -> Sample:
 
 
 def cells(columns: Schema, values: Sequence[str] = ()) -> list[str]:
-    """Return SQL of the columns as texts under `places`, at most 20; complex ones as JSON.
+    """Return SQL of the columns as texts named `places`, at most 20; complex ones as JSON.
 
-    Without values the columns are those under `places` themselves.
+    Without values, the columns themselves are named `places`.
     """
     found = columns.columns[:WIDE]
     names = places(len(found))
@@ -261,12 +261,12 @@ def text_of(value: str, kind: str) -> str:
 
 
 def places(count: int) -> tuple[str, ...]:
-    """Name columns by their place, whatever they are called."""
+    """Return names for columns by position."""
     return tuple(f"c{number}" for number in range(count))
 
 
 def labels(names: Sequence[str]) -> tuple[str, ...]:
-    """Tell columns of one name apart."""
+    """Return distinct labels for columns with the same name."""
     found: list[str] = []
     taken: set[str] = set()
     for name in names:
@@ -313,7 +313,7 @@ def count_query(sql: str, group: str) -> str:
 
 
 def verdict(rows: int, *, exact: bool = False) -> GroupValue:
-    """Judge by the number of rows that came back; more than are kept are not `exact`."""
+    """Return the result for a number of returned rows; above the limit it is not `exact`."""
     if not rows:
         return passed("no rows", failures=0)
     if rows > KEPT and not exact:

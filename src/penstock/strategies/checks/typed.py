@@ -1,4 +1,4 @@
-"""Typed checks: what one measures and how it is judged; what of it may ride on a write."""
+"""Typed checks: measurements, their evaluation, and which of them a write can observe."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ NOTHING_WRITTEN = "nothing was written"
 
 
 def measured(check: Check, columns: Schema) -> Measure:
-    """Return what a typed check measures of columns that fit it; `ValueError` for a `sql` check."""
+    """Return what a typed check measures on matching columns; `ValueError` for a `sql` check."""
     where = check.condition.text if check.condition else ""
     return check.rule.measure(measure.Restriction(where, columns, check.sample))
 
 
 def misfit(check: Check, columns: Schema) -> str:
-    """Say why a typed check cannot be measured of these columns, "" if it can."""
+    """Return why a typed check does not support these columns, "" if it does."""
     for name in check.rule.columns_named:
         column = columns.find(name)
         if column is None:
@@ -46,9 +46,9 @@ def misfit(check: Check, columns: Schema) -> str:
 
 
 def verdict_of(check: Check, means: Measure, group: GroupMeasures) -> GroupValue:
-    """Say what the values of a group mean; no rows mean what the user or the type says.
+    """Return the result of a group's values; without rows, the user or the type decides.
 
-    A quiet run of a model that adds rows is a change to 0 only where the user says so.
+    An idle run of a model that adds rows counts as a change to 0 only if the user says so.
     """
     quiet = group.adds and not group.rows and check.empty is None
     if quiet and check.rule.runs_before is not None:
@@ -66,7 +66,7 @@ def _of_type(check: Check, means: Measure, group: GroupMeasures) -> GroupValue:
 
 
 def with_texts(check: Check, bind: Callable[[str], str]) -> Check:
-    """Return the check with its conditions changed by a function, as parameters are put in."""
+    """Return the check with a function applied to its conditions, to insert parameters."""
 
     def bound(condition: Condition) -> Condition:
         aggregates = tuple(bind(each) for each in condition.aggregates)
@@ -88,14 +88,14 @@ _PLAIN = frozenset({"cast", "coalesce", "and", "or", "not", "in", "decimal"})
 _EXACT = re.compile(
     r"tinyint|smallint|int|bigint|float|double|decimal\(\d+,\d+\)|string|date|timestamp(_ntz)?|boolean"
 )
-"""Types whose values come back from their text as they were."""
+"""Types whose values survive conversion to text and back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The aggregate calls that wanted values are made of, by name, and those as SQL on the names.
+    """The aggregate calls within the wanted values, by name, and the values as SQL on the names.
 
-    `OBSERVED_ROWS` is no call: the count of all rows is always observed.
+    `OBSERVED_ROWS` is not a call: the count of all rows is always observed.
     """
 
     calls: Mapping[str, str]
@@ -103,17 +103,17 @@ class Shared:
 
     @property
     def counts(self) -> Mapping[str, str]:
-        """What is observed: every call as text, and the count of all rows."""
+        """Everything that is observed: every call as text, and the count of all rows."""
         texts = {name: f"CAST({call} AS STRING)" for name, call in self.calls.items()}
         return {OBSERVED_ROWS: measure.COUNT_ALL, **texts}
 
     @staticmethod
     def is_exact(types: Schema) -> bool:
-        """Whether values of these types survive being written as text."""
+        """Return whether values of these types survive conversion to text."""
         return all(_EXACT.fullmatch(column.type) for column in types.columns)
 
     def put_together(self, observed: Row, types: Schema) -> str:
-        """Return a query without rows of a table that works out what is wanted."""
+        """Return a query, without reading a table, that computes the wanted values."""
         values = ", ".join(
             f"CAST({'NULL' if value is None else literal(str(value))} AS {column.type})"
             for value, column in zip(map(observed.get, self.calls), types.columns, strict=True)
@@ -123,14 +123,14 @@ class Shared:
 
 
 def described(aggregates: Mapping[str, str], columns: Schema) -> str:
-    """Return a query that runs nothing and whose columns have the types of aggregates."""
+    """Return a query that only determines the types of aggregates."""
     given = ", ".join(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns.columns)
     asked = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in aggregates.items())
     return f"SELECT {asked} FROM (SELECT {given})"
 
 
 def shared(aggregates: Mapping[str, str]) -> Shared | None:
-    """Return the calls of some aggregates, each once; None where one cannot be taken apart."""
+    """Return the calls in some aggregates, each once; None if one cannot be separated."""
     calls: dict[str, str] = {}
     names: dict[str, str] = {measure.COUNT_ALL: OBSERVED_ROWS}
     wanted = {}
@@ -153,7 +153,7 @@ def shared(aggregates: Mapping[str, str]) -> Shared | None:
 
 
 def _calls(sql: str) -> list[tuple[int, int]]:
-    """Return where aggregate calls stand; what is quoted is no call."""
+    """Return the positions of aggregate calls, ignoring quoted text."""
     found, masked = [], _UNREAD.sub(lambda each: "_" * len(each[0]), sql)
     for match in _CALL.finditer(masked):
         depth, at = 0, masked.index("(", match.end())
@@ -166,7 +166,7 @@ def _calls(sql: str) -> list[tuple[int, int]]:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether nothing is left that needs a row: no column, no other function."""
+    """Return whether no part needs a row: no column, no other function."""
     bare = _UNREAD.sub(lambda each: "`" if each[0].startswith("`") else " ", text)
     return "`" not in bare and {name.lower() for name in _FUNCTION.findall(bare)} <= _PLAIN
 
@@ -178,11 +178,11 @@ _FILTER = re.compile(r"\bfilter\s*\(", re.IGNORECASE)
 def observables(
     checks: Sequence[Check], columns: Schema, values: Mapping[str, str] | None = None
 ) -> Mapping[str, str]:
-    """Return aggregates by name for all checks of scope `step` that can be observed.
+    """Return aggregates by name for all observable checks of scope `step`.
 
-    What could fail for some row is left out, because it would fail the write: a check never does.
-    So is what these columns do not have. `values` are the parameters of the one group. The plain
-    count of all rows, `ROWS`, is always among the aggregates; with no check there are none.
+    An aggregate that could fail for some row is left out, because it would fail the write; so is
+    one over missing columns. `values` are the parameters of the one group. The plain count of all
+    rows, `ROWS`, is always included; without checks there are no aggregates.
     """
     found = [
         means for check in checks if (means := _observed(check, columns, values or {})) is not None
@@ -195,10 +195,10 @@ def observables(
 
 
 def taken(means: Measure, observed: Row) -> Mapping[str, str | None] | None:
-    """Return what was observed for a check, by the names of a phase query; None if not all was.
+    """Return the observed values of a check by the names of a phase query; None if incomplete.
 
-    A sum that overflowed was observed as NULL: that is no answer either. Nor is a failure of which
-    the failing rows were not counted.
+    A sum that overflowed was observed as NULL and does not count. Nor does a failure whose failing
+    rows were not counted.
     """
     found: dict[str, str | None] = {ROWS: str(observed.get(ROWS))}
     for aggregate in means.needed.values():

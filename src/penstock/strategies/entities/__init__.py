@@ -1,1 +1,1 @@
-"""Entities: a slice through twelve steps, counted, then written as full, merge or historic."""
+"""Entities: a slice goes through twelve steps, is counted, and is written."""

@@ -1,6 +1,6 @@
-"""How a slice fits its table: wider types grow it, narrower ones are cast up, others are refused.
+"""How a slice fits its table: wider types widen it, narrower ones are cast, others are refused.
 
-The rule is held before anything is written, since Delta would cast without a word.
+This is checked before anything is written, since Delta would cast silently.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
 
 
 def fit(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
-    """Cast every column to the type that the table has or gets; warn of each difference."""
+    """Cast every column to its type in the table; warn of each difference."""
     rows = _without_void(rows, entity, table)
     if table is None:
         return rows
@@ -58,9 +58,9 @@ def fit(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
 
 
 def _without_void(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
-    """Leave out columns that hold no value and have no type; those of the table stay NULL.
+    """Leave out columns without values and type; in the table they are NULL.
 
-    Parquet and Spark would guess one, and the first real value would not fit it.
+    Parquet and Spark would guess a type, and the first real value might not fit it.
     """
     columns, notes, findings = list[StagedColumn](), [*rows.notes], [*rows.findings]
     for column in rows.columns:
@@ -92,7 +92,7 @@ def _is_typed(column: StagedColumn) -> bool:
 
 
 def _fit_column(column: StagedColumn, stored: Column, entity: Entity) -> StagedColumn | Finding:
-    """Return the column with the type that the table holds or gets."""
+    """Return the column with its type in the table."""
     is_key = column.declared is not None and FieldRole.BUSINESS_KEY in column.declared.roles
     both = merged(parse_type(stored.type), parse_type(column.want))
     if is_key and column.want != stored.type and not _is_same_number(column.want, stored.type):
@@ -114,7 +114,7 @@ def _is_same_number(one: str, other: str) -> bool:
 
 
 def _changes_type(entity: Entity) -> bool:
-    """Whether every row is replaced, so that a column may have any type."""
+    """Return whether every row is replaced, so that a column may have any type."""
     return entity.process is ProcessType.FULL and not entity.partition_columns
 
 
@@ -137,7 +137,7 @@ def _missing_columns(rows: SliceRows, table: Schema) -> tuple[Column, ...]:
 
 
 def _change_findings(rows: SliceRows, entity: Entity) -> list[Finding]:
-    """Hold `on_schema_change: fail`."""
+    """Return findings for `on_schema_change: fail`."""
     changes = rows.new or rows.widened or rows.lost
     if entity.settings.on_schema_change is not OnSchemaChange.FAIL or not changes:
         return []

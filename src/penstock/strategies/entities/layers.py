@@ -24,7 +24,7 @@ _RANK, _COPY = quoted(f"{ENGINE_PREFIX}rank"), quoted(f"{ENGINE_PREFIX}copy")
 
 
 def select_slice(entity: Entity, read: SliceRead) -> SliceRows:
-    """Read the slice; of a whole source perhaps the rows of one slice alone."""
+    """Read the slice; of a whole source optionally the rows of one slice."""
     sql = f"SELECT * FROM {quoted(SLICE_VIEW)}"
     schema, name = read.describe(sql), entity.system.filename
     if not read.only:
@@ -40,7 +40,7 @@ def select_slice(entity: Entity, read: SliceRead) -> SliceRows:
 
 
 def inject_transformations(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
-    """Step 1: projections, and columns that are added or replaced, in order."""
+    """Step 1: projections, and added or replaced columns, in order."""
     for each in entity.transformations:
         match each:
             case Projection(items):
@@ -56,7 +56,7 @@ def inject_transformations(rows: SliceRows, entity: Entity, read: SliceRead) -> 
 
 
 def _deduplicated(rows: SliceRows, entity: Entity, how: Deduplicate, read: SliceRead) -> SliceRows:
-    """Keep one row of each business key, and all rows whose key is NULL, which are refused later.
+    """Keep one row of each business key, and all rows with a NULL key, which are refused later.
 
     Different rows that tie stay, so that duplicate-keys reports them.
     """
@@ -123,7 +123,7 @@ def _project(rows: SliceRows, items: Sequence[str], read: SliceRead) -> SliceRow
 def _with_column(
     rows: SliceRows, name: str, expression: str, read: SliceRead, *, plain: bool = False
 ) -> SliceRows:
-    """Add a column, or replace one in its place."""
+    """Add a column, or replace one at its position."""
     value = f"({at_time(expression, read.moment)}\n) AS {quoted(name)}"
     known, folded = rows.schema.find(name), name.lower()
     names = [value if each.name.lower() == folded else quoted(each.name) for each in _columns(rows)]

@@ -1,4 +1,4 @@
-"""How a slice is merged into its silver table: soft deletes, and deletes that are inferred."""
+"""Merge a slice into its silver table: soft deletes, and inferred deletes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ INFERRED = "inferred_deleted"
 # What Spark can derive of so many columns that are others by another name grows without end.
 _UNDERIVED = {"spark.sql.constraintPropagation.enabled": "false"}
 _FEW_ROWS = 50_000
-"""So many rows are sent to every executor: the table's need not move."""
+"""Up to this number, rows are broadcast, so that the table's rows do not move."""
 _OP = quoted(f"{ENGINE_PREFIX}op")
 _NEW = quoted(f"{ENGINE_PREFIX}new")
 
 
 def merge(step: EntityStep, properties: Mapping[str, str]) -> Work:
-    """One row per key; a step that may change nothing looks first, so that it makes no commit."""
+    """Keep one row per key; a step that may change nothing checks that first."""
     build, counts = step.build, step.counts
     deleted = quoted(step.entity.system.deleted)
     if build.table is None:
@@ -57,13 +57,13 @@ def _writes_changes_alone(step: EntityStep) -> bool:
 
 
 def _merge_source(step: EntityStep) -> str:
-    """Return the rows of the slice, and with windows the keys that are gone, in one shape."""
+    """Return the rows of the slice, and with windows the missing keys, in one shape."""
     rows = f"SELECT {listed(_columns(step))}, 'slice' AS {_OP} FROM {quoted(QUERY_VIEW)}"
     return rows if step.windows is None else f"{rows} UNION ALL {_missing_keys(step)}"
 
 
 def _missing_keys(step: EntityStep, more: str = "") -> str:
-    """Return the keys that are gone as rows of the slice, and `more` columns beside."""
+    """Return the missing keys as rows of the slice, with the columns `more`."""
     columns = [each for each in step.build.query.columns if each.name in _columns(step)]
     keys = {name.lower() for name in (*step.entity.business_keys, *step.entity.partition_columns)}
     gone = ", ".join(_target_value(each, is_known=each.name.lower() in keys) for each in columns)
@@ -75,9 +75,9 @@ def _missing_keys(step: EntityStep, more: str = "") -> str:
 
 
 def _columns(step: EntityStep) -> tuple[str, ...]:
-    """Return the columns that rows are sent with: when they are seen the statement says.
+    """Return the columns to send; the last-seen time is in the statement instead.
 
-    So the code that Spark makes for their hashes is the same from slice to slice.
+    So Spark generates the same hash code for every slice.
     """
     seen = step.entity.system.last_seen.lower()
     return tuple(name for name in step.build.query.names if name.lower() != seen)
@@ -89,7 +89,7 @@ def _target_value(column: Column, *, is_known: bool) -> str:
 
 
 def _in_partition(step: EntityStep) -> str:
-    """Return the condition of a partition being one of very many that the slice holds."""
+    """Return the condition for a partition among the very many of the slice."""
     if step.counts.tuples is not None or not step.counts.rows:
         return ""
     same = (f"s.{quoted(n)} <=> t.{quoted(n)}" for n in step.entity.partition_columns)
@@ -97,7 +97,7 @@ def _in_partition(step: EntityStep) -> str:
 
 
 def _same_key(step: EntityStep) -> str:
-    """Keys are never NULL: what is counted fails the step."""
+    """Compare keys, which are never NULL: counting fails the step before."""
     keys = step.entity.business_keys
     return " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in keys)
 
@@ -155,9 +155,9 @@ def _clauses(step: EntityStep) -> Iterator[str]:
 
 
 def _set_columns(step: EntityStep, changed: str) -> Iterator[str]:
-    """Return the columns as they are set: a row with the same hash has the same values.
+    """Return the columns to set: rows with the same hash have the same values.
 
-    What is in no hash is kept there.
+    Columns outside the hash keep their values then.
     """
     table, system = step.build.table or Schema(), step.entity.system
     unhashed = {system.filename.lower(), system.metadata.lower(), *step.entity.volatile}
@@ -179,8 +179,8 @@ def _differs(step: EntityStep, left: str, right: str) -> str:
 def _changing_rows(step: EntityStep) -> str:
     """Return only those rows of `_merge_source` that will change the table.
 
-    Stored rows meet the keys of the slice in an inner join first: Spark can broadcast those then,
-    and need not move the table's (docs/decisions/0006-merge-in-two-looks.md).
+    An inner join first matches stored rows with the keys of the slice: Spark can broadcast those,
+    so the table's rows do not move (docs/decisions/0006-merge-in-two-looks.md).
     """
     entity, system = step.entity, step.entity.system
     deleted, keys = quoted(system.deleted), _same_key(step)
@@ -221,7 +221,7 @@ def _commit_for(step: EntityStep, row: Row) -> Commit | None:
 
 
 def _columns_commit(step: EntityStep) -> Commit | None:
-    """Add what a slice brings although none of its rows says anything new."""
+    """Add a slice's new columns even if none of its rows changes anything."""
     new = {name.lower() for name in step.rows.new}
     columns = [each for each in step.build.query.columns if each.name.lower() in new]
     if not columns:

@@ -11,7 +11,7 @@ from penstock.strategies.entities.target import EntityStep
 RECORDS = "recordsInSlice"
 FLAGGED = "arrived_deleted"
 NAMES = (RECORDS, "inserted", "updated", "deleted", "unchanged", "touched", INFERRED)
-"""The counts of a summary; `touched` is for the form that others read, and 0."""
+"""The counts of a summary; `touched` is always 0, for readers of the original format."""
 
 
 def counts_before(step: EntityStep) -> dict[str, int]:
@@ -20,9 +20,9 @@ def counts_before(step: EntityStep) -> dict[str, int]:
 
 
 def step_metrics(process: ProcessType, metrics: Mapping[str, int]) -> dict[str, int]:
-    """Return the counts of a step, of those that its token carries and of Delta's.
+    """Return the counts of a step from its token and from Delta's metrics.
 
-    A token that had to be cut carries none: then nothing is told. Of nothing all are 0.
+    A shortened token has no counts: then the result is empty. Without a step all are 0.
 
     >>> step_metrics(ProcessType.FULL, {"recordsInSlice": 3})["inserted"]
     3
@@ -50,7 +50,7 @@ def step_metrics(process: ProcessType, metrics: Mapping[str, int]) -> dict[str, 
 
 
 def mismatches(step: EntityStep, commit: Mapping[str, int]) -> Iterator[str]:
-    """Say which counts of a merge do not agree with Delta's: a bug of ours, the commit stands."""
+    """Return the counts of a merge that contradict Delta's: a bug; the commit stays."""
     if step.process is not ProcessType.MERGE or "numTargetRowsInserted" not in commit:
         return
     found = step_metrics(step.process, {**counts_before(step), **commit})

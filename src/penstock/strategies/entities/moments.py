@@ -1,4 +1,4 @@
-"""Words in the SQL of an entity: those that ask for the time, and the items of projections."""
+"""Words in an entity's SQL: those for the current time, and the items of projections."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _WORDS = re.compile(
     re.DOTALL,
 )
 _BARE = frozenset({"current_timestamp", "current_date", "localtimestamp"})
-"""What SQL takes for a function without its parentheses, too."""
+"""Functions that SQL also accepts without parentheses."""
 
 
 def at_time(expression: str, moment: dt.datetime) -> str:
-    """Put the processing time where an expression asks for the time of day.
+    """Replace the current time in an expression by the processing time.
 
     >>> at_time("year(current_date())", dt.datetime(2024, 2, 29, 23, 30, tzinfo=dt.UTC))
     "year(DATE '2024-02-29')"
@@ -41,7 +41,7 @@ def at_time(expression: str, moment: dt.datetime) -> str:
 
 
 def instant_literal(moment: dt.datetime) -> str:
-    """Return a moment as a literal that means the same in every session zone."""
+    """Return a time as a literal with the same value in every session time zone."""
     return f"TIMESTAMP '{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
 
 
@@ -49,9 +49,9 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)
 
 
 def read_moment(text: str, zone: str) -> dt.datetime | None:
-    """Read a processing time; None for what is none. Without an offset it is one of the zone.
+    """Parse a processing time; None if it is invalid. Without an offset it is local to the zone.
 
-    A time that a zone leaves out moves forward by what it leaves out, of two it is the earlier.
+    A time that a zone skips moves forward by the gap, of two possible times the earlier counts.
 
     >>> read_moment("2025-03-30T02:30:00", "Europe/Amsterdam").isoformat()
     '2025-03-30T01:30:00+00:00'
@@ -68,13 +68,13 @@ def read_moment(text: str, zone: str) -> dt.datetime | None:
 
 
 def _called_function(match: re.Match[str]) -> str:
-    """Return the function that a word calls, "" where it calls none."""
+    """Return the function that a word calls, "" if it is not a call."""
     word = (match["word"] or "").lower()
     return word if word and not match["dot"] and (match["call"] or word in _BARE) else ""
 
 
 def split_alias(item: str) -> tuple[str, str]:
-    """Return the name of an item of a projection, and its expression; "" where only Spark knows.
+    """Return name and expression of an item of a projection; "" if only Spark knows the name.
 
     >>> split_alias("upper(name) AS `Name`"), split_alias("t.id"), split_alias("*")
     (('Name', 'upper(name) '), ('id', 't.id'), ('', '*'))
@@ -90,7 +90,7 @@ def split_alias(item: str) -> tuple[str, str]:
 
 
 def split_projection(projection: str) -> Iterator[str]:
-    """Cut a projection at the commas between its items.
+    """Split a projection at the commas between its items.
 
     >>> [*split_projection("id, concat(a, ',') as b")]
     ['id', " concat(a, ',') as b"]

@@ -1,4 +1,4 @@
-"""A slice on its way to its silver table: columns and SQL, as values."""
+"""A slice in progress: columns and SQL, as values."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ MADE_VIEW = "penstock_made"
 """The rows after steps 1 and 2, which statistics and statements read."""
 
 _REFUSED = re.compile(r"[\s,;{}()=]")
-"""What Delta takes in no name, at any depth."""
+"""Characters that Delta refuses in names at any depth."""
 
 
 @cache
 def clean_type(kind: str) -> str:
-    """Return a type without the signs that Delta refuses in the names of fields.
+    """Return a type without the characters that Delta refuses in field names.
 
-    A cast of structs goes by place, so it renames fields.
+    A cast of structs goes by position, so it renames fields.
 
     >>> clean_type("array<struct<a b:int,c-d:int>>")
     'array<struct<ab:int,c-d:int>>'
@@ -61,7 +61,7 @@ def _clean(kind: ColumnType) -> ColumnType:
 
 
 def wrong_fields(kind: ColumnType, path: str) -> Iterator[tuple[str, str, str]]:
-    """Find fields of structs that have no name left, or one name for two: a code, then their paths.
+    """Return struct fields with an empty or ambiguous cleaned name: a code, then their paths.
 
     >>> [*wrong_fields(parse_type("struct<a b:int,ab:int,=:int>"), "s")]
     [('column-name-collision', 's.a b', 's.ab'), ('empty-column-name', 's.=', '')]
@@ -91,11 +91,11 @@ Describe = Callable[[str], Schema]
 
 @dataclass(frozen=True, slots=True)
 class SliceRead:
-    """One slice as the steps see it; its rows are those of `penstock_slice`.
+    """The input of the steps for one slice; its rows are those of `penstock_slice`.
 
-    `name` is what its rows are marked with. With `only` just those rows of a whole source are read
-    that are marked with that name, with `where` those that fit a condition on final columns.
-    `describe` gives the columns of a query, without running it.
+    `name` marks its rows. With `only`, just the rows of a whole source with that mark are read,
+    with `where` those that meet a condition on final columns. `describe` returns the columns of a
+    query without running it.
     """
 
     name: str
@@ -107,10 +107,10 @@ class SliceRead:
 
 @dataclass(frozen=True, slots=True)
 class StagedColumn:
-    """One column on its way: `name` and `have` in `penstock_made`, `final` and `type` in the end.
+    """One column in progress: `name` and `have` in `penstock_made`, `final` and `type` at the end.
 
-    `want` is the type that the entity asks for, `type` what the table has. A column without `name`
-    is missing there and NULL.
+    `want` is the type in the entity, `type` that in the table. A column without `name` is missing
+    and NULL.
     """
 
     name: str
@@ -125,7 +125,7 @@ class StagedColumn:
 
     @property
     def is_fallible(self) -> bool:
-        """Whether its cast may fail for a value."""
+        """Whether its cast may fail for some value."""
         if not self.name or self.want == clean_type(self.have):
             return False
         have, want = self.have.partition("(")[0], self.want.partition("(")[0]
@@ -135,11 +135,11 @@ class StagedColumn:
 
     @property
     def as_wanted(self) -> str:
-        """SQL for the value that a cast gives, NULL where it fails."""
+        """SQL for the cast value, NULL if the cast fails."""
         return f"try_cast({quoted(self.name)} AS {sql_type(parse_type(self.want))})"
 
     def value(self, *, tries: bool = False) -> str:
-        """Return SQL for the value as the table holds it; a cast that fails gives NULL or fails."""
+        """Return SQL for the value in the table; a failing cast gives NULL or an error."""
         sql = quoted(self.name)
         if not self.name:
             sql = f"CAST(NULL AS {self.want})"
@@ -155,14 +155,13 @@ class StagedColumn:
 
 @dataclass(frozen=True, slots=True)
 class SliceRows:
-    """Rows on their way through the steps.
+    """Rows in progress between the steps.
 
-    `made_sql` is the SQL of steps 1 and 2 and `schema` its columns, of which `computed` are made by
-    SQL. `added` are the columns that penstock adds, as SQL over the others; `system` are
-    their names and those of columns that stand among them. `where` is what is read of a whole
-    source, a condition on final columns. `lost` are columns of the table that the slice lacks,
-    `new` and `widened` the names of those that it brings or widens. `notes` warn, `findings`
-    refuse.
+    `made_sql` is the SQL of steps 1 and 2 and `schema` its columns, of which `computed` are defined
+    by SQL. `added` are penstock's columns, as SQL over the others; `system` are their names,
+    including those provided by the slice. `where` is the condition, on final columns, for a whole
+    source. `lost` are table columns that the slice lacks, `new` and `widened` the names of those
+    that it adds or widens. `notes` are warnings, `findings` errors.
     """
 
     made_sql: str
@@ -179,7 +178,7 @@ class SliceRows:
     findings: tuple[Finding, ...] = ()
 
     def find(self, final: str) -> StagedColumn | None:
-        """Return the column of that final name, without case."""
+        """Return the column with that final name, in any letter case."""
         return next((c for c in self.columns if c.final.lower() == final.lower()), None)
 
     @property
@@ -191,7 +190,7 @@ class SliceRows:
         return Schema(tuple(sorted(every, key=lambda c: places.get(c.name.lower(), 0))))
 
     def sql(self, but: Sequence[str] = ()) -> str:
-        """Return the one SELECT over `penstock_made`, some columns left out."""
+        """Return the one SELECT over `penstock_made`, without some columns."""
         added = {column.name: f"{sql} AS {quoted(column.name)}" for column, sql in self.added}
         names = (name for name in self.stored.names if name not in but)
         chosen = ", ".join(added.get(name, quoted(name)) for name in names)
@@ -199,12 +198,12 @@ class SliceRows:
         return f"SELECT {chosen} FROM ({self.typed()}){where}"
 
     def typed(self, *, tries: bool = False, more: Sequence[str] = ()) -> str:
-        """Return the rows as steps 7 to 9 and 11 make them, and `more` beside."""
+        """Return the rows after steps 7 to 9 and 11, with the columns `more`."""
         values = [f"{c.value(tries=tries)} AS {quoted(c.final)}" for c in self.columns]
         return f"SELECT {', '.join((*values, *more))} FROM {quoted(MADE_VIEW)}"
 
     def refuse(self) -> None:
-        """Raise one error of all findings."""
+        """Raise one error for all findings."""
         if not self.findings:
             return
         first, *others = self.findings

@@ -1,4 +1,4 @@
-"""What is counted of a slice before a step begins, and what may not be in it."""
+"""The counts of a slice before a step begins, and what the slice must not contain."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _COPIES = "`__penstock_n`"
 
 @dataclass(frozen=True, slots=True)
 class SliceCounts:
-    """What a slice holds: rows, those that arrive deleted, and the ends of some columns.
+    """The counts of a slice: rows, deleted rows, and the bounds of some columns.
 
     `highs` are the greatest values of watermark columns, as the entity spells them, `nulls` how
-    many rows have none. `bounds` are the ends of key columns, where a type has such literals.
-    `tuples` are the partitions that the slice holds, as SQL; None where there are too many, then
-    `ranges` has their ends, each column's.
+    many rows have none. `bounds` are the bounds of key columns, if the type has literals. `tuples`
+    are the partitions of the slice, as SQL; None if there are too many, then `ranges` has the
+    bounds of each column.
     """
 
     rows: int
@@ -42,7 +42,7 @@ class SliceCounts:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warn of rows that no watermark will ever tell of."""
+        """Return warnings about rows without a watermark value."""
         return tuple(
             f"null-watermark: {count} rows have NULL in watermark column {column!r}"
             for column, count in self.nulls.items()
@@ -51,10 +51,10 @@ class SliceCounts:
 
 
 def count_stage(entity: Entity, rows: SliceRows, slice_name: str, size: int | None = None) -> Stage:
-    """Return the one action before `begin`: rows of steps 1 and 2, counted, and the rules on them.
+    """Return the one action before `begin`, which counts the rows of steps 1 and 2, and its rules.
 
-    They are kept only where counting must compute them, so that they are not computed twice. Of a
-    slice of few bytes they are counted by one task, which has nothing to shuffle.
+    The rows are kept only if counting must compute them, so that they are not computed twice. A
+    small slice is counted by one task, without a shuffle.
     """
     rules = (*_key_rules(entity, rows, slice_name), *_cast_rules(entity, rows))
     look = _aggregates_sql(entity, rows, at_once=size is not None and size <= _FEW_BYTES)
@@ -84,7 +84,7 @@ def _cast_fails(column: StagedColumn) -> str:
 
 
 def _aggregates_sql(entity: Entity, rows: SliceRows, *, at_once: bool) -> str:
-    """Two aggregates deep: per key, then over keys; without keys over rows."""
+    """Return SQL with two levels of aggregates: per key, then over keys; without keys over rows."""
     keys, by_key = _key_columns(entity, rows), []
     over = {"rows": f"coalesce(sum({_COPIES}), 0)", "flagged": "coalesce(sum(`flagged`), 0)"}
     inner = {
@@ -127,7 +127,7 @@ def _count_sql(condition: str, *, many: bool) -> str:
 
 
 def _partition_counts(entity: Entity, rows: SliceRows, inner: dict[str, str]) -> dict[str, str]:
-    """Ask for the partitions; of a key that is there once, any of its rows tells them."""
+    """Return SQL for the partitions; for a unique key, any of its rows has the partition."""
     partitions = _partition_columns(entity, rows)
     keys = {k.final.lower() for k in _key_columns(entity, rows)}
     if not partitions:
@@ -181,14 +181,15 @@ def _cast_rules(entity: Entity, rows: SliceRows) -> Iterator[Rule]:
         yield Rule(
             f"failed_{number}",
             "cast-failed",
-            f'{{count}} values of "{each.name}" are no {each.want.upper()} (e.g. {{samples}})',
+            f'{{count}} values of "{each.name}" cannot be cast to {each.want.upper()} '
+            "(e.g. {samples})",
             "convert them with an expression",
             f"SELECT {shown} FROM {quoted(MADE_VIEW)} WHERE {_cast_fails(each)} ORDER BY 1 LIMIT 5",
         )
 
 
 def read_counts(entity: Entity, rows: SliceRows, row: Row) -> SliceCounts:
-    """Read what the look has seen; raises `watermark-type`."""
+    """Return the counts in a row of measured values; raise `watermark-type`."""
     highs, nulls, bounds = {}, {}, {}
     spelled = {each.column.lower(): each.column for each in reversed(entity.watermark)}
     for number, each in enumerate(_watermark_columns(entity, rows)):
@@ -240,7 +241,7 @@ def _partition_literal(column: StagedColumn, text: object) -> str:
 
 
 def check_watermarks(entity: Entity, rows: SliceRows) -> None:
-    """Raise `watermark-type` for a column whose values cannot be remembered."""
+    """Raise `watermark-type` for a column whose values cannot be a watermark."""
     for each in _watermark_columns(entity, rows):
         if not is_watermark_type(each.type):
             raise IncrementalConfigError(

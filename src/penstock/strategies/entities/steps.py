@@ -1,7 +1,7 @@
 """The twelve steps from a slice to the rows of its silver table: one SELECT, no action.
 
-Each step takes rows and gives rows. They run in the order in which they see each other: hash and
-key are made of values and names as the table will hold them, so types and names come first.
+Each step is a function from rows to rows. They run in order of dependency: hash and key use the
+values and names of the table, so types and names come first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ StepOf = Callable[[SliceRows, Entity, SliceRead], SliceRows]
 
 
 def cast_columns(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
-    """Step 7: the types that the entity asks for; a column that is missing is NULL, or refused."""
+    """Step 7: the types of the entity; a missing column is NULL, or refused."""
     del read
     declared = {each.made_name.lower(): each for each in entity.columns}
     findings, notes, columns = [*rows.findings], [*rows.notes], []
@@ -73,7 +73,7 @@ def cast_columns(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
 
 
 def _field_findings(entity: Entity, column: Column) -> Iterator[Finding]:
-    """Report fields of structs whose names Delta would not take, with their paths."""
+    """Return findings for struct fields whose names Delta refuses, with their paths."""
     for code, path, other in wrong_fields(parse_type(column.type), column.name):
         sentence = f"of the name of field {path!r} of {entity.model} nothing is left"
         if other:
@@ -115,7 +115,7 @@ def rename(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
 
 
 def normalise_names(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
-    """Step 11: drop `sys_` columns, leave out what Delta takes in no name, hold the names."""
+    """Step 11: drop `sys_` columns, remove characters that Delta refuses, check the names."""
     del read
     kept = [each for each in rows.columns if not each.final.lower().startswith("sys_")]
     columns = tuple(replace(each, final=normalised(each.final)) for each in kept)
@@ -149,13 +149,13 @@ def _name_findings(
 
 
 def reserved_names(entity: Entity) -> tuple[str, ...]:
-    """Return the names that no column of a slice may have."""
+    """Return the names that a slice must not use for its columns."""
     own = {entity.system.filename, entity.system.deleted}
     return tuple(name for name in system_names(entity) if name not in own)
 
 
 def flag_deleted(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
-    """Step 9: the delete flag of a row, false where the slice says nothing."""
+    """Step 9: the delete flag of a row, false if the slice has none."""
     del read
     name = entity.system.deleted
     column = rows.find(name)
@@ -178,7 +178,7 @@ def flag_deleted(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
 
 
 def hash_source(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
-    """Step 3: the hash of what a row says; not of when and how it came."""
+    """Step 3: the hash of a row's content, without when and how it arrived."""
     del read
     system, values, wrong = entity.system, [], []
     left_out = {system.filename.lower(), system.metadata.lower(), *entity.volatile}
@@ -225,7 +225,7 @@ def _add_column(rows: SliceRows, name: str, kind: str, sql: str) -> SliceRows:
 
 
 def add_interval(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
-    """Step 4: the interval of a version, of histories alone."""
+    """Step 4: the interval of a version, only for histories."""
     if entity.process is not ProcessType.HISTORIC:
         return rows
     system = entity.system
@@ -235,7 +235,7 @@ def add_interval(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
 
 
 def add_filename(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
-    """Step 5: where a row came from, unless it says so itself."""
+    """Step 5: the file of a row, unless the row names it."""
     name = entity.system.filename
     return rows if rows.find(name) else _add_column(rows, name, "string", literal(read.name))
 
@@ -262,7 +262,7 @@ def _key_type(entity: Entity, column: StagedColumn) -> Finding:
         column.declared.where if column.declared else entity.where,
         "key-type",
         f"business key {column.final!r} of {entity.model} is {column.type.upper()}, whose values "
-        "are not surely equal or different",
+        "cannot be compared reliably",
         "give it another datatype: decimal, string",
     )
 
@@ -284,9 +284,9 @@ AFTER_TYPES: tuple[StepOf, ...] = (hash_source, add_interval, add_filename, add_
 
 
 def prepare_rows(entity: Entity, read: SliceRead, table: Schema | None) -> SliceRows:
-    """Take a slice through its steps; what its table holds says which types it may have.
+    """Take a slice through its steps; its table restricts the types.
 
-    Raises what is wrong with its columns, all in one error, before any row is read.
+    Raises all errors of its columns at once, before any row is read.
     """
     rows = replace(select_slice(entity, read), system=system_names(entity), where=read.where)
     for step in BEFORE_TYPES:
@@ -300,7 +300,7 @@ def prepare_rows(entity: Entity, read: SliceRead, table: Schema | None) -> Slice
 
 
 def system_names(entity: Entity) -> tuple[str, ...]:
-    """Return the names of the columns that stand last in a table, in their order."""
+    """Return the names of a table's last columns, in order."""
     system, historic = entity.system, entity.process is ProcessType.HISTORIC
     interval = (system.valid_from, system.valid_to, system.is_current) if historic else ()
     key = (entity.key_column,) if entity.key_column else ()
@@ -313,7 +313,7 @@ def system_names(entity: Entity) -> tuple[str, ...]:
 def needs_keeping(rows: SliceRows, entity: Entity) -> bool:
     """Step 12: whether rows are kept, because counting must run a transformation first.
 
-    Expressions over one row cost less than keeping all columns of it.
+    Expressions over one row are cheaper than keeping all its columns.
     """
     counted = {*entity.business_keys, *entity.partition_columns, entity.system.deleted}
     counted |= {each.column for each in entity.watermark}

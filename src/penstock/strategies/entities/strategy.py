@@ -1,6 +1,6 @@
-"""Entities as strategies: what anybody but a step may ask of how a slice reaches its table.
+"""Entities as strategies: answers for all rooms; steps use `work_of`.
 
-What steps are made of is imported where it is asked for: few projects have entities.
+The code of steps is imported on demand: few projects have entities.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penstock.core.history import HistorySettings
 
 @dataclass(frozen=True, slots=True)
 class EntityStrategy(port.Strategy):
-    """One row per key, or what a slice holds; steps ask `work_of`, once the slice was counted."""
+    """One row per key, or the content of a slice; steps use `work_of` after counting."""
 
     entity: Entity
     is_written = False
@@ -28,17 +28,17 @@ class EntityStrategy(port.Strategy):
 
     @classmethod
     def read(cls, settings: port.GivenSettings) -> Self:
-        """Refuse: documents of entities have a reader of their own."""
+        """Raise: entity documents have a separate reader."""
         del settings
         raise TypeError(f"{cls.__name__} is read from documents")
 
     def work(self, build: port.Build) -> NoReturn:
-        """Refuse: what a step of an entity runs depends on what its slice holds."""
+        """Raise: the work of an entity's step depends on its slice."""
         raise TypeError(f"{build.model.name} is built from slices")
 
     @property
     def reads_slices(self) -> bool:
-        """Whether it is no whole source that it reads."""
+        """Whether it reads slices, not a whole source."""
         return isinstance(self.entity.bronze, Slices)
 
     @property
@@ -47,7 +47,7 @@ class EntityStrategy(port.Strategy):
         return self.entity.business_keys
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Return what the table says of how its rows are made."""
+        """Return the table's property about how its rows are built."""
         from penstock.strategies.entities.target import property_of
 
         del layout
@@ -55,7 +55,7 @@ class EntityStrategy(port.Strategy):
 
     @classmethod
     def counts(cls, metrics: Mapping[str, int]) -> Mapping[str, int]:
-        """Return the counts of the summary, of those in the token and of Delta's."""
+        """Return the counts of the summary, from the token and from Delta's metrics."""
         from penstock.strategies.entities.metrics import step_metrics
 
         return step_metrics(cls.process(), metrics)
@@ -67,7 +67,7 @@ class EntityStrategy(port.Strategy):
 
 
 class FullEntity(EntityStrategy):
-    """The partitions that a slice holds are replaced, or the whole table."""
+    """The partitions of a slice are replaced, or the whole table."""
 
     __slots__ = ()
     name, shown_name = "entity_full", "full"
@@ -100,7 +100,7 @@ class HistoricEntity(EntityStrategy):
 
 
 def strategy_of_entity(entity: Entity, forced: ProcessType | None = None) -> EntityStrategy:
-    """Return the strategy of an entity, or another one that somebody asked for; versions stay."""
+    """Return the strategy of an entity, or another requested one; versions stay."""
     kinds = {kind.process(): kind for kind in (FullEntity, MergeEntity, HistoricEntity)}
     keeps_versions = entity.process is ProcessType.HISTORIC
     return kinds[entity.process if keeps_versions else forced or entity.process](entity)

@@ -1,4 +1,4 @@
-"""The silver table as a step meets it: its rows that may match, and those that may be gone."""
+"""The silver table of a step: rows that may match, and rows that may be deleted."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from penstock.strategies.entities.statistics import SliceCounts
 from penstock.strategies.entities.watermarks import EntityWindow
 
 PROPERTY = "penstock.entity"
-"""The property of a silver table that says how its rows were made."""
+"""The property of a silver table that records how its rows were built."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityStep:
-    """All that the statement of a step depends on; its slice was counted.
+    """Everything that a step's statement depends on; its slice was counted.
 
-    `windows` say where keys that the slice lacks are gone, all of them together; None infers
-    nothing. `forced` is how the rows are written if somebody asked for another way. A step that
-    `commits` makes a commit even if nothing is to change. With `anew` all rows of the entity are
-    replaced in a table that others share.
+    A key counts as deleted if it is missing and inside all `windows`; None infers no deletes.
+    `forced` is the requested process type, if any. A step that `commits` makes a commit even
+    without changes. With `anew`, all rows of the entity are replaced in a shared table.
     """
 
     entity: Entity
@@ -47,16 +46,16 @@ class EntityStep:
 
     @property
     def evolves(self) -> bool:
-        """Whether the slice adds columns to the table, or widens some."""
+        """Whether the slice adds or widens columns of the table."""
         return bool(self.rows.new or self.rows.widened)
 
     def is_own(self, alias: str = "") -> list[str]:
-        """Return the conditions of a stored row being the entity's; none where the table is."""
+        """Return the conditions for stored rows of the entity; empty if it owns the table."""
         scope = self.entity.scope
         return [f"{alias}{quoted(scope.column)} <=> {scope.literal}"] if scope else []
 
     def pruning(self, alias: str) -> list[str]:
-        """Return conditions that skip stored rows which cannot match (docs/entities.md)."""
+        """Return conditions that exclude stored rows without a match (docs/entities.md)."""
         bounds = [
             f"{alias}{quoted(name)} BETWEEN {low.sql} AND {high.sql}"
             for name, (low, high) in self.counts.bounds.items()
@@ -71,7 +70,7 @@ class EntityStep:
 
     @property
     def partition_is_known(self) -> bool:
-        """Whether a key says in which partition its row is, of every row that there ever was."""
+        """Return whether a key determines the partition of its row, for every row ever written."""
         columns = self.entity.columns
         known = {
             each.made_name.lower()
@@ -89,16 +88,16 @@ class EntityStep:
         )
 
     def _is_stored_as_read(self, column: EntityColumn) -> bool:
-        """Whether keys that are equal as stored looked the same to expressions in every slice.
+        """Return whether equal stored keys were also equal for expressions in every slice.
 
-        Expressions read a slice before casts: of the text '01' and the number 1 that are one key,
-        they make two partitions. Nobody knows what earlier slices held.
+        Expressions read a slice before casts: the text '01' and the number 1 are one key but two
+        partitions. What earlier slices contained is unknown.
         """
         found = self.rows.find(column.final_name)
         return found is not None and not column.type and not found.type.startswith("decimal")
 
     def in_partitions(self, alias: str = "") -> list[str]:
-        """Return the conditions of a stored row lying in a partition that the slice holds."""
+        """Return the conditions for stored rows in a partition of the slice."""
         names = [f"{alias}{quoted(name)}" for name in self.entity.partition_columns]
         if not names or not self.counts.rows:
             return []
@@ -116,9 +115,9 @@ class EntityStep:
         return ["(" + " OR ".join(f"({text})" for text in each) + ")"]
 
     def in_scope(self, alias: str = "") -> str:
-        """Return the condition of a stored row being gone if the slice lacks its key.
+        """Return the condition for stored rows that count as deleted if their key is missing.
 
-        Of very many partitions it is only their range: which they are is then for the caller.
+        For very many partitions it is only their range; callers check which ones.
         """
         flag = f"{alias}{quoted(self.entity.system.deleted)}"
         conditions = [each.condition(alias) for each in self.windows or ()]
@@ -143,7 +142,7 @@ def _in_list(name: str, values: Sequence[str]) -> str:
 
 
 def property_of(entity: Entity) -> str:
-    """Return what a table says of the entity that makes it; a later one must say the same."""
+    """Return the table property of an entity; a later entity must have the same."""
     partitions = [each for each in entity.columns if FieldRole.PARTITION in each.roles]
     made = {each.final_name: each.expression for each in partitions}
     if entity.scope is not None:  # its literal is what tells the entities of one table apart
@@ -160,7 +159,7 @@ def property_of(entity: Entity) -> str:
 
 
 def check_table(entity: Entity, facts: TableFacts, *, adopts: bool) -> None:
-    """Refuse a table whose rows were made otherwise, or that no entity has made."""
+    """Raise if the table's rows were built differently, or not by an entity."""
     written = facts.properties.get(PROPERTY)
     if written is None:
         _check_adopted(entity, facts, adopts=adopts)
@@ -181,7 +180,7 @@ def check_table(entity: Entity, facts: TableFacts, *, adopts: bool) -> None:
 
 
 def _check_adopted(entity: Entity, facts: TableFacts, *, adopts: bool) -> None:
-    """Take over a table that has what an entity writes, if somebody asks for it."""
+    """Accept a table with an entity's columns, if adoption was requested."""
     system, schema = entity.system, facts.schema
     interval = (system.valid_from, system.valid_to, system.is_current)
     names = (system.source_hash, system.deleted, system.last_seen, *entity.business_keys)

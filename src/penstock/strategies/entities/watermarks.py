@@ -1,4 +1,4 @@
-"""Watermarks of entities: what a step leaves, and what they say of rows to be read."""
+"""Watermarks of entities: their values after a step, and the rows that they select."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 @dataclass(frozen=True, slots=True)
 class EntityWindow:
-    """The rows of the target that a slice should hold, by one watermark column; both ends in it.
+    """The range of target rows that a slice should contain, by one watermark column, inclusive.
 
-    `high` is None where an empty slice stands for all that is above.
+    `high` is None if an empty slice stands for everything above.
     """
 
     column: str
@@ -27,23 +27,23 @@ class EntityWindow:
     high: TypedValue | None = None
 
     def condition(self, alias: str = "") -> str:
-        """Return the condition of a row being inside; NULL never is."""
+        """Return the condition for rows inside; NULL is never inside."""
         column = f"{alias}{quoted(self.column)}"
         above = f"{self.low.sql} <= {column}"
         return above if self.high is None else f"{above} AND {column} <= {self.high.sql}"
 
     @property
     def is_empty(self) -> bool:
-        """Whether no value lies inside: an older slice again."""
+        """Whether it contains no value: an older slice again."""
         return self.high is not None and self.high < self.low
 
 
 def new_watermark(
     entity: Entity, column: str, stored: TypedValue | None, high: TypedValue | None
 ) -> TypedValue | None:
-    """Return what a step leaves of a watermark: the greater value; None for nothing new.
+    """Return a watermark after a step: the greater value; None if unchanged.
 
-    A wider integer or decimal goes on with the series; raises `watermark-type-changed` for others.
+    A wider integer or decimal continues the series; other types raise `watermark-type-changed`.
     """
     if high is None:
         return None
@@ -68,10 +68,10 @@ def _type_series(kind: str) -> str:
 def inferred_windows(
     entity: Entity, lows: Mapping[int, TypedValue], counts: SliceCounts, table: Schema | None
 ) -> tuple[tuple[EntityWindow, ...] | None, tuple[str, ...]]:
-    """Return the windows in which missing keys are gone; None for no inference, and why.
+    """Return the windows in which missing keys count as deleted; or None, and the reason.
 
-    `lows` are the low bounds by the place of the entry, so that one column may have several.
-    A first run, without a table, has nothing to infer from.
+    `lows` are the low bounds by position of the entry, so that one column may have several. A first
+    run, without a table, cannot infer deletes.
     """
     if table is None or not entity.infers_deletes or not entity.watermark:
         return None, ()
@@ -94,10 +94,10 @@ def inferred_windows(
 
 
 def read_filter(entries: tuple[WatermarkEntry, ...], lows: Mapping[int, TypedValue]) -> str:
-    """Return the condition under which rows of a whole source are read; `lows` as above.
+    """Return the condition for the rows to read from a whole source; `lows` as above.
 
-    Groups come in ascending number, entries of one group in their order, left to right; a group is
-    joined by the operation of its first entry.
+    Groups are in ascending number, entries of one group in order, left to right; the operation of
+    its first entry joins a group.
     """
     groups: dict[int, list[tuple[WatermarkEntry, str]]] = {}
     for place, each in enumerate(entries):

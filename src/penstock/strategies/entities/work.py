@@ -1,4 +1,4 @@
-"""What a step of an entity runs once its slice was counted: full, merge or historic."""
+"""The work of an entity's step after its slice was counted: full, merge or historic."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 
 
 def query_of(entity: Entity, rows: SliceRows) -> str:
-    """Return the query that is `penstock_query` in the step; an engine adds its interval."""
+    """Return the query behind `penstock_query`; an engine adds its interval."""
     return rows.sql(but=_interval_columns(entity))
 
 
@@ -44,7 +44,7 @@ def _interval_columns(entity: Entity) -> tuple[str, ...]:
 
 
 def work_of(step: EntityStep) -> Work:
-    """Return the statements of a step: what it reads was counted, so they are certain by now."""
+    """Return the statements of a step, which depend on the counts of its slice."""
     history = step.build.history
     properties = {PROPERTY: property_of(step.entity), **(history.properties if history else {})}
     match step.process:
@@ -65,7 +65,7 @@ def work_of(step: EntityStep) -> Work:
 
 
 def _commit(step: EntityStep, work: Work) -> Work:
-    """Make a commit that changes nothing, where a step without one would not be remembered."""
+    """Make a commit without changes, if a step without one would not be recorded."""
     if not step.commits:
         return work
     said = properties_sql({PROPERTY: property_of(step.entity)})
@@ -74,7 +74,7 @@ def _commit(step: EntityStep, work: Work) -> Work:
 
 
 def _count(step: EntityStep, work: Work) -> Work:
-    """Let the token carry what was counted before, and a step without a commit tell everything."""
+    """Add the counts to the token, or to the result of a step without a commit."""
     known = counts_before(step)
 
     def decide(row: Row) -> Commit | None:
@@ -93,7 +93,7 @@ def _count(step: EntityStep, work: Work) -> Work:
 
 
 def _compile(work: Work) -> Work:
-    """Let statements that make hashes be compiled as far as that is quick."""
+    """Limit the compilation of statements with hashes to what is fast."""
 
     def decide(row: Row) -> Commit | None:
         found = work.decide(row)
@@ -105,7 +105,7 @@ def _compile(work: Work) -> Work:
 
 
 def full(step: EntityStep, properties: Mapping[str, str]) -> Work:
-    """Replace the partitions that the slice holds; without partitions the whole table."""
+    """Replace the partitions of the slice; without partitions the whole table."""
     build, table = step.build, step.build.table
     by_partition = bool(step.entity.partition_columns)
     empties = step.entity.settings.allow_empty and not by_partition
@@ -120,7 +120,7 @@ def full(step: EntityStep, properties: Mapping[str, str]) -> Work:
 
 
 def replace_own(step: EntityStep) -> Work:
-    """Replace the rows of an entity by those of its slice, in a table that others share."""
+    """Replace an entity's rows by those of its slice, in a shared table."""
     system, live, made = step.entity.system, "", {}
     if step.process is ProcessType.MERGE:
         live = f" WHERE NOT {quoted(system.deleted)}"
@@ -137,9 +137,9 @@ def replace_own(step: EntityStep) -> Work:
 
 
 def _all_columns(step: EntityStep, computed: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the columns in the table's order, those that the slice lacks as NULL, new ones last.
+    """Return the columns in the table's order, missing ones as NULL, new ones last.
 
-    Of those that are `made` the SQL is given.
+    Columns in `made` have their SQL there.
     """
     gone, known = ({column.name: column for column in step.rows.lost}, step.build.table or Schema())
     new = (name for name in step.build.query.names if known.find(name) is None)
@@ -154,14 +154,14 @@ def _all_columns(step: EntityStep, computed: Mapping[str, str] = MappingProxyTyp
 
 
 def historic(step: EntityStep, properties: Mapping[str, str]) -> Work:
-    """Keep every version: the engine of history tables, told in its own terms."""
+    """Keep every version, with the code of history tables."""
     if not step.counts.rows and step.build.table is not None and step.windows is None:
         return Work.just(None)
     return history(step.build, terms_of(step), properties)
 
 
 def settings_of(entity: Entity, *, infers: bool) -> HistorySettings:
-    """Return the settings of an entity's history; of a shared table its rows are keyed by scope."""
+    """Return the history settings of an entity; in a shared table, keys include the scope."""
     keys, scope, system = entity.business_keys, entity.scope, entity.system
     if scope is not None and scope.column.lower() not in {key.lower() for key in keys}:
         keys = (*keys, scope.column)
@@ -178,7 +178,7 @@ def settings_of(entity: Entity, *, infers: bool) -> HistorySettings:
 
 
 def terms_of(step: EntityStep) -> Terms:
-    """Return the terms of one run; a closed version is marked, as a row of a merge is."""
+    """Return the terms of one run; a closed version is marked like a row of a merge."""
     entity, windows = step.entity, step.windows
     settings = settings_of(entity, infers=windows is not None)
     given = {each.name: getattr(settings, each.name) for each in fields(HistorySettings)}
@@ -193,7 +193,7 @@ def terms_of(step: EntityStep) -> Terms:
 
 
 def _scope_condition(step: EntityStep) -> str:
-    """Return where keys may be gone; an engine reads it beside columns, so without EXISTS."""
+    """Return the condition for rows that may count as deleted, without EXISTS."""
     if step.counts.tuples is not None or not step.counts.rows:
         return step.in_scope()
     names = ", ".join(quoted(name) for name in step.entity.partition_columns)

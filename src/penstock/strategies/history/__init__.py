@@ -1,1 +1,1 @@
-"""History tables: values in, stages and one MERGE out; entities bring terms of their own."""
+"""History tables: values in, stages and one MERGE out; entities use them with their own terms."""

@@ -1,4 +1,4 @@
-"""What a run of a history table counts, the statements that commit it, and rows they are fed."""
+"""The counts of a run of a history table, the statements that commit it, and their input rows."""
 
 from __future__ import annotations
 
@@ -60,24 +60,24 @@ class Counts:
 
     @classmethod
     def of(cls, row: Row) -> Counts:
-        """Read the looks of a run's stages; what late rows came to is added."""
+        """Return the counts from a run's stages, with those of late rows added."""
         names = [field.name for field in fields(cls)]
         return cls(*(int(row.get(n) or 0) + int(row.get(LATE + n) or 0) for n in names))
 
     @property
     def opens(self) -> int:
-        """Versions that are inserted, tombstones included."""
+        """Versions that are inserted, including tombstones."""
         rows = self.opened_new + self.opened_changed + self.opened_late + self.reopened
         return rows + self.tombstones
 
     @property
     def updates(self) -> int:
-        """Versions that get another end."""
+        """Versions whose end changes."""
         return self.closes + self.moves
 
     @property
     def rehashes(self) -> int:
-        """Versions that stay and get another hash: only a commit that opens any widens columns."""
+        """Versions that stay but get a new hash: only commits that open versions widen columns."""
         return self.rehashed if self.opens else 0
 
     @property
@@ -87,12 +87,12 @@ class Counts:
 
     @property
     def metrics(self) -> dict[str, int]:
-        """The metrics by name, as records and reports show them."""
+        """The metrics by name, for records and reports."""
         names = [field.name for field in fields(self) if field.name not in _STAGED]
         return {name: getattr(self, name) for name in names}
 
     def check(self, *, event_time: bool) -> None:
-        """Hold the identities M1 and M2, before anything is written."""
+        """Check the identities M1 and M2 before anything is written."""
         parts = sum(getattr(self, name) for name in _OF_SOURCE)
         if self.source_rows != parts:
             raise IdentityError(f"M1: source_rows is {self.source_rows}, its parts are {parts}")
@@ -102,7 +102,7 @@ class Counts:
 
 
 def counts(sides: Sides) -> Mapping[str, str]:
-    """Return the aggregates over the rows that pass by in run-time mode."""
+    """Return the aggregates over the classified rows in run-time mode."""
     gone = f"array_contains({ps.PRUNED}, {ps.AT})" if sides.terms.retention else "false"
     closed = f"{ps.CLASS} IN ('opened_changed', 'deleted')"
     pruned = f"coalesce(sum(size({ps.PRUNED})), 0)" if sides.terms.retention else "count_if(false)"
@@ -119,14 +119,14 @@ def counts(sides: Sides) -> Mapping[str, str]:
 
 
 def counts_by_current(sides: Sides) -> Mapping[str, str]:
-    """Return the aggregates in event-time mode, where current versions decide what they can."""
+    """Return the aggregates in event-time mode for rows that current versions decide."""
     closed = f"count_if({ps.CLASS} IN ('opened_changed', 'deleted'))"
     pending = f"count_if({ps.CLASS} = 'pending')"
     return _source_counts(sides) | {"closed": closed, "closes": closed, "pending": pending}
 
 
 def counts_placed(sides: Sides) -> Mapping[str, str]:
-    """Return the same where rows were placed among all versions."""
+    """Return the same for rows that were placed among all versions."""
     closed = f"{ps.CLASS} IN ('closed', 'deleted')"
     return _source_counts(sides) | {
         "closed": f"count_if({closed})",
@@ -139,7 +139,7 @@ def counts_placed(sides: Sides) -> Mapping[str, str]:
 
 
 def counts_late(sides: Sides) -> Mapping[str, str]:
-    """Return the same for rows that were pending: they are counted as source rows already."""
+    """Return the same for pending rows, which are already counted as source rows."""
     found = counts_placed(sides)
     return {LATE + name: sql for name, sql in found.items() if name != "source_rows"}
 
@@ -169,7 +169,7 @@ _UNDERNEATH = (
 
 
 def from_query(build: Build, sides: Sides, properties: Mapping[str, str]) -> Commit:
-    """Create the table from the query in one action; a row that may not be there fails it."""
+    """Create the table from the query in one action; an invalid row fails it."""
     refused = literal("penstock:history-guard: the source has rows that may not be there")
     guard = f"CASE WHEN {is_bad(sides)} THEN CAST(raise_error({refused}) AS BOOLEAN) ELSE true END"
     rows = _new_versions(sides, sides.terms.at, ps.NO_INSTANT, "true")
@@ -180,14 +180,14 @@ def from_query(build: Build, sides: Sides, properties: Mapping[str, str]) -> Com
 def from_staged(
     build: Build, sides: Sides, properties: Mapping[str, str], counts: Counts
 ) -> Commit:
-    """Create the table from rows that were classified."""
+    """Create the table from classified rows."""
     made = create(build, first_rows(sides), properties)
     expected = {"numOutputRows": ("M3", counts.opens)}
     return Commit(made.sql, metrics=counts.metrics, expected=expected, exclusive=True)
 
 
 def first_rows(sides: Sides) -> str:
-    """Return the rows of a first run that were classified, as they are stored."""
+    """Return the classified rows of a first run in stored form."""
     rows = _new_versions(sides, ps.FROM, ps.TO, f"{ps.TO} IS NULL")
     return f"SELECT {rows} FROM {ps.STAGED} WHERE {ps.OP} = 'open'"
 
@@ -206,7 +206,7 @@ def _new_versions(sides: Sides, valid_from: str, valid_to: str, is_current: str)
 
 
 def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
-    """Return the MERGE of what was staged; it fails where a classified version is gone."""
+    """Return the MERGE of staged rows; it fails if a classified version no longer exists."""
     return Commit(
         f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING {_sent_rows(sides, counts)} s "
         f"ON {_match(sides, counts)} " + " ".join(_clauses(sides, counts)),
@@ -223,7 +223,7 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
 
 
 def _match(sides: Sides, counts: Counts) -> str:
-    """Return the condition that a staged row is about a stored version."""
+    """Return the condition that matches a staged row with its stored version."""
     terms, columns = sides.terms, sides.terms.columns
     same = f"{terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{ps.AT}"
     if counts.pruned or counts.moves:
@@ -234,7 +234,7 @@ def _match(sides: Sides, counts: Counts) -> str:
 
 
 def _ends(sides: Sides) -> dict[str, str]:
-    """Return what a version that gets another end is set to, by column."""
+    """Return the new values of a version whose end changes, by column."""
     terms = sides.terms
     ends = {terms.columns.valid_to: f"s.{ps.TO}", terms.columns.is_current: "false"}
     for name, value in terms.missing_sets:
@@ -243,7 +243,7 @@ def _ends(sides: Sides) -> dict[str, str]:
 
 
 def table_after(sides: Sides, counts: Counts) -> str:
-    """Return the table as the MERGE will leave it; no column gets another type."""
+    """Return the table after the MERGE, if no column changes its type."""
     made = sides.terms.made_hash
     opened = opened_rows(sides, counts)
     columns = Schema(tuple(Column(name.strip("`"), "") for name in _open_values(sides, counts)))
@@ -266,7 +266,7 @@ def table_after(sides: Sides, counts: Counts) -> str:
 
 
 def _clauses(sides: Sides, counts: Counts) -> Iterator[str]:
-    """Return what happens to each kind of staged row; kinds that are not there get no clause."""
+    """Return the clauses for each kind of staged row; absent kinds have none."""
     terms = sides.terms
     if counts.pruned:
         yield f"WHEN MATCHED AND s.{ps.OP} = 'delete' THEN DELETE"
@@ -287,7 +287,7 @@ def _clauses(sides: Sides, counts: Counts) -> Iterator[str]:
 
 
 def opened_rows(sides: Sides, counts: Counts) -> str:
-    """Return the versions that the MERGE opens, as they are stored."""
+    """Return the versions that the MERGE opens, in stored form."""
     pairs = ", ".join(f"{value} AS {name}" for name, value in _open_values(sides, counts).items())
     return f"SELECT {pairs} FROM ({_merge_rows(sides, counts)}) s WHERE s.{ps.OP} = 'open'"
 
@@ -307,7 +307,7 @@ def _open_values(sides: Sides, counts: Counts) -> dict[str, str]:
 
 
 def _business_columns(sides: Sides, counts: Counts) -> tuple[Column, ...]:
-    """Return what a new version holds: the query's columns; a tombstone also those it lost."""
+    """Return the columns of a new version: those of the query, for a tombstone also lost ones."""
     return (*sides.query.columns, *(sides.lost_columns if counts.tombstones else ()))
 
 
@@ -317,7 +317,7 @@ def _sent_rows(sides: Sides, counts: Counts) -> str:
 
 
 def _merge_rows(sides: Sides, counts: Counts) -> str:
-    """Return the staged rows of every stage that ran, in one shape."""
+    """Return the staged rows of every executed stage, in one shape."""
     only = f" AND {ps.OP} <> 'rehash'" if counts.rehashed and not counts.rehashes else ""
     columns = ", ".join(_merge_columns(sides, counts))
     parts = [f"SELECT {columns} FROM {ps.STAGED} WHERE {ps.OP} <> 'pending'{only}"]
@@ -330,7 +330,7 @@ def _merge_rows(sides: Sides, counts: Counts) -> str:
 
 
 def _merge_columns(sides: Sides, counts: Counts, *, are_tombstones: bool = False) -> Iterator[str]:
-    """Return the columns of the MERGE's rows, of the query's rows or of those of the table."""
+    """Return the MERGE's columns, from the query's rows or from the table's."""
     if are_tombstones:
         yield f"'open' AS {ps.OP}, {ps.NO_INSTANT} AS {ps.AT}, {sides.terms.at} AS {ps.FROM}"
         yield f"{ps.NO_INSTANT} AS {ps.TO}, true AS {ps.GONE}"

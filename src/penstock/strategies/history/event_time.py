@@ -1,9 +1,9 @@
 """Event-time mode: intervals start when the source says that a row changed (docs/history.md).
 
-What the current versions alone decide comes first (`classify_by_current`); others go among all
-versions of their keys, in one pass over each key's rows: a new version ends where the next start
-is, or where the stored version that it falls into ends, whichever comes first; a stored version
-ends at the first start that falls into it.
+Rows that current versions alone decide come first (`classify_by_current`). Others are placed among
+all versions of their keys, in one pass over each key's rows. A new version ends at the next start,
+or where the stored version around it ends, whichever comes first; a stored version ends at the
+first new start inside it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def classify_all(sides: Sides) -> str:
 
 
 def classify_late(sides: Sides, hint: str = "") -> str:
-    """Place the pending rows `p`, with all stored versions of their keys at hand."""
+    """Place the pending rows `p` among all stored versions of their keys."""
     pending = f"FROM {ps.STAGED} WHERE {ps.OP} = 'pending'"
     versions = (
         f"SELECT {hint}{_version(sides, 't.')} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN "
@@ -130,7 +130,7 @@ def _table_columns(sides: Sides) -> Iterator[str]:
 
 
 def _key_columns(sides: Sides) -> Iterator[str]:
-    """Ask the rows of a key together."""
+    """Return window columns that group the rows of a key."""
     key = f"OVER (PARTITION BY {listed(sides.terms.keys)})"
     same = f"OVER (PARTITION BY {listed(sides.terms.keys)}, {ps.TIME})"
     usable = f"({ps.IN_SOURCE} AND NOT {ps.IGNORED})"
@@ -158,7 +158,7 @@ def _start(sides: Sides) -> str:
 
 
 def _neighbours(sides: Sides) -> Iterator[str]:
-    """Return the starts around a row, and the stored version that it falls into."""
+    """Return the starts around a row, and the stored version that contains it."""
     part = f"PARTITION BY {listed(sides.terms.keys)}"
     before = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
     later = f"OVER ({part} ORDER BY {ps.FROM} DESC NULLS LAST {before})"
@@ -177,7 +177,7 @@ def _neighbours(sides: Sides) -> Iterator[str]:
 
 
 def _end(sides: Sides) -> str:
-    """Where a version ends after this run; NULL is open."""
+    """Return the end of a version after this run; NULL is open."""
     covered = (
         "`__penstock_under` IS NOT NULL AND (`__penstock_under`.until IS NULL "
         f"OR `__penstock_under`.until > {ps.FROM})"
@@ -194,7 +194,7 @@ def _end(sides: Sides) -> str:
 
 
 def _is_pruned(sides: Sides) -> str:
-    """Whether retention removes a version, or never writes it."""
+    """Return the condition for versions that retention removes, or never writes."""
     if sides.terms.retention is None:
         return "false"
     part = f"PARTITION BY {listed(sides.terms.keys)}"

@@ -1,4 +1,4 @@
-"""The operations that a run found, row by row, as its stages keep them for the MERGE."""
+"""The operations of a run, row by row, as its stages keep them for the MERGE."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FOUND_WRONG = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.COPIES, ps.EARLY, ps.T
 
 
 def operation_rows(sides: Sides, view: str = ps.SEEN) -> str:
-    """Return one row per operation; business values only where they are needed."""
+    """Return one row per operation; business values only if they are needed."""
     terms = sides.terms
     columns = [f"op.op AS {ps.OP}, op.at AS {ps.AT}"]
     for column in carried_columns(sides):
@@ -38,7 +38,7 @@ def operation_rows(sides: Sides, view: str = ps.SEEN) -> str:
 
 
 def full_rows(sides: Sides, number: int) -> str:
-    """Return `operation_rows`, the rest of each row that opens read from the query once more."""
+    """Return `operation_rows`; further columns of opened rows are read from the query again."""
     made, known = sides.terms.made_hash, {column.name for column in carried_columns(sides)}
 
     def rows(other: str) -> str:
@@ -58,7 +58,7 @@ def full_rows(sides: Sides, number: int) -> str:
 
 
 def tombstones(sides: Sides, hint: str = "") -> str:
-    """Return a tombstone for every key that is gone, with the values that its version had."""
+    """Return a tombstone for every missing key, with the values of its version."""
     terms = sides.terms
     keys = f"SELECT * FROM {ps.STAGED} WHERE {ps.GONE}"
     columns = [f"t.{quoted(column.name)}" for column in sides.stored]
@@ -73,7 +73,7 @@ def tombstones(sides: Sides, hint: str = "") -> str:
 
 
 def count_doubles(sides: Sides, view: str) -> Stage:
-    """Count keys that are on one side alone and were `found` twice."""
+    """Count keys that are on one side only and were `found` twice."""
     keys = listed(sides.terms.keys)
     rows = f"SELECT {keys} FROM {view} GROUP BY {ps.OP}, {keys} HAVING count(*) > 1"
     look = f"SELECT count(*) AS `doubles` FROM {quoted(ps.ALONE)}"

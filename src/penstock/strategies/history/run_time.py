@@ -1,4 +1,4 @@
-"""Run-time mode: intervals say when penstock saw a change (docs/history.md)."""
+"""Run-time mode: intervals start and end when penstock sees a change (docs/history.md)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def classify(sides: Sides) -> str:
 
 
 def _sources(sides: Sides) -> tuple[str, str]:
-    """Return what is read of the query and of the table: views where their rows are counted."""
+    """Return the inputs: the query and the table, or views in which their rows are counted."""
     if sides.counts:
         return quoted(ps.SOURCE_SIDE), quoted(ps.TABLE_SIDE)
     return f"({rows_of(sides)})", f"({_versions(sides)})" if sides.table.columns else ""
@@ -42,7 +42,7 @@ def sides_of(sides: Sides) -> dict[str, str]:
 
 
 def _versions(sides: Sides) -> str:
-    """Return the current versions with as few columns as decide, and what retention may remove."""
+    """Return the current versions with only the columns needed, and those for retention."""
     narrow = _narrow_columns(sides)
     columns = ", ".join(f"{sql} AS {name}" for name, sql in narrow.items())
     keys = sides.terms.keys
@@ -81,7 +81,7 @@ def _narrow_columns(sides: Sides) -> dict[str, str]:
 
 
 def _joined_columns(sides: Sides) -> Iterator[str]:
-    """Return the columns after the join: keys from either side, the rest from its own."""
+    """Return the columns after the join: keys from either side, others from their own side."""
     terms = sides.terms
     yield from source.joined_columns(sides)
     yield f"coalesce(s.{ps.PLACE}, 1) AS {ps.PLACE}"
@@ -135,7 +135,7 @@ def _is_pruned(sides: Sides) -> str:
 
 
 def _operations(sides: Sides) -> str:
-    """Return the operations of a row as an array of (op, at): what the MERGE is fed."""
+    """Return the operations of a row as an array of (op, at), the input of the MERGE."""
     one, close = f"array({operation('open')})", f"array({operation('close', ps.AT)})"
     if sides.terms.retention is not None:
         close = f"CASE WHEN array_contains({ps.PRUNED}, {ps.AT}) THEN array() ELSE {close} END"

@@ -28,7 +28,7 @@ from penstock.strategies.history.terms import Sides, Terms
 
 @dataclass(frozen=True, slots=True)
 class Snapshot(HistorySettings, port.Strategy):
-    """Every version of the rows is kept, with the interval in which it was valid."""
+    """Every version of the rows is kept, with its interval of validity."""
 
     name = "snapshot"
     settings = port.STORED | {"unique_key", "null_keys"}
@@ -50,7 +50,7 @@ class Snapshot(HistorySettings, port.Strategy):
         return self
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Return all its settings, but where its rows lie."""
+        """Return all its settings, except the layout."""
         del layout
         retention = self.retention
         return {
@@ -66,14 +66,14 @@ class Snapshot(HistorySettings, port.Strategy):
         }
 
     def work(self, build: port.Build) -> Work:
-        """Open what the source shows new, close what ended (docs/history.md)."""
+        """Open versions for new data, close ended ones (docs/history.md)."""
         if build.history is None:
             raise TypeError(f"{build.model.name} has no run timestamp")
         return history(build, terms_of(self, build.history), build.history.properties)
 
     @classmethod
     def counts(cls, metrics: Mapping[str, int]) -> Mapping[str, int]:
-        """Count a first run that was guarded as it was written: all its rows are new."""
+        """Return the counts of a first run with guards: all its rows are new."""
         if "source_rows" in metrics:
             return {}
         rows = metrics.get("numOutputRows", 0)
@@ -91,7 +91,7 @@ def _change_key(change: ChangeTest) -> list[object]:
 
 
 def _lower_sorted(names: tuple[str, ...]) -> list[str]:
-    """Return names without case and order: neither says anything."""
+    """Return names in lower case and sorted: case and order do not matter."""
     return sorted(name.lower() for name in names)
 
 
@@ -104,7 +104,7 @@ def terms_of(snapshot: HistorySettings, run: port.HistoryRun) -> Terms:
 
 
 def history(build: port.Build, terms: Terms, properties: Mapping[str, str]) -> Work:
-    """Open what the source shows new, close what ended; `properties` come with a new table."""
+    """Open versions for new data, close ended ones; `properties` are for a new table."""
     sides = Sides.of(build, terms)
     if build.table is None:
         return _create(build, sides, properties)
@@ -125,7 +125,7 @@ def history(build: port.Build, terms: Terms, properties: Mapping[str, str]) -> W
 
 
 def _create(build: port.Build, sides: Sides, properties: Mapping[str, str]) -> Work:
-    """Create the table: in one action where the rows can be guarded as they are written."""
+    """Create the table; in one action if guards can check the rows while they are written."""
 
     def decide(row: Row) -> Commit:
         return commit.from_staged(build, sides, properties, _checked_counts(sides, row))
@@ -170,10 +170,9 @@ def _stages(build: port.Build, sides: Sides) -> list[Stage]:
 
 
 def _unique_stages(build: port.Build, sides: Sides) -> list[Stage]:
-    """Return stages that take each key to be there once on either side, and see that it is.
+    """Return stages that assume unique keys on both sides, and verify the assumption.
 
-    Where it is not, or any row may not be there, rows are asked for others of their key: all that
-    is wrong is found then.
+    If it fails, or any row is invalid, other rows of each key are read, and all errors are found.
     """
     counted = dataclasses.replace(sides, twins=False, copies=False, counts=True)
     if sides.replays and not sides.decisive and not source.rehashes(sides):
@@ -193,7 +192,7 @@ def _unique_stages(build: port.Build, sides: Sides) -> list[Stage]:
 
 
 def _fetch_stage(sides: Sides, again: Stage) -> Stage:
-    """Return the stage that completes rows that were found; each is there, or all are `again`."""
+    """Return the stage that completes found rows; if one is missing, all are read `again`."""
 
     def chosen(row: Row) -> Stage:
         number = int(row["found"] or 0)
@@ -210,7 +209,7 @@ def _fetch_stage(sides: Sides, again: Stage) -> Stage:
 
 
 def _small_variant(stage: Stage, sql: str) -> Stage:
-    """Return a stage that other SQL computes where few rows ask for it."""
+    """Return a stage with other SQL for few rows."""
     assert stage.passing is not None  # noqa: S101  both stages count what passes by
     few = dataclasses.replace(stage, passing=dataclasses.replace(stage.passing, sql=sql))
     return dataclasses.replace(
@@ -219,7 +218,7 @@ def _small_variant(stage: Stage, sql: str) -> Stage:
 
 
 def _join_free(build: port.Build, sides: Sides) -> Stage:
-    """Return the stage that classifies rows; it joins rows of the same key only if there are."""
+    """Return the stage that classifies rows; it joins rows of the same key only if needed."""
 
     def chosen(row: Row) -> Stage:
         twins, copies = bool(row["twins"]), int(row["copies"] or 0)
@@ -232,7 +231,7 @@ def _join_free(build: port.Build, sides: Sides) -> Stage:
 
 
 def _needs_history(sides: Sides) -> bool:
-    """Whether closed versions are looked at for every key: retention ranks them all."""
+    """Return whether closed versions are needed for every key: retention ranks all of them."""
     return sides.terms.retention is not None or not sides.table.columns
 
 

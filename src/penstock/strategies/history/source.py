@@ -1,4 +1,4 @@
-"""The rows of the query: their hashes, and what may be wrong with them, counted and shown."""
+"""The rows of the query: their hashes, and their errors, counted and with samples."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _FOUND_WRONG = (ps.IN_SOURCE, ps.IGNORED, ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME)
 
 
 def stored_hash(sides: Sides) -> str:
-    """Return the hash of a stored version, made anew of its values as the table will hold them."""
+    """Return the hash of a stored version, recomputed from its values after the commit."""
     pairs = ((column, sides.table.find(column.name)) for column in _fields(sides))
     return hash_of_values([_typed(sides, column, known) for column, known in pairs if known])
 
 
 def rehashes(sides: Sides) -> bool:
-    """Whether stored hashes are no longer those of equal values: a column becomes another type."""
+    """Return whether stored hashes become outdated because a column changes its type."""
     pairs = ((sides.table.find(column.name), sides.type_of(column)) for column in _fields(sides))
     types = ((parse_type(known.type), parse_type(held)) for known, held in pairs if known)
     return any(not hashes_alike(stored, held) for stored, held in types)
@@ -45,7 +45,7 @@ def _typed(sides: Sides, column: Column, have: Column) -> tuple[Column, str]:
 
 
 def with_hash(change: HashDiffers, table: Schema, view: str) -> str:
-    """Return the versions of a view as they will be, with the new hash in every row."""
+    """Return the versions of a view in their new form, with the new hash in every row."""
     others = tuple(name for name in table.names if name.lower() != change.column.lower())
     return (
         f"SELECT {listed(others)}, {_hash_sql(change, table)} AS {quoted(change.column)} "
@@ -54,12 +54,12 @@ def with_hash(change: HashDiffers, table: Schema, view: str) -> str:
 
 
 def add_hash(change: HashDiffers, target: str) -> str:
-    """Return the statement that adds the column to a table that had no hashes."""
+    """Return the statement that adds the column to a table without hashes."""
     return f"ALTER TABLE {target} ADD COLUMNS ({quoted(change.column)} STRING)"
 
 
 def rewrite_hash(change: HashDiffers, columns: SystemColumns, table: Schema, target: str) -> str:
-    """Return the UPDATE of current versions, whose repetition changes nothing; closed ones stay."""
+    """Return the idempotent UPDATE of current versions; closed ones stay."""
     made, stored = _hash_sql(change, table), quoted(change.column)
     return (
         f"UPDATE {target} SET {stored} = {made} WHERE {quoted(columns.is_current)} = true "
@@ -68,13 +68,13 @@ def rewrite_hash(change: HashDiffers, columns: SystemColumns, table: Schema, tar
 
 
 def _hash_sql(change: HashDiffers, table: Schema) -> str:
-    """Hash what the table has of the columns: a new one is NULL in it, and left out."""
+    """Return SQL for the hash of the table's columns: new columns are NULL and left out."""
     found = [table.find(name) for name in change.hashed or ()]
     return row_hash([column for column in found if column is not None])
 
 
 def is_bad(sides: Sides) -> str:
-    """Return the condition of a row of the source that may not be there."""
+    """Return the condition for an invalid row of the source."""
     lost = f" OR {any_lost(sides.texts)}" if sides.texts else ""
     return f"({ps.NULL_KEY} OR {ps.NULL_TIME} OR {ps.NO_TIME} OR {ps.COPIES} > 1{lost})"
 
@@ -82,8 +82,8 @@ def is_bad(sides: Sides) -> str:
 def count_repeats(sides: Sides) -> Stage:
     """Count keys with more than one current version, and with more than one row of the query.
 
-    It reads the keys of a query that replays once more, so that no row need be asked for the others
-    of its key: that takes sorting all of them, half of the time of a run.
+    It reads the keys of a query that replays again, so that rows need not be grouped by key: that
+    means sorting all of them, half of the time of a run.
     """
     keys, asked = listed(sides.terms.keys), not sides.terms.ignore_null_time
     rows = f"SELECT {keys}, 't' AS side FROM {quoted(TARGET_VIEW)} WHERE {sides.is_current}"
@@ -96,10 +96,10 @@ def count_repeats(sides: Sides) -> Stage:
 
 
 def is_unique(row: Row) -> bool:
-    """Whether every key that is on both sides has one row on each, by how many rows met.
+    """Return SQL for whether every key on both sides has one row on each, from counts of matches.
 
-    Rows of a key meet all of the other side's: as many met as are on either side only if each met
-    one.
+    Rows of a key match all of the other side's: the number of matches equals the number of rows on
+    either side only if each row matched one.
     """
     source, table = int(row[ps.SOURCE_SIDE] or 0), int(row[ps.TABLE_SIDE] or 0)
     met, source_only, table_only = (
@@ -109,7 +109,7 @@ def is_unique(row: Row) -> bool:
 
 
 def rows_of(sides: Sides) -> str:
-    """Return the query's rows with their hash, their time, and marks of what is wrong with them."""
+    """Return the query's rows with their hash, their time, and marks for errors."""
     rows = f"SELECT {', '.join(_flag_columns(sides))} FROM {quoted(QUERY_VIEW)}"
     if not sides.copies:
         return _marked_alone(rows)
@@ -162,7 +162,7 @@ def _flag_columns(sides: Sides) -> Iterator[str]:
 
 
 def _has_no_time(sides: Sides) -> str:
-    """Tell a text that is no time; it is not NULL, so nothing says to ignore it."""
+    """Return the condition for a text that is not a time; it is not NULL, so it is not ignored."""
     name = sides.terms.time_column
     column = sides.query.find(name) if name else None
     if column is None or not column.type.startswith("string"):
@@ -172,7 +172,7 @@ def _has_no_time(sides: Sides) -> str:
 
 
 def joined_columns(sides: Sides) -> Iterator[str]:
-    """Return the columns of rows that were joined with stored versions: keys from either side."""
+    """Return the columns of rows joined with stored versions: keys from either side."""
     for column in carried_columns(sides):
         name = quoted(column.name)
         either = sides.table.columns and sides.terms.is_key(column)
@@ -187,7 +187,7 @@ def joined_columns(sides: Sides) -> Iterator[str]:
 
 
 def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, ...]:
-    """Return the rules about rows, broken ones kept in `view`; `prefix` begins names of counts."""
+    """Return the rules about rows; failing rows are kept in `view`, `prefix` is for counts."""
     kept = f"FROM {view} WHERE {ps.OP} = 'problem' AND "
     by_key, shown = listed(sides.terms.keys), shown_key(sides.terms.keys)
     found = (

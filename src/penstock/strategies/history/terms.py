@@ -1,4 +1,4 @@
-"""One run of one history table: its terms, its two sides, and the names of its own columns."""
+"""One run of one history table: its terms, its two sides, and its column names."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ NO_INSTANT = "CAST(NULL AS TIMESTAMP)"
 
 
 def operation(word: str, at: str = NO_INSTANT) -> str:
-    """Return SQL for what the MERGE does for a row, with the version that it does it to."""
+    """Return SQL for the MERGE's operation on a row, with the version it applies to."""
     return f"struct('{word}' AS op, {at} AS at)"
 
 
 @dataclass(frozen=True, slots=True)
 class Terms(history.HistorySettings):
-    """One run of one history table, whoever asks for it: its settings, as this run has them.
+    """One run of one history table: its settings for this run.
 
-    `moment` is the run timestamp. A key that is gone from the source closes if its current version
-    satisfies `scope`, a condition on the table's columns; that then also sets the columns of
-    `missing_sets` to SQL values. `order` are the columns of a new table, where they do not stand
-    as the query gives them with those of the engine behind.
+    `moment` is the run timestamp. A key missing in the source closes if its current version meets
+    `scope`, a condition on the table's columns; this also sets the columns of `missing_sets` to SQL
+    values. `order` are the columns of a new table, if they differ from the query's columns followed
+    by those of the engine.
     """
 
     _: KW_ONLY
@@ -81,7 +81,7 @@ class Terms(history.HistorySettings):
 
     @property
     def closes_missing(self) -> bool:
-        """Whether a key that is gone closes its current version."""
+        """Whether a missing key closes its current version."""
         return self.hard_deletes is not history.HardDeletes.IGNORE
 
     @property
@@ -91,37 +91,39 @@ class Terms(history.HistorySettings):
 
     @property
     def time_column(self) -> str | None:
-        """The column that tells how fresh a row is, None where change is told otherwise."""
+        """The column with the time of a row, None if changes are detected otherwise."""
         return self.change.column if isinstance(self.change, history.NewerThan) else None
 
     @property
     def made_hash(self) -> history.HashDiffers | None:
-        """The hash that the engine makes itself, None where there is none."""
+        """The hash that the engine computes itself, None if there is none."""
         by_hash = self.change if isinstance(self.change, history.HashDiffers) else None
         return by_hash if by_hash and by_hash.hashed is not None else None
 
     def is_key(self, column: Column) -> bool:
-        """Whether a column is one of the keys."""
+        """Return whether a column is one of the keys."""
         return column.name.lower() in {key.lower() for key in self.keys}
 
     def on(self, left: str, right: str, *, stored: bool = True) -> str:
         """Return the condition that two rows have the same key.
 
-        Stored keys may be NULL under `null_keys: error`, too: the setting may have changed.
+        Stored keys may be NULL even under `null_keys: error`: the setting may have changed.
         """
         return same_key(self.keys, left, right, matches_null=stored or self.match_null_keys)
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Query and table of one run. `table` is empty where there is none yet.
+    """Query and table of one run. `table` is empty if there is none yet.
 
-    `grows` is whether fields that only the query has come into the table. `texts` are the query's
-    columns of text that partition the table. The query `replays` where it gives the same rows each
-    time. Without `twins` no key has two current versions, without `copies` none two rows; that is
-    taken for granted, and told by how many rows either side has, where it `counts` them. Few
-    keys that have several rows are looked at `apart`, they are in the view `ALONE`. Where
-    they are `narrow`, only columns that tell what changed meet the table; the rest is fetched.
+    - `grows` is whether new fields of the query are added to the table.
+    - `texts` are the query's text columns that partition the table.
+    - The query `replays` if it returns the same rows each time.
+    - Without `twins` no key has two current versions, without `copies` no key has two rows. Both
+      are assumptions, verified by the row counts of each side if it `counts` them.
+    - The few keys with several rows are processed `apart`; they are in the view `ALONE`.
+    - If the sides are `narrow`, only columns that show changes are joined; others are fetched
+      later.
     """
 
     terms: Terms
@@ -139,7 +141,7 @@ class Sides:
 
     @classmethod
     def of(cls, build: Build, terms: Terms) -> Sides:
-        """Take what the engine needs of a build."""
+        """Return the sides of a build."""
         partition_by = {name.lower() for name in build.model.layout.partition_by}
         grows = build.model.on_schema_change is not OnSchemaChange.IGNORE
         by_current = terms.columns.is_current.lower() in partition_by
@@ -148,23 +150,23 @@ class Sides:
 
     @property
     def has_deleted(self) -> bool:
-        """Whether the table has the column that marks tombstones."""
+        """Whether the table has a tombstone column."""
         return self.table.find(self.terms.columns.is_deleted) is not None
 
     @property
     def stored(self) -> tuple[Column, ...]:
-        """The business columns of the table, as the table spells them."""
+        """The business columns of the table, in the table's spelling."""
         system = {name.lower() for name in self.terms.columns.names}
         return tuple(c for c in self.table.columns if c.name.lower() not in system)
 
     @property
     def lost_columns(self) -> tuple[Column, ...]:
-        """Business columns of the table that the query no longer gives."""
+        """Business columns of the table that the query no longer returns."""
         return tuple(c for c in self.stored if self.query.find(c.name) is None)
 
     @property
     def decisive(self) -> tuple[Column, ...]:
-        """The query's columns whose values decide, none where a time or a hash alone does."""
+        """The query's columns that decide a change; empty if a time or a hash alone does."""
         match self.terms.change:
             case history.ColumnsDiffer(None):
                 return self._columns_but(self.terms.keys)
@@ -182,7 +184,7 @@ class Sides:
 
     @property
     def is_current(self) -> str:
-        """The condition of a stored version being the current one of its key."""
+        """The condition for current versions."""
         columns = self.terms.columns
         if self.partitioned:
             return f"{quoted(columns.is_current)} = true"
@@ -190,21 +192,21 @@ class Sides:
 
     @property
     def is_repeated(self) -> str:
-        """Whether a current version is one of several of its key, as SQL over such versions."""
+        """SQL over current versions: whether a key has several of them."""
         return (
             f"count(*) OVER (PARTITION BY {listed(self.terms.keys)}) > 1" if self.twins else "false"
         )
 
     @property
     def is_tomb(self) -> str:
-        """Whether a stored version is a tombstone, as SQL over the table's columns."""
+        """SQL over the table's columns: whether a version is a tombstone."""
         if not self.has_deleted:
             return "false"
         return f"coalesce({quoted(self.terms.columns.is_deleted)}, false)"
 
     @property
     def is_changed(self) -> str:
-        """Whether a compared value of `s` differs from that of `c` (stored under `__c<n>`)."""
+        """SQL for whether a compared value of `s` differs from that of `c` (stored as `__c<n>`)."""
         terms = [self._same_value(column, number) for number, column in enumerate(self.decisive)]
         return f"NOT ({' AND '.join(terms)})" if terms else "false"
 
@@ -223,7 +225,7 @@ class Sides:
         return merged_type(known.type, column.type, grow=self.grows) if known else column.type
 
     def time_sql(self, side: Schema) -> str | None:
-        """Return SQL for the time of a row, comparable; None where the side has no such column."""
+        """Return SQL for the time of a row, comparable; None if the side has no such column."""
         column = side.find(self.terms.time_column or "")
         if column is None:
             return None
@@ -233,13 +235,13 @@ class Sides:
 
     @property
     def hash_name(self) -> str | None:
-        """The column that holds the hash that decides, None where there is none."""
+        """The column of the hash that decides, None if there is none."""
         change = self.terms.change
         return change.column if isinstance(change, history.HashDiffers) else None
 
 
 def carried_columns(sides: Sides) -> tuple[Column, ...]:
-    """Return the query's columns that meet the table."""
+    """Return the query's columns for the join with the table."""
     if not sides.narrow:
         return sides.query.columns
     deciding = (*sides.terms.keys, *sides.texts, sides.terms.time_column, sides.hash_name)
@@ -248,18 +250,18 @@ def carried_columns(sides: Sides) -> tuple[Column, ...]:
 
 
 def as_instant(column: Column) -> str:
-    """Return SQL for a column as a TIMESTAMP; a text that is none gives NULL."""
+    """Return SQL for a column as a TIMESTAMP; an invalid text gives NULL."""
     cast = "try_cast" if column.type.startswith("string") else "CAST"
     return f"{cast}({quoted(column.name)} AS TIMESTAMP)"
 
 
 def stored_name(number: int) -> str:
-    """Return the name under which a compared column of the table goes through the join."""
+    """Return the name of a compared table column in the join."""
     return f"`__penstock_c{number}`"
 
 
 def is_removed(retention: history.Retention, rank: str, closed_long_ago: str = "true") -> str:
-    """Return the condition of a version being removed; `rank` 1, the newest of its key, stays."""
+    """Return the condition for a removed version; `rank` 1, the newest of its key, stays."""
     conditions = [f"{rank} > 1"]
     if retention.keep_last is not None:
         conditions.append(f"{rank} > {retention.keep_last}")
@@ -269,16 +271,16 @@ def is_removed(retention: history.Retention, rank: str, closed_long_ago: str = "
 
 
 def horizon(terms: Terms) -> str:
-    """Return the instant at or before which a version must have been closed to be old."""
+    """Return the time before which a version must have been closed to be removed."""
     days = terms.retention.keep_days if terms.retention else None
     return replace(terms, moment=terms.moment - dt.timedelta(days=days or 0)).at
 
 
 def candidates(sides: Sides) -> str:
-    """Return per key the versions that this run may remove, with their ranks before it.
+    """Return, per key, the versions that this run may remove, with their ranks before it.
 
-    What opens in this run moves every rank by one, so a version of rank N is a candidate where N
-    are kept. One that starts with the version before it cannot be told from that.
+    A version opened in this run moves every rank by one, so a version of rank N is a candidate if N
+    are kept. A version that starts together with the previous one cannot be distinguished from it.
     """
     columns, keys, retention = sides.terms.columns, listed(sides.terms.keys), sides.terms.retention
     if retention is None:

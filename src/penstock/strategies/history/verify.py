@@ -1,4 +1,4 @@
-"""The laws of history tables (docs/history.md): held in one pass, broken ones shown by samples."""
+"""The invariants of history tables (docs/history.md), checked in one pass, with samples."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _GAP = "`__penstock_gap`"
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a history table must be true to, whoever keeps it.
+    """The requirements for a history table of any kind.
 
-    `closes_keys` is whether keys may be gone, so that gaps and keys without a current version are
-    no violation. `time_column` tells where versions start; None where the run timestamp does.
+    `closes_keys` is whether keys may be missing, so that gaps and keys without a current version
+    are allowed. `time_column` contains the starts of versions; None if they are run timestamps.
     """
 
     keys: tuple[str, ...]
@@ -41,7 +41,7 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A broken law: how often, counted in `of`, and at most five samples."""
+    """A broken invariant: how often, counted in `of`, and at most five samples."""
 
     law: str
     title: str
@@ -52,7 +52,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """One law as SQL over a version and its neighbours: `broken` marks it, `sample` shows it."""
+    """One invariant as SQL over a version and its neighbours: `broken` is true for violations."""
 
     law: str
     title: str
@@ -62,11 +62,11 @@ class Law:
 
     @property
     def condition(self) -> str:
-        """The column that says of a version whether it breaks the law."""
+        """The column that is true for a violation."""
         return f"`__penstock_{self.law.lower()}`"
 
     def samples(self, claims: Claims) -> str:
-        """Return the query of at most five texts, by key, of versions that break it."""
+        """Return the query of at most five texts, by key, of violations."""
         return (
             f"SELECT concat({shown_key(claims.keys)}, '  ', {self.sample}) FROM {BROKEN} "
             f"WHERE {self.condition} ORDER BY {listed(claims.keys)}, {ps.FROM} LIMIT {SAMPLES}"
@@ -76,7 +76,7 @@ class Law:
 def claims_of(
     snapshot: HistorySettings, *, closes_keys: bool, always_event_time: bool = True
 ) -> Claims:
-    """Return what a snapshot's table must be true to."""
+    """Return the requirements for a snapshot's table."""
     claims = Claims(snapshot.keys, snapshot.columns, closes_keys, snapshot.match_null_keys)
     match snapshot.change:
         case NewerThan(column) if snapshot.event_time and always_event_time:
@@ -88,7 +88,7 @@ def claims_of(
 
 
 def column_violations(claims: Claims, table: Schema) -> tuple[Violation, ...]:
-    """Name what a table's columns are not; its rows can be read only if this is empty."""
+    """Return errors in a table's columns; its rows can be read only if there are none."""
     found = (
         ("V1", "system columns", tuple(_wrong_columns(claims, table))),
         ("V7", "null key", tuple(_missing_columns(claims.keys, table))),
@@ -121,7 +121,7 @@ def _missing_columns(names: tuple[str, ...], table: Schema) -> Iterator[str]:
 
 
 def laws(claims: Claims) -> tuple[Law, ...]:
-    """Return the laws V1 to V8 that rows can break, without those that do not concern the table."""
+    """Return the invariants V1 to V8 that apply to the table's rows."""
     interval = _interval_text(ps.FROM, ps.TO)
     before = _interval_text(f"{_BEFORE}.at", f"{_BEFORE}.until")
     pair = f"concat({before}, ' and ', {interval})"
@@ -149,7 +149,7 @@ def laws(claims: Claims) -> tuple[Law, ...]:
 
 
 def check_stage(claims: Claims, table: Schema) -> Stage:
-    """Return the one pass over `penstock_target`: count all versions, keep broken ones."""
+    """Return the one pass over `penstock_target`: count all versions, keep violations."""
     held = laws(claims)
     key = f"OVER (PARTITION BY {listed(claims.keys)})"
     gap = f"coalesce(NOT {_BEFORE}.open AND {_BEFORE}.until < {ps.FROM}, false) AS {_GAP}"
@@ -177,12 +177,12 @@ def check_stage(claims: Claims, table: Schema) -> Stage:
 
 
 def broken_laws(claims: Claims, row: Row) -> tuple[tuple[Law, int], ...]:
-    """Return the laws that the pass found broken, with how often."""
+    """Return the broken invariants with their counts."""
     return tuple((law, int(row[law.law] or 0)) for law in laws(claims) if row[law.law])
 
 
 def _versions(claims: Claims, table: Schema) -> str:
-    """Return each version with the one before it: of its key's earlier ones, which ends last."""
+    """Return each version with the latest-ending earlier version of its key."""
     names, keys = claims.columns, listed(claims.keys)
     deleted = table.find(names.is_deleted)
     tomb = f"coalesce({quoted(names.is_deleted)}, false)" if deleted else "false"
@@ -209,7 +209,7 @@ def _interval_text(start: str, end: str) -> str:
 
 
 def _instant_text(at: str) -> str:
-    """Show a time as people write it: a midnight is its day."""
+    """Return SQL that formats a time for display: midnight as a date."""
     day = f"CAST(CAST({at} AS DATE) AS STRING)"
     shown = f"CASE WHEN {at} = CAST({at} AS DATE) THEN {day} ELSE CAST({at} AS STRING) END"
     return f"coalesce({shown}, 'NULL')"

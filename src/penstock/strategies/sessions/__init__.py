@@ -1,1 +1,1 @@
-"""Session tables as statements: the base tables of a run, its modules, and what is stitched."""
+"""Session tables as statements: base tables of a run, modules, and stitching."""

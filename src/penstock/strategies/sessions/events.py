@@ -1,4 +1,4 @@
-"""Events as SQL reads them: their clocks, their session and user, and the class of each."""
+"""SQL over events: their clocks, their session and user, and the class of each."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TS, SESSION, USER, EVENT = "_ps_ts", "_ps_session", "_ps_user", "_ps_event"
 CREATED, SENT, CLASS = "_ps_created", "_ps_sent", "_ps_class"
 CLASSES = ("filtered", "null_device", "late", "null_session", PASS)
 MOST_ROWS, ROWS_OF_A_PARTITION = 1_000_000, 100_000
-"""A pass that reads no more events is small; its rows are worked on in so many at a time."""
+"""Up to this number of events a pass is small; and the rows in one partition of a small pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedSession:
-    """A session that was let out of quarantine: its events are read from its start on."""
+    """A session released from quarantine: its events are read from its start on."""
 
     session: str
     start: dt.datetime
@@ -34,10 +34,10 @@ class ReleasedSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionRun:
-    """All that the SQL of one pass depends on; `schema` is that of the events.
+    """Everything that the SQL of one pass depends on; `schema` is that of the events.
 
-    `seq` is the number of the run, `now` its timestamp. Of the events at most `rows` are read at
-    once; None is nobody knows.
+    `seq` is the number of the run, `now` its timestamp. At most `rows` events are read at once;
+    None if unknown.
     """
 
     package: SessionPackage
@@ -51,15 +51,15 @@ class SessionRun:
 
     @property
     def is_small(self) -> bool:
-        """Whether what it reads of the events is little."""
+        """Whether it reads few events."""
         return self.rows is not None and self.rows <= MOST_ROWS
 
     @property
     def confs(self) -> Mapping[str, str]:
-        """The session settings of a small pass: plans stay as they are, with few partitions.
+        """The session settings of a small pass: fixed plans with few partitions.
 
-        An adaptive plan is a job for every exchange, and little is gained by it where hints say
-        which side of a join is small.
+        An adaptive plan runs a job for every exchange, and gains little if hints mark the small
+        side of a join.
         """
         if self.rows is None or not self.is_small:
             return {}
@@ -70,7 +70,7 @@ class SessionRun:
         }
 
     def hint(self, alias: str) -> str:
-        """Return the hint that a side of a join is small; nothing in a pass that is not."""
+        """Return the hint for the small side of a join; "" in a large pass."""
         return f"/*+ BROADCAST({alias}) */ " if self.is_small else ""
 
     @property
@@ -85,7 +85,7 @@ class SessionRun:
 
     @property
     def max_span(self) -> str:
-        """How long a session may be."""
+        """The greatest length of a session."""
         return days(self.package.options.max_session_days)
 
     @property
@@ -94,17 +94,17 @@ class SessionRun:
         return literal(self.run)
 
     def table(self, part: SessionTable) -> str:
-        """Return the view under which a table of the package is read."""
+        """Return the view of a table of the package."""
         return f"penstock_{part}"
 
     @property
     def released_ids(self) -> str:
-        """The released sessions as a list of literals; one that holds nothing without any."""
+        """The released sessions as a list of literals; without any, a list that matches nothing."""
         return texts(each.session for each in self.released)
 
 
 def days(number: int) -> str:
-    """Return a number of days of 24 hours.
+    """Return a number of 24-hour days as an interval.
 
     >>> days(3)
     "INTERVAL '3' DAY"
@@ -122,14 +122,14 @@ def texts(values: Iterable[str]) -> str:
 
 
 def as_time(run: SessionRun, column: str) -> str:
-    """Return a column of the events as an instant; one without a zone is in UTC."""
+    """Return a column of the events as a timestamp; without an offset it is UTC."""
     found = run.schema.find(column)
     is_plain = found is not None and found.type == "timestamp_ntz"
     return f"CAST({quoted(column)} AS TIMESTAMP)" if is_plain else quoted(column)
 
 
 def in_range(run: SessionRun, low: str, high: str) -> str:
-    """Return the condition that an event is between two instants, by which files are skipped."""
+    """Return the condition for events between two times, which also skips files."""
     name = run.package.options.timestamp
     if as_time(run, name) != quoted(name):
         low, high = (f"CAST({each} AS TIMESTAMP_NTZ)" for each in (low, high))
@@ -137,13 +137,13 @@ def in_range(run: SessionRun, low: str, high: str) -> str:
 
 
 def first_text(expressions: Iterable[str]) -> str:
-    """Return the first of some expressions that is not NULL, as text."""
+    """Return the first non-NULL of some expressions, as text."""
     cast = [f"CAST(({each}) AS STRING)" for each in expressions]
     return cast[0] if len(cast) == 1 else f"coalesce({', '.join(cast)})"
 
 
 def event_hash(columns: Iterable[Column]) -> str:
-    """Return the hash of all columns of an event: rows that tie in it are equal."""
+    """Return the hash of all columns of an event: rows with equal hashes are equal."""
     values = []
     for column in columns:
         name = quoted(column.name)
@@ -157,8 +157,8 @@ def event_hash(columns: Iterable[Column]) -> str:
 def classify(run: SessionRun, low: str, high: str, *, with_released: bool = False) -> str:
     """Return the events from `low` to `high` with their clocks, ids and classes.
 
-    With `with_released` those of released sessions come from their start on. NULL in `ts` is in no
-    range.
+    With `with_released`, those of released sessions start at their session's start. NULL in `ts` is
+    in no range.
     """
     options = run.package.options
     ts = as_time(run, options.timestamp)
@@ -186,7 +186,7 @@ def classify(run: SessionRun, low: str, high: str, *, with_released: bool = Fals
 
 
 def _clock(run: SessionRun, column: str | None, ts: str) -> str:
-    """Return a device clock; where it may be NULL the time of arrival stands for it."""
+    """Return a device clock; the arrival time replaces NULL."""
     if column is None or run.schema.find(column) is None:
         return "CAST(NULL AS TIMESTAMP)"
     time = as_time(run, column)
@@ -194,7 +194,7 @@ def _clock(run: SessionRun, column: str | None, ts: str) -> str:
 
 
 def _pruning(run: SessionRun, low: str, high: str) -> str:
-    """Name the partitions in which events of a range lie; arrival and partition may differ."""
+    """Return conditions on partitions for events of a range; arrival and partition may differ."""
     options = run.package.options
     if options.partition_column is None:
         return ""
@@ -229,12 +229,12 @@ def _filter_conditions(run: SessionRun) -> list[str]:
 
 
 def order_of(run: SessionRun) -> list[str]:
-    """Return the order in which the first of equal events is kept, but for the hash."""
+    """Return the order that decides which of equal events is kept, without the hash."""
     options = run.package.options
     known = [each for each in options.tie_break if run.schema.find(each) is not None]
     return [TS, CREATED, *map(quoted, known), SENT]
 
 
 def ascending(terms: Iterable[str]) -> str:
-    """Return an order in which NULL comes last."""
+    """Return an ascending order with NULL last."""
     return ", ".join(f"{each} ASC NULLS LAST" for each in terms)

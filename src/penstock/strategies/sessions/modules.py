@@ -1,4 +1,4 @@
-"""The modules made of views and pings: `page_views` and `sessions`, for the sessions of a run."""
+"""The modules built from views and pings: `page_views` and `sessions`, for a run's sessions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _SCROLL = {  # the size of the page, that of the screen, and how far it was scro
 }
 _TIES = "_ps_event IS NULL, _ps_event, _ps_hash"
 _ORDER_V = f"struct(_ps_d, _ps_c, {_TIES})"
-"""What the first of some events is the least of; NULL comes last."""
+"""The sort key of the first event; NULL comes last."""
 _BACKWARD = f"struct(-unix_micros(_ps_d), -unix_micros(_ps_c), {_TIES})"
-"""The same for the latest of them, ties as before."""
+"""The sort key of the latest event, with the same ties."""
 _USUAL = ("app_id", "platform")
 _STITCHED = "stitched_user_id"
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleRows:
-    """The rows that a module makes of a run: SQL by column, and where they come from."""
+    """The rows of a module for a run: SQL by column, and their source."""
 
     columns: Mapping[str, str]
     source: str
@@ -39,7 +39,7 @@ class ModuleRows:
 
 
 def module_events(run: SessionRun, carried: Sequence[CarriedColumn] = ()) -> str:
-    """Return the events of the run with what modules need; carried values are `_ps_x0`, …."""
+    """Return the events of the run with the columns for modules; carried values are `_ps_x0`, …."""
     options = run.package.options
     ts = as_time(run, options.timestamp)
     url = f"CAST(({options.page_url}) AS STRING)"
@@ -92,7 +92,7 @@ def _seconds_between(low: str, high: str) -> str:
 
 
 def _stitching(run: SessionRun, part: SessionTable, user: str) -> tuple[str, str]:
-    """Return the column of the known user, and the join that it needs."""
+    """Return the column of the known user, and the join for it."""
     if part not in run.package.options.stitched:
         return user, ""
     mapping = run.table(SessionTable.USER_MAPPING)
@@ -100,17 +100,17 @@ def _stitching(run: SessionRun, part: SessionTable, user: str) -> tuple[str, str
 
 
 def with_defaults(run: SessionRun, carried: Sequence[CarriedColumn]) -> tuple[CarriedColumn, ...]:
-    """Return what is carried over, and `app_id` and `platform` where the events have them."""
+    """Return the carried columns, with `app_id` and `platform` if the events have them."""
     columns = carried_columns(run)
     usual = (CarriedColumn(name, quoted(name)) for name in _USUAL if columns.find(name))
     return (*usual, *carried)
 
 
 def page_views(run: SessionRun) -> ModuleRows:
-    """Build one row per page view of the sessions of this run; a view that only pings has none.
+    """Build one row per page view of the sessions of this run; a view with only pings has none.
 
-    Views and pings meet per session. With `compat: snowplow` a page view is known by its id alone,
-    and of the sessions that share one the first keeps it, with its own pings.
+    Views and pings are matched per session. With `compat: snowplow`, a page view is identified by
+    its id alone, and the first session with the id keeps it, with its own pings.
     """
     carried = with_defaults(run, run.package.options.passthrough.page_views)
     is_view = "FILTER (WHERE _ps_kind = 'view' AND NOT _ps_bot)"
@@ -135,7 +135,7 @@ def _range(carried: Sequence[CarriedColumn]) -> range:
 
 
 def _clocks(run: SessionRun) -> tuple[str, ...]:
-    """Return the names of the clocks that the events have, each once."""
+    """Return the clocks of the events, without duplicates."""
     options, columns = run.package.options, carried_columns(run)
     named = (options.timestamp, options.derived_tstamp, options.created_tstamp)
     found = (columns.find(name) for name in named if name)
@@ -172,7 +172,7 @@ def _page_view_columns(
 
 
 def has_scroll(run: SessionRun) -> bool:
-    """Whether the events tell how far pages were scrolled."""
+    """Return whether the events contain how far pages were scrolled."""
     columns = carried_columns(run)
     return all(columns.find(name) for names in _SCROLL.values() for name in names)
 
@@ -182,7 +182,7 @@ def _scroll_columns() -> list[str]:
 
 
 def _scroll_depth(run: SessionRun) -> str:
-    """Return how far a page was scrolled, of the events that know how large it is."""
+    """Return the scroll depth of a page, from events that contain the page's size."""
     if not has_scroll(run):
         return ""
     found = []

@@ -1,4 +1,4 @@
-"""The tables of packages: columns of those that are kept, and what anybody but a pass may ask."""
+"""The tables of packages: columns of kept tables, and answers for other rooms."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ MANIFEST_COLUMNS: Mapping[str, str] = {
     "updated_at": "timestamp",
 }
 MANIFEST_OF = "penstock.manifestOf"
-"""The property that says whose manifest a table holds."""
+"""The property that names the package whose manifest a table holds."""
 
 
 def manifest_export(target: str, package: str, rows: Sequence[ManifestRow], location: str) -> str:
-    """Return the statement that puts the rows of a manifest in the place of those of a table."""
+    """Return the statement that replaces a table's rows by those of a manifest."""
     lines = [", ".join(map(_cell, astuple(row))) for row in rows]
     listed = ", ".join(MANIFEST_COLUMNS)
     found = f"VALUES {', '.join(f'({line})' for line in lines)} AS t({listed})"
@@ -83,7 +83,7 @@ def _cell(value: dt.datetime | str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sessions(port.Strategy):
-    """One table of a session package; a pass of the package makes its rows, and nothing else."""
+    """One table of a session package; only a pass of the package builds its rows."""
 
     package: SessionPackage
     model: SessionModel
@@ -97,28 +97,28 @@ class Sessions(port.Strategy):
 
     @classmethod
     def read(cls, settings: port.GivenSettings) -> Self:
-        """Take the table that the package says; that of limits is a view."""
+        """Read the package's table; that of limits is a view."""
         package, model = settings.session()
         made = LimitsView if model.kind is SessionTableKind.VIEW else cls
         return made(package, model)  # type: ignore[return-value]  # a view is a table of one, too
 
     def work(self, build: port.Build) -> NoReturn:
-        """Refuse: what a step of a package runs depends on the limits of its pass."""
+        """Raise: the work of a package's step depends on the limits of its pass."""
         raise TypeError(f"{build.model.name} is made by a pass of {self.package.name}")
 
     @property
     def writing(self) -> port.Writing:
-        """Scratch tables are made anew by each pass, all others take its rows in."""
+        """Each pass replaces scratch tables, and merges into all others."""
         is_scratch = self.model.kind is SessionTableKind.SCRATCH
         return port.Writing.WHOLE if is_scratch else port.Writing.MERGED
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns that tell its rows apart."""
+        """The columns that identify its rows."""
         return self.model.key
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Return the options of the package that decide rows."""
+        """Return the package's options that change rows."""
         del layout
         return {"package": self.package.fingerprint, "table": str(self.model.part)}
 

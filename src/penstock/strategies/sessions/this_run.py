@@ -1,4 +1,4 @@
-"""The other base tables: the quarantine, the sessions and the events of a run, and its counts."""
+"""The other base tables: the quarantine, the sessions and events of a run, and its counts."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from penstock.strategies.sessions.window import BEFORE, KNOWN, TOUCHED, old_quar
 _ID = "session_identifier"
 VERDICT, SCOPE = "_ps_verdict", "_ps_scope"
 VERDICTS = ("quarantined", "before_start", "beyond_cap", "duplicate", "kept")
-"""What becomes of an event that passes."""
+"""The classes of valid events."""
 ROWS_HELD = "penstock_quarantine_rows"
-"""The view of the sessions of which something may change in the quarantine."""
+"""The view of the sessions whose quarantine entry may change."""
 CANDIDATES = "penstock_event_candidates"
-"""The view of the events that were read for a run, each with what becomes of it."""
+"""The view of the events read for a run, with their classes."""
 
 
 def sessions_this_run(run: SessionRun) -> str:
-    """Return the sessions that are rebuilt, those in quarantine too whose cap is in the window."""
+    """Return the sessions to rebuild, including quarantined ones whose cap is in the window."""
     return (
         f"SELECT {_ID}, user_identifier, start_tstamp, "
         f"least(end_tstamp, {run.high}) AS end_tstamp, start_date AS session_start_date, "
@@ -45,11 +45,11 @@ def sessions_this_run(run: SessionRun) -> str:
 
 
 def quarantine_rows(run: SessionRun) -> str:
-    """Return the sessions of which something changes in the quarantine, without what they lost.
+    """Return the changed quarantine entries, without counts of dropped events.
 
-    The lifecycle manifest is that of this run already. Events behind the cap, or behind the last
-    one that was counted, are dropped; each counts once. Where all of the window lie there they are
-    counted already; with `is_past` some do.
+    The lifecycle manifest already includes this run. Events after the cap, or after the last
+    counted one, are dropped; each counts once. If all events of the window are there, they are
+    counted already; with `is_past`, only some are.
     """
     at_cap = f"end_tstamp >= start_tstamp + {run.max_span}"
     seen = f"UNION ALL SELECT {_ID}, start_tstamp, end_tstamp, false FROM {KNOWN} WHERE NOT is_held"
@@ -90,7 +90,7 @@ def quarantine_rows(run: SessionRun) -> str:
 
 
 def quarantine_changes(run: SessionRun) -> str:
-    """Return what changes of the quarantine, with the events of the window that were dropped.
+    """Return the changes of the quarantine, with the dropped events of the window.
 
     This reads the events a third time, if there is anything to count.
     """
@@ -127,11 +127,11 @@ def quarantine_merge(target: str, changes: str) -> str:
 
 
 def event_candidates(run: SessionRun, first_start: dt.datetime | None) -> str:
-    """Return every event that scan B reads with its scope, and with what becomes of it.
+    """Return every event of scan B with its scope and its class.
 
-    `first_start` is the earliest start among the sessions of this run: nothing before it is read.
-    Of the window those events are there that pass, of the time before it all of sessions of this
-    run. Events of other sessions of the window are read to be counted alone.
+    `first_start` is the earliest start among the sessions of this run: earlier events are not read.
+    The result has valid events in the window, and all earlier events of sessions of this run.
+    Events of other sessions in the window are read only to be counted.
     """
     starts = [run.limits.lower_limit, *([first_start] if first_start else [])]
     begin = instant_literal(min(starts))
@@ -181,14 +181,14 @@ def _outcome_of(run: SessionRun) -> str:
 
 
 def events_this_run(run: SessionRun) -> str:
-    """Return the events that are kept: ids first, then the columns that are carried."""
+    """Return the kept events: ids first, then the carried columns."""
     carried = [f"c.{quoted(name)}" for name in carried_columns(run).names]
     ids = f"c.{_ID}, c.user_identifier, c.session_start_date"
     return f"SELECT {', '.join([ids, *carried])} FROM {CANDIDATES} c WHERE {VERDICT} = 'kept'"
 
 
 def carried_columns(run: SessionRun) -> Schema:
-    """Return the carried columns, each once, in the order of the file and of the events."""
+    """Return the carried columns, without duplicates, in the order of file and events."""
     found = []
     for each in run.package.options.event_columns:
         column = run.schema.find(each)
@@ -197,11 +197,10 @@ def carried_columns(run: SessionRun) -> Schema:
 
 
 def event_counts() -> dict[str, str]:
-    """Return what is counted of the candidates as they pass: classes by scope, and the newest `ts`.
+    """Return the counts of the candidates: classes by scope, and the newest `ts`.
 
-    That is in microseconds since 1970.
-
-    Of the window, what does not pass was counted by `window_counts`.
+    The newest `ts` is in microseconds since 1970. `window_counts` counts the invalid events of the
+    window.
     """
     counts = {
         f"{scope}_{word}": f"count_if({SCOPE} = '{scope}' AND {VERDICT} = '{word}')"
@@ -216,13 +215,13 @@ def event_counts() -> dict[str, str]:
 
 
 def window_counts() -> dict[str, str]:
-    """Return what is counted of the window's groups: events, and those that do not pass."""
+    """Return the counts of the window's groups: all events, and invalid ones."""
     words = ("read", "filtered", "null_device", "late", "null_session")
     return {f"window_{word}": f"coalesce(sum({word}), 0)" for word in words}
 
 
 def limits_view(limits: Limits | None, run: str = "") -> str:
-    """Return the one row of the view of limits; no row where no pass was ever made."""
+    """Return the one row of the view of limits; no row without a pass."""
     if limits is None:
         none = "CAST(NULL AS TIMESTAMP)"
         return (

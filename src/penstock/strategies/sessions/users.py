@@ -1,4 +1,4 @@
-"""The modules made of other modules, and how the rows of a module replace those it had."""
+"""The modules built from other modules, and how new rows of a module replace old ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from penstock.strategies.sessions.modules import ModuleRows, module_events, page
 from penstock.strategies.sessions.window import in_dates
 
 GONE, LIES = "_ps_gone", "_ps_lies"
-"""The columns of changes that say which rows are no longer there, and under which date they lie."""
+"""The columns of changes that mark deleted rows, and the date of their partition."""
 _ID, _USER = "session_identifier", "user_identifier"
 
 
 def touched_users(run: SessionRun) -> str:
-    """Return the users of the sessions of this run, and those that these had before."""
+    """Return the users of the sessions of this run, and the earlier users of these sessions."""
     this_run = run.table(SessionTable.SESSIONS_THIS_RUN)
     every = f"array_union(past_user_identifiers, array({_USER}))"
     rows = f"SELECT explode({every}) AS {_USER} FROM {this_run}"
@@ -25,7 +25,7 @@ def touched_users(run: SessionRun) -> str:
 
 
 def users(run: SessionRun) -> ModuleRows:
-    """Return one row per touched user that has a session, of all its sessions."""
+    """Return one row per affected user, from all of the user's sessions."""
     carried = run.package.options.passthrough
     own = [_ID, "user_id", "first_page_url", "last_page_url"]
     own += [quoted(each.sql) for each in (*carried.users_first, *carried.users_last)]
@@ -58,12 +58,12 @@ def users(run: SessionRun) -> ModuleRows:
 
 
 def _with_prefix(word: str, alias: str, carried: Sequence[CarriedColumn]) -> dict[str, str]:
-    """Return columns of sessions under the names that users give them."""
+    """Return columns of sessions under their names in the users table."""
     return {prefixed_name(word, each.name): f"{alias}.{quoted(each.sql)}" for each in carried}
 
 
 def user_mapping(run: SessionRun) -> ModuleRows:
-    """Return the known users of this run that are newer than those on record."""
+    """Return the known users of this run that are newer than the recorded ones."""
     options = run.package.options
     ts, time = "_ps_t", as_time(run, options.timestamp)
     rows = (
@@ -95,10 +95,10 @@ def user_mapping(run: SessionRun) -> ModuleRows:
 
 
 def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Sequence[str]) -> str:
-    """Return rows of a module, and those to delete: of touched sessions, or users, the rest.
+    """Return rows of a module, and rows to delete: the other ones of affected sessions or users.
 
-    `dates` are those of the touched sessions, before and now: the table is read there alone. What
-    is there already says under which date it lies, so an older session of the same id is let be.
+    `dates` are those of the affected sessions, before and now: only these partitions are read.
+    Stored rows determine their partition, so an older session with the same id is not affected.
     """
     model = run.package.model(part)
     if model is None or run.package.options.is_snowplow or part is SessionTable.USER_MAPPING:
@@ -136,9 +136,9 @@ def module_merge(
     dates: Sequence[str],
     stored: Schema | None = None,
 ) -> str:
-    """Return the statement that replaces the rows of what was touched by the view `changes`.
+    """Return the statement that replaces the affected rows by the view `changes`.
 
-    A column that `stored` has no longer comes with new rows is NULL in them.
+    Columns that are no longer `stored` are NULL in new rows.
     """
     model = run.package.model(part)
     if model is None:
@@ -168,7 +168,7 @@ def columns_of(run: SessionRun, part: SessionTable) -> tuple[str, ...]:
 
 
 def rows_of(run: SessionRun, part: SessionTable) -> ModuleRows:
-    """Return the rows that a module makes of a run."""
+    """Return the rows of a module for a run."""
     made = {
         SessionTable.PAGE_VIEWS: page_views,
         SessionTable.SESSIONS: sessions,
@@ -179,7 +179,7 @@ def rows_of(run: SessionRun, part: SessionTable) -> ModuleRows:
 
 
 def stitch(run: SessionRun, target: str, changed: str) -> str:
-    """Return the statement that takes over mappings that changed."""
+    """Return the statement that applies changed mappings."""
     return (
         f"MERGE INTO {target} t USING {changed} s ON t.{_USER} = s.{_USER} "
         "AND NOT t.stitched_user_id <=> s.user_id "

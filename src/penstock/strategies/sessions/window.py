@@ -1,4 +1,4 @@
-"""The window of a run: its events by session, and what they make of the lifecycle manifest."""
+"""The window of a run: its events by session, and the changes to the lifecycle manifest."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from penstock.strategies.sessions.events import (
 from penstock.strategies.sessions.tables import LIFECYCLE_COLUMNS
 
 WINDOW = "penstock_window"
-"""The view of the sessions that have an event in the window, held as long as the run."""
+"""The view of the sessions with an event in the window, kept for the whole run."""
 KNOWN = "penstock_known_sessions"
-"""The view of the groups with a passing event beside what is known of their sessions."""
+"""The view of the groups with a valid event, joined with the known sessions."""
 CHANGES = "penstock_lifecycle_changes"
-"""The view of the rows that the lifecycle manifest takes in."""
+"""The view of the changes to the lifecycle manifest."""
 BEFORE = f"penstock_{SessionTable.QUARANTINE}_before"
-"""The view of the quarantine as the run found it."""
+"""The view of the quarantine at the start of the run."""
 TOUCHED = "penstock_touched_sessions"
-"""The view of the rows of the manifest that are rebuilt, held for the base tables after it."""
+"""The view of the manifest rows to rebuild, kept for later base tables."""
 MOST_DATES = 400
 _ID = "session_identifier"
 _NO_TEXTS = "CAST(array() AS ARRAY<STRING>)"
@@ -43,10 +43,10 @@ _OF_ROW = {  # the order in which the winner of two events is found, as a struct
 
 
 def window_groups(run: SessionRun) -> str:
-    """Return the events of the window by session: how many of each class, their ends, their user.
+    """Return the events of the window by session: counts of each class, bounds, user.
 
-    Released sessions come with their passing events from their start on; what lies before the
-    window is in no count.
+    Released sessions include their valid events from their start on; events before the window are
+    not counted.
     """
     options = run.package.options
     events = classify(run, run.low, run.high, with_released=True)
@@ -66,7 +66,7 @@ def window_groups(run: SessionRun) -> str:
 
 
 def _with_cap(run: SessionRun, events: str) -> str:
-    """Return events beside the cap of their session: no later one may name its user."""
+    """Return events with the cap of their session: later events cannot determine its user."""
     over = f"OVER (PARTITION BY {SESSION})"
     passing = f"CASE WHEN {CLASS} = '{PASS}' THEN {TS} END"
     ends = f"min({passing}) {over} AS _ps_first, max({passing}) {over} AS _ps_last"
@@ -83,7 +83,7 @@ def _with_cap(run: SessionRun, events: str) -> str:
 
 
 def _candidate(run: SessionRun) -> str:
-    """Return the event of the window that may name the user of its session, as a struct."""
+    """Return the event of the window that may determine the user of its session, as a struct."""
     rule = run.package.options.user_of_session
     event = f"coalesce({EVENT}, '')"
     terms = {
@@ -103,7 +103,7 @@ def _candidate(run: SessionRun) -> str:
 
 
 def is_near(run: SessionRun) -> str:
-    """Return the condition on rows of the manifest that are not beyond the horizon, or released."""
+    """Return the condition for manifest rows within the horizon, or released."""
     back = run.package.options.session_lookback_days
     last = f"{run.high} + {run.max_span}"
     found = f"start_tstamp <= {last} AND start_date <= DATE({last})"
@@ -114,7 +114,7 @@ def is_near(run: SessionRun) -> str:
 
 
 def _with_released(run: SessionRun, condition: str) -> str:
-    """Let the rows of released sessions through, too, wherever they lie."""
+    """Include the rows of released sessions, in any partition."""
     if not run.released:
         return condition
     dates = in_dates("start_date", [each.start.date().isoformat() for each in run.released])
@@ -122,7 +122,7 @@ def _with_released(run: SessionRun, condition: str) -> str:
 
 
 def in_window(run: SessionRun) -> str:
-    """Return the condition of a session having a part in the window; both ends belong to both."""
+    """Return the condition for sessions that overlap the window; all ends are inclusive."""
     first, last = f"{run.low} - {run.max_span}", run.high
     return (
         f"start_tstamp BETWEEN {first} AND {last} AND end_tstamp >= {run.low} "
@@ -131,7 +131,7 @@ def in_window(run: SessionRun) -> str:
 
 
 def touched_sessions(run: SessionRun) -> str:
-    """Return the rows of the manifest that are rebuilt, those of released sessions too."""
+    """Return the manifest rows to rebuild, including those of released sessions."""
     rows = f"SELECT * FROM {run.table(SessionTable.LIFECYCLE)} WHERE "
     if not run.released:
         return rows + in_window(run)
@@ -144,9 +144,9 @@ def touched_sessions(run: SessionRun) -> str:
 
 
 def previous_rows(run: SessionRun, ids: str) -> str:
-    """Return the row of every session that is in the view `ids`, which says where its events end.
+    """Return the row of every session in the view `ids`, which has the end of its events.
 
-    Of several generations it is the latest one that has begun by then.
+    Of several generations, it is the latest one that has begun by then.
     """
     own = ", ".join(f"p.{name}" for name in LIFECYCLE_COLUMNS)
     began = "p.start_tstamp <= n.n_end"
@@ -159,10 +159,10 @@ def previous_rows(run: SessionRun, ids: str) -> str:
 
 
 def known_sessions(run: SessionRun) -> str:
-    """Return the groups with a passing event, with what was known, and where they begin and end.
+    """Return the groups with a valid event, with the known state, and their bounds.
 
-    This is the one look at the manifest that grows with history. Of sessions that `is_taken` the
-    manifest takes something in: those in quarantine, or at their cap, do not change any more.
+    This is the only read of the manifest that grows with history. Sessions with `is_taken` change
+    the manifest: those in quarantine, or at their cap, no longer change.
     """
     passing = f"(SELECT * FROM {WINDOW} WHERE n_start IS NOT NULL)"
     held = "false"
@@ -188,7 +188,7 @@ def known_sessions(run: SessionRun) -> str:
 
 
 def old_quarantine(run: SessionRun) -> str:
-    """Return the quarantine as the run found it, without the sessions that were released."""
+    """Return the quarantine at the start of the run, without released sessions."""
     return (
         f"(SELECT * FROM {BEFORE} WHERE {_ID} NOT IN {run.released_ids})"
         if run.released
@@ -197,7 +197,7 @@ def old_quarantine(run: SessionRun) -> str:
 
 
 def lifecycle_changes(run: SessionRun) -> str:
-    """Return the rows that the manifest takes in, each with the date under which it lies there."""
+    """Return the changed manifest rows, each with the date of its partition."""
     cap = f"start_tstamp + {run.max_span} AS cap"
     chosen = (
         f"SELECT *, {_user_winner(run)} AS winner FROM (SELECT *, {cap}, "
@@ -219,7 +219,7 @@ def lifecycle_changes(run: SessionRun) -> str:
 
 
 def _user_winner(run: SessionRun) -> str:
-    """Return the event that names the user, of the one so far and the one of the window."""
+    """Return the event that determines the user, of the recorded one and the window's."""
     rule = run.package.options.user_of_session
     old = {
         "ts": "user_tstamp",
@@ -241,10 +241,10 @@ def _user_winner(run: SessionRun) -> str:
 
 
 def lifecycle_merge(target: str, dates: Sequence[str]) -> str:
-    """Return the statement that brings the changes into the manifest.
+    """Return the statement that merges the changes into the manifest.
 
-    `dates` are the distinct dates under which the changed rows lie, as `2021-01-01`: the rows are
-    looked for there alone, and none is missed, because each says where it is.
+    `dates` are the distinct dates of the changed rows, as `2021-01-01`: only these partitions are
+    read, and no row is missed, because each knows its date.
     """
     pruned = in_dates("t.start_date", dates)
     on = f"t.{_ID} = s.{_ID} AND t.start_date = s.old_start_date AND {pruned}"
@@ -260,7 +260,7 @@ def lifecycle_merge(target: str, dates: Sequence[str]) -> str:
 
 
 def in_dates(column: str, dates: Sequence[str]) -> str:
-    """Return the condition of a date being one of some; of very many only their range.
+    """Return the condition for a date in a set; for very many dates only their range.
 
     >>> in_dates("d", ["2021-01-02", "2021-01-01"]), in_dates("d", [])
     ("d IN (DATE '2021-01-01', DATE '2021-01-02')", 'false')

@@ -1,8 +1,8 @@
-"""What each step of a pass runs: stages that are computed once, then at most one commit.
+"""The work of each step of a pass: stages that are computed once, then at most one commit.
 
-Every table of the package is read under its view, `penstock_<table>`; the events, and what is held
-for the base tables, under theirs. Rows of a stage are cut off from their query: later statements
-plan nothing of it anew, and its counts come from the one action that computes it.
+Every table of the package is read under its view, `penstock_<table>`; the events, and the rows kept
+for base tables, under their own. Rows of a stage are detached from their query: later statements do
+not plan it again, and its counts come from the one action that computes it.
 """
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ _KNOWN: Mapping[SessionTable, Mapping[str, str]] = {
 
 
 def _stage(run: SessionRun, view: str, sql: str, counts: Mapping[str, str] = _COUNT) -> Stage:
-    """Return rows that are computed once, and counted meanwhile."""
+    """Return rows that are computed once and counted at the same time."""
     passing = Passing(f"{view}_all", sql, counts)
     return Stage(view, f"SELECT * FROM {view}_all", passing=passing, confs=run.confs)
 
 
 def window_stages(run: SessionRun) -> tuple[Stage, ...]:
-    """Return the window by session, which lasts as long as the pass: it is scanned once.
+    """Return the window by session, kept for the whole pass: it is scanned once.
 
-    With it the quarantine is held as the pass found it.
+    The initial quarantine is kept with it.
     """
     window = _stage(run, WINDOW, window_groups(run), window_counts())
     if not run.package.options.quarantine:
@@ -82,20 +82,20 @@ def window_stages(run: SessionRun) -> tuple[Stage, ...]:
 
 
 def touched_stage(run: SessionRun) -> Stage:
-    """Return the rows of the manifest that are rebuilt: those of this run are in it already."""
+    """Return the manifest rows to rebuild; they already include this run."""
     return _stage(run, TOUCHED, touched_sessions(run))
 
 
 def no_rows(part: SessionTable) -> str:
-    """Return a table that is not there yet, to be read as one without rows."""
+    """Return an empty table in place of one that does not exist yet."""
     columns = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in _KNOWN[part].items())
     return f"SELECT {columns} WHERE false"
 
 
 def touched_dates() -> dict[str, str]:
-    """Return what is counted of the sessions of this run: their dates, before and now, and starts.
+    """Return aggregates over the sessions of this run: their dates, before and now, and starts.
 
-    The dates are one text with commas between, the first start is in microseconds since 1970.
+    The dates are one comma-separated text, the first start is in microseconds since 1970.
     """
     every = "flatten(collect_set(array_union(past_start_dates, array(session_start_date))))"
     dates = f"array_join(array_sort(array_distinct({every})), ',')"
@@ -103,7 +103,7 @@ def touched_dates() -> dict[str, str]:
 
 
 def lifecycle_work(run: SessionRun, build: Build) -> Work:
-    """Take the window into the manifest of lifecycles, each session once."""
+    """Merge the window into the lifecycle manifest, each session once."""
     doubled = Rule(
         _DOUBLED,
         "duplicate-keys",
@@ -127,9 +127,9 @@ def lifecycle_work(run: SessionRun, build: Build) -> Work:
 
 
 def _merge_of(run: SessionRun, sql: str, row: Row) -> Commit | None:
-    """Return the statement that takes in the rows that were found; None without any.
+    """Return the statement that merges the found rows; None without any.
 
-    A table without partitions would get a file of each partition of the join, every day.
+    An unpartitioned table would otherwise get a file for each partition of the join, every day.
     """
     rows = int(row[_ROWS] or 0)
     few = replace(run, rows=rows).confs if run.is_small else {}
@@ -142,7 +142,7 @@ def _create_of(run: SessionRun, build: Build, rows: str, *, scratch: bool = Fals
 
 
 def quarantine_work(run: SessionRun, build: Build) -> Work:
-    """Put sessions into quarantine, count what they lost, let the released ones go."""
+    """Put sessions into quarantine, count their dropped events, remove the released ones."""
     columns = ", ".join(QUARANTINE_COLUMNS)
     counts = {_ROWS: "count_if(is_changed)", _PAST: "count_if(is_past)"}
     stages = (
@@ -167,13 +167,13 @@ def quarantine_work(run: SessionRun, build: Build) -> Work:
 
 
 def requarantined(run: SessionRun) -> str:
-    """Return the sessions that were released and are quarantined anew, once that is worked out."""
+    """Return the released sessions that are quarantined again, once they are computed."""
     again = f"is_new AND NOT gone AND {_ID} IN {run.released_ids}"
     return f"SELECT {_ID} AS id FROM {ROWS_HELD} WHERE {again}"
 
 
 def sessions_work(run: SessionRun, build: Build) -> Work:
-    """Write the sessions that are rebuilt, and note the dates under which they lie."""
+    """Write the sessions to rebuild, and return the dates of their partitions."""
     table = run.table(SessionTable.SESSIONS_THIS_RUN)
     stage, rows = (_stage(run, table, sessions_this_run(run), touched_dates()), _all(table))
     stages = (stage,) if run.package.options.quarantine else (touched_stage(run), stage)
@@ -185,7 +185,7 @@ def _all(view: str) -> str:
 
 
 def events_work(run: SessionRun, build: Build, first_start: dt.datetime | None) -> Work:
-    """Write the events of those sessions; all that are read for it are counted as they pass.
+    """Write the events of those sessions; count all events that are read for it.
 
     `first_start` is the earliest start of the sessions of this run, None without any.
     """
@@ -198,9 +198,9 @@ def events_work(run: SessionRun, build: Build, first_start: dt.datetime | None) 
 
 
 def module_work(run: SessionRun, part: SessionTable, build: Build, dates: Sequence[str]) -> Work:
-    """Replace what the sessions, or the users, of this run have in a module; no row is no commit.
+    """Replace the rows of this run's sessions or users in a module; without rows no commit.
 
-    `dates` are those that `touched_dates` gives.
+    `dates` are the result of `touched_dates`.
     """
     rows = rows_of(run, part)
     new = f"SELECT {', '.join(map(quoted, columns_of(run, part)))} FROM {_FOUND}"
@@ -221,12 +221,12 @@ def module_work(run: SessionRun, part: SessionTable, build: Build, dates: Sequen
 
 
 def _small_changes(run: SessionRun) -> str:
-    """Return the changes of a table that no date prunes: with the hint the table is not sorted."""
+    """Return the changes of an unpruned table; the hint avoids sorting the table."""
     return f"(SELECT {run.hint(_FOUND)}* FROM {_FOUND})"
 
 
 def stitch_work(run: SessionRun, part: SessionTable, build: Build, stitched: int) -> Work:
-    """Take over the mappings that changed after the run `stitched`, where rows have another one."""
+    """Apply the mappings that changed after the run `stitched` to rows that differ."""
     if build.table is None:
         return Work.just(None)
     changed = (

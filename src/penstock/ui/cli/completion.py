@@ -26,7 +26,7 @@ _KINDS = {
     **dict.fromkeys(("--target", "--env"), "targets"),
     **dict.fromkeys(("--from", "--to", "--date", "--partition"), "keys"),
 }
-"""Options whose values are names, and which."""
+"""Options whose values are names, with the kind of name."""
 ARGUMENTS = {
     **dict.fromkeys(
         [
@@ -38,11 +38,11 @@ ARGUMENTS = {
     **dict.fromkeys(["entities show", "entities slices"], "entities"),
     "sessions": "packages",
 }
-"""Commands with a name as an argument, and which."""
+"""Commands with a name as an argument, with the kind of name."""
 
 
 def complete(commands: click.Command, instruction: str) -> bool:
-    """Print the names that fit the word at the cursor; False where click knows them."""
+    """Print the names that match the word at the cursor; return False if click completes it."""
     shell, _, what = instruction.partition("_")
     found = get_completion_class(shell)
     if what != "complete" or found is None:
@@ -65,7 +65,7 @@ def _lines(completer: ShellComplete, values: Iterable[str]) -> Iterable[str]:
 
 
 def joined(words: Sequence[str], start: str) -> tuple[list[str], str]:
-    """Put together what bash takes apart at `:` and `=`.
+    """Join what bash splits at `:` and `=`.
 
     >>> joined(["run", "--select", "tag", ":"], "da")
     (['run', '--select'], 'tag:da')
@@ -81,7 +81,7 @@ def joined(words: Sequence[str], start: str) -> tuple[list[str], str]:
 
 
 def matches(words: Sequence[str], start: str) -> list[str] | None:
-    """Return the names for the word that begins so; None where no name is expected."""
+    """Return the names that begin with the word; None if no name is expected."""
     option, is_equal, value = start.partition("=")
     if is_equal and option in _KINDS:
         kind, start, lead = _KINDS[option], value, f"{option}="
@@ -109,7 +109,7 @@ def _kind_at(words: Sequence[str], start: str) -> str:
 
 
 def _read(words: Sequence[str]) -> Mapping[str, Any]:
-    """Read the names of the project that the words name, or of this folder; none if not there."""
+    """Read the names of the project in the words, or of this folder; None if there is none."""
     places = [after for word, after in pairwise(words) if word == _FOLDER]
     places += [word for word in words if Path(word, "penstock.yml").is_file()]
     try:

@@ -1,4 +1,4 @@
-"""The command `penstock`: find the file of a command, and report whatever stops it."""
+"""The command `penstock`: find the file of a command, and report errors."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ _COMMANDS = {
     "schema": ("init", "Print JSON Schemas of the YAML files, for editors."),
     "completion": ("doctor", "Print a shell's completion script."),
 }
-"""The file of each command in `ui.commands`, and what it does; in the order of the help."""
+"""The file of each command in `ui.commands` and its short help, in the order of the help."""
 COMMANDS = {name: does for name, (_, does) in _COMMANDS.items()}
 _SHOWN = 100
 INTERRUPTED = InterruptedRunError.exit_code
 TERMINATED = 143
 _ALIVE = 100_000
-"""Objects of a project live until the command ends, so collecting garbage finds none."""
+"""Objects of a project stay alive until the command ends, so garbage collection finds none."""
 
 
 class Commands(click.Group):
@@ -65,11 +65,11 @@ class Commands(click.Group):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click asks so
-        """Return the names in the order of a project's life."""
+        """Return the names in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the command's file and give what is called `<name>_command` there."""
+        """Import the command's file and return its `<name>_command`."""
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(f"penstock.ui.commands.{_COMMANDS[cmd_name][0]}")
@@ -140,7 +140,7 @@ def _leave(code: int) -> NoReturn:
 
 @contextmanager
 def _terminating() -> Iterator[list[int]]:
-    """Let SIGTERM interrupt like Ctrl-C; yield a list that holds it once it came."""
+    """Make SIGTERM interrupt like Ctrl-C; yield a list that contains it once it arrived."""
     came: list[int] = []
 
     def interrupt(number: int, _: object) -> None:
@@ -158,7 +158,7 @@ def _terminating() -> Iterator[list[int]]:
 
 
 def _refuse_unreadable(words: Sequence[str]) -> None:
-    """Refuse arguments with a NUL or with bytes that are not UTF-8: no name has them."""
+    """Raise for arguments with NUL or with bytes that are not UTF-8: no name contains them."""
     for word in words:
         if "\0" in word or any("\ud800" <= sign <= "\udfff" for sign in word):
             raise click.UsageError(f"the argument {ascii(word)[:_SHOWN]} is not valid UTF-8 text")

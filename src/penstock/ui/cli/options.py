@@ -1,4 +1,4 @@
-"""The options of a command, made of the flags that its request declares."""
+"""The options of a command, built from the flags that its request declares."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 
 _OF_OUTPUT = flag_fields(CommandOutput)
 FEW = 10
-"""A command with at most so many options has one group."""
+"""A command with at most this many options has one group."""
 COMMON = "Options"
 GROUPS = {
     COMMON: "dry_run select exclude date from_ to full_refresh target help",
@@ -52,15 +52,15 @@ GROUPS = {
 
 _GROUP_OF = {name.rstrip("_"): title for title, names in GROUPS.items() for name in names.split()}
 _BOUNDS = re.compile(r"  \[\d[^]x]*x[^]]*\]|; \d[^]x]*x[^];]*")
-"""The bounds of numbers as click writes them."""
+"""The bounds of numbers in click's format."""
 
 
 def command(
     examples: str, *, of: click.Group | None = None, without: Sequence[str] = ()
 ) -> Callable[[Command], click.Command]:
-    """Make a command of a function (see `takes`); `state_import` is the `import` of a group.
+    """Create a command from a function (see `takes`); `state_import` is `import` of a group.
 
-    The first line of its docstring stands beside its name in `ui.cli.main.COMMANDS`.
+    The first line of its docstring is the short help in `ui.cli.main.COMMANDS`.
     """
     make = click.command if of is None else of.command
 
@@ -73,7 +73,7 @@ def command(
 
 
 def group(example: str, says: str) -> click.Group:
-    """Make a group of commands; called without one of them it prints its help."""
+    """Create a group of commands; called without a command it prints its help."""
 
     def help_alone(ctx: click.Context) -> None:
         if ctx.invoked_subcommand is None:
@@ -93,7 +93,7 @@ def _example(lines: str) -> str:
 
 @contextmanager
 def open_request(request: CommandRequest) -> Iterator[Services]:
-    """Open the project of a request with everything that a use case needs."""
+    """Open the project of a request with the services that a use case needs."""
     from penstock.app.services import wire
 
     noted: set[str] = set()
@@ -122,7 +122,7 @@ def _waiting_line(what: str) -> Iterator[None]:
 
 
 def place(request: CommandRequest) -> Where:
-    """Return which project a request is about, for use cases that open nothing else."""
+    """Return which project a request is about, for use cases that need nothing else."""
     from penstock.app.services.wire import place_of
 
     return place_of(request)
@@ -134,16 +134,16 @@ def ask(
     *words: Words.args,
     **keywords: Words.kwargs,
 ) -> Answer:
-    """Open the project of a request and return what a use case answers."""
+    """Open the project of a request and return the answer of a use case."""
     with open_request(request) as services:
         return use_case(services, *words, **keywords)
 
 
 def takes(request: type[CommandRequest] | None, *, without: Sequence[str] = ()) -> Option:
-    """Pass the command a `CommandOutput` and the request, if any, that its options make.
+    """Pass the command a `CommandOutput` and its request, if it has one.
 
-    Its other parameters are options of the command line alone. Fields in `without` are left as
-    they are.
+    Its other parameters are options of the command line alone. Fields in `without` keep their
+    defaults.
     """
     fields = flag_fields(request) if request else ()
     declared = [each for each in fields if each.name not in without]
@@ -192,7 +192,7 @@ class GroupedHelp(click.Command):
         self.format_options(ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, by groups where there are many."""
+        """Write the options, in groups if there are many."""
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
         groups: dict[str, list[tuple[str, str]]] = {name: [] for name in GROUPS}
         for each in options:
@@ -206,7 +206,7 @@ class GroupedHelp(click.Command):
 
 
 def group_of(parameter: str) -> str:
-    """Return the group of an option by the name of its parameter; `Options` for one of a command.
+    """Return the group of an option by its parameter; `Options` for options of a single command.
 
     >>> group_of("as_of")
     'When'
@@ -215,10 +215,10 @@ def group_of(parameter: str) -> str:
 
 
 class ProjectFirst(GroupedHelp):
-    """A command whose first argument may be the project's folder, before arguments of its own.
+    """A command whose first argument may be the project's folder.
 
-    It is one if it holds penstock.yml, and more arguments are there than the command needs; with
-    --project-dir none is.
+    It is the project if it contains penstock.yml and there are more arguments than the command
+    needs; with --project-dir it never is.
     """
 
     @property
@@ -228,7 +228,7 @@ class ProjectFirst(GroupedHelp):
         return [] if any(each.name == "project_1" for each in found) or not has_project else found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Make an option of an argument that is the project."""
+        """Turn an argument that is the project into an option."""
         return super().parse_args(ctx, self._with_option(args) if self._own else args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -248,7 +248,7 @@ class ProjectFirst(GroupedHelp):
         return args
 
     def _read(self, args: list[str]) -> tuple[dict[str, Any], list[str]]:
-        """Return the values of options, and the arguments; none where options are wrong."""
+        """Return the values of options, and the arguments; empty if options are invalid."""
         options = [each for each in self.params if isinstance(each, click.Option)]
         shadow = click.Command(self.name, params=list[click.Parameter](options))
         context = click.Context(shadow, allow_extra_args=True, resilient_parsing=True)
@@ -271,7 +271,7 @@ def _is_argument(each: FlagField, flag: FlagSpec) -> bool:
 
 
 def _keyed(each: FlagField) -> Iterator[tuple[str, FlagSpec]]:
-    """Yield the flags of a field, each with the name by which click hands over what it found."""
+    """Yield the flags of a field, each with the name of its value in click."""
     for number, flag in enumerate(each.flags):
         yield (f"{each.name}_{number}" if number else each.name), flag
 
@@ -321,7 +321,7 @@ def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
 
 
 def _take_values(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, Any]:
-    """Take the values of fields from what click found, without those not given."""
+    """Return the values of fields from click, without those not given."""
     fields = {}
     for each in declared:
         option_values = [values.pop(key, None) for key, _ in _keyed(each)]
@@ -332,7 +332,7 @@ def _take_values(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[
 
 
 def _require_folder(option_values: Sequence[Any], words: Sequence[Any]) -> None:
-    """Refuse two folders, and an argument that is not a project's folder."""
+    """Raise for two folders, and for an argument that is not a project's folder."""
     folder, argument = str(words[0]), str(words[-1])
     if words[0] not in (Path(), words[-1]):
         raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")

@@ -1,6 +1,6 @@
-"""A command's answer, text or one JSON document, goes to stdout; the rest goes to stderr.
+"""A command writes its answer, text or one JSON document, to stdout, the rest to stderr.
 
-Options are made of the annotations of `CommandOutput`, so they are not postponed here.
+Options are built from the annotations of `CommandOutput`, so they are evaluated in this module.
 """
 
 import os
@@ -170,7 +170,7 @@ def print_rows(text: str, *, nl: bool = True) -> None:
 
 
 def require_answer() -> None:
-    """Raise `output-lost` if stdout did not take everything; a reader may go away."""
+    """Raise `output-lost` if stdout did not take everything, except for a closed pipe."""
     if (lost := lost_answer()) is not None:
         sentence = f"stdout cannot be written: {lost.strerror}"
         raise PenstockError("output-lost", sentence, hint="free some space and repeat the command")
@@ -179,8 +179,8 @@ def require_answer() -> None:
 def exit_code(report: "RunReport") -> int:
     """Return the exit code of a run.
 
-    A held lease or a failed check has its own code if nothing else failed: a later run, or somebody
-    who looks at the rows, is all that is needed.
+    A held lease or a failed check has its own code if nothing else failed: a later run, or an
+    inspection of the rows, is enough.
     """
     if report.interrupted:
         return InterruptedRunError.exit_code
@@ -196,9 +196,9 @@ _HAVE_CODES = (CheckFailedError, LeaseHeldError)
 
 
 def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
-    """Print a user's mistake or an outside failure and return its exit code; None for a bug.
+    """Print a user's mistake or an external failure and return its exit code; None for a bug.
 
-    With `--json` it is a document on stdout, else, or where stdout takes none, text on stderr.
+    With `--json` it is a document on stdout; otherwise, or if stdout is closed, text on stderr.
     """
     if isinstance(error, click.ClickException):
         is_unknown = error.message.startswith("No such")  # what click finds near is our hint
@@ -233,7 +233,7 @@ _THEIRS = {
     "retry": "penstock run",
     "source": "penstock check --sources",
 }
-"""Commands of dbt, each with the one that does it here."""
+"""Commands of dbt, each with its equivalent here."""
 _ALIKE, _ALIKE_SHORT, _SHORT = 0.75, 0.6, 3
 _THEIR_FLAGS = {
     "-f": "--full-refresh",
@@ -279,7 +279,7 @@ def _way_out(error: click.ClickException) -> str:
 
 
 def _near(written: str, names: Iterable[str]) -> list[str]:
-    """Return the word that was probably meant: same beginning, or few other letters; else none."""
+    """Return a word with the same beginning or few different letters; None without one."""
     bare = {each.lstrip("-"): each for each in names}
     word = written.lstrip("-")
     near = [each for each in bare if len(word) > 1 and each.startswith(word)]

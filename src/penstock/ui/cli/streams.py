@@ -18,10 +18,10 @@ _USUAL, _NARROWEST = 80, 20
 
 
 class MaskedStream:
-    """A text stream that hides secret values, whoever writes to it.
+    """A text stream that hides secret values of all writers.
 
-    A reader that went away or a full disk stops no command: text written later is dropped, and
-    `lost` says why.
+    A closed pipe or a full disk does not stop the command: later text is dropped, and `lost` has
+    the reason.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -72,7 +72,7 @@ def answer() -> TextIO:
 
 
 def lost_answer() -> OSError | None:
-    """Return why the answer could not be written; None if it was, or if its reader went away."""
+    """Return why the answer could not be written; None if it was, or if the pipe was closed."""
     lost: OSError | None = getattr(answer(), "lost", None)
     return None if lost is None or lost.errno == errno.EPIPE else lost
 
@@ -97,8 +97,8 @@ def terminal_width(stream: TextIO) -> int | None:
 def command_streams(*, own_process: bool) -> Iterator[None]:
     """Mask stdout and stderr, and keep stdout for the answer.
 
-    In a process of our own this lasts until it ends, so that a bug's traceback is masked too, and
-    whatever subprocesses and libraries write to descriptor 1 goes to stderr.
+    In our own process this lasts until it ends, so that a bug's traceback is masked too, and output
+    of subprocesses and libraries to descriptor 1 goes to stderr.
     """
     SECRETS.add_environment(os.environ)
     if own_process:
@@ -121,7 +121,7 @@ def command_streams(*, own_process: bool) -> Iterator[None]:
 
 
 def _hold_descriptors() -> None:
-    """Open standard descriptors that were closed, or the next file would get their numbers."""
+    """Open standard descriptors that are closed, so that no file gets their numbers."""
     for number in range(len(_STANDARD)):
         try:
             os.fstat(number)
@@ -138,7 +138,7 @@ def _hold_descriptors() -> None:
 
 
 def _apart() -> TextIO:
-    """Move stdout to a descriptor of its own; descriptor 1 becomes stderr."""
+    """Move stdout to another descriptor; descriptor 1 becomes stderr."""
     own = os.dup(1)
     os.dup2(2, 1)
     encoding = sys.stdout.encoding

@@ -80,7 +80,7 @@ def _evaluate(output: CommandOutput, request: CheckRequest) -> int:
 def _refuse_beside(
     request: CheckRequest, accept: str | None, reason: str | None, drop: str | None
 ) -> None:
-    """Refuse flags that say what to evaluate beside those that evaluate nothing."""
+    """Raise for flags about what to evaluate beside flags that evaluate nothing."""
     conflict = functools.partial(UsageError, "option-conflict")
     if reason is not None and accept is None:
         raise conflict("--reason belongs to --accept", hint="--accept STEP")

@@ -1,4 +1,4 @@
-"""This machine and this shell: `doctor`, `engine` with the JVMs that wait, `completion`."""
+"""This machine and this shell: `doctor`, `engine` with waiting JVMs, `completion`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SIGNS = {"ok": "✓", "warning": "⚠", "error": "✗"}
 
 
 def doctor_text(report: DoctorReport) -> str:
-    """Return one line per check, and below what is wrong what to do about it."""
+    """Return one line per check, and hints below failed ones."""
     width = max((len(check.name) for check in report.checks), default=0)
     lines = []
     for check in report.checks:
@@ -85,7 +85,7 @@ def engine_text(report: EngineReport) -> str:
 
 
 def stopped_text(report: EngineReport) -> str:
-    """Say which JVMs were ended."""
+    """Return which JVMs were stopped."""
     return "\n".join(f"ended {each.pid}, of {each.root}" for each in report.kept) or "no JVM waits"
 
 

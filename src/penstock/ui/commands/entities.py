@@ -1,4 +1,4 @@
-"""`entities`: entities, and what became of their slices."""
+"""`entities`: entities, and the state of their slices."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def entities_document(entities: Sequence[Entity]) -> Json:
 
 
 def entity_document(entity: Entity) -> Json:
-    """Return all of one entity; settings of users stand under their keys."""
+    """Return one complete entity; settings of users have their own keys."""
     return {
         **document_of(entity, _ENTITY),
         "bronze": str(entity.bronze),
@@ -186,7 +186,7 @@ def slices_document(report: SlicesReport) -> Json:
 
 
 def report_text(report: EntitiesReport) -> str:
-    """Return the findings with their count, or what was found to be right."""
+    """Return the findings with their count, or a summary of valid files."""
     if report.findings:
         return findings_text(report.findings)
     off = f", {report.disabled} disabled" if report.disabled else ""

@@ -1,4 +1,4 @@
-"""`history`, `audit` and `rollback`: what was run, by which code, and the way back."""
+"""`history`, `audit` and `rollback`: past executions, their code, and restoring a version."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _SIGNS = {"current": "✓", "modified": "⚠", "cosmetic": "~", "never_executed"
 
 
 def history_text(report: HistoryReport, *, verbose: bool = False) -> str:
-    """Return one row per execution, newest first; with `verbose` its step, which `rollback` takes.
+    """Return one row per execution, newest first; with `verbose` its step, for `rollback`.
 
-    Full texts of SQL stand below where they were asked for.
+    Full texts of SQL follow if requested.
     """
     if not report.rows:
         return f"no executions of {report.model} {report.partition}".rstrip()
@@ -62,7 +62,7 @@ def history_text(report: HistoryReport, *, verbose: bool = False) -> str:
 
 
 def _older(count: int, truncated: bool) -> list[str]:  # noqa: FBT001  as the report has it
-    """Say that a list is cut, and how to see more of it."""
+    """Return a note that a list is cut, and how to see more of it."""
     return [f"the newest {count:,}; there are older ones, see --limit"] * truncated
 
 
@@ -121,7 +121,7 @@ def _check_cells(record: CheckRecord) -> dict[str, str]:
 
 
 def audit_text(report: AuditReport, *, modified_only: bool = False) -> str:
-    """Return one row per version and revision, then the changes of SQL that were asked for."""
+    """Return one row per version and revision, then the requested changes of SQL."""
     if not report.rows:
         return "No version is modified." if modified_only else "no versions"
     header = ["query", "version", "source", "status", "partitions", "executed"]
@@ -142,7 +142,7 @@ def audit_text(report: AuditReport, *, modified_only: bool = False) -> str:
 
 
 def rollback_text(report: RollbackReport) -> str:
-    """Say which partitions went back to which version, and what drifts because of it."""
+    """Return which partitions returned to which version, and what drifts as a result."""
     if report.aborted:
         return ABORTED
     done = "would be restored" if report.dry_run else "restored"
@@ -158,7 +158,7 @@ def rollback_text(report: RollbackReport) -> str:
 
 
 def history_document(report: HistoryReport) -> Json:
-    """Return every execution, newest first; `sql` is null where it was not asked for."""
+    """Return every execution, newest first; `sql` is null unless requested."""
     code = "version=fingerprint.version revision=fingerprint.revision?"
     executions = [
         {

@@ -1,4 +1,4 @@
-"""`plan`, `run`, `sync` and `backfill`: what would be done, and doing it."""
+"""`plan`, `run`, `sync` and `backfill`: show or run a plan."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _CHECKS = "before after observed scans on_failure skipped of_views"
 
 
 def plan_text(preview: Preview, *, verbose: bool = False) -> str:
-    """Return the numbered steps, what cannot be planned, changes of SQL, and a total.
+    """Return the numbered steps, blocked models, changes of SQL, and a total.
 
-    At most 50 of each, unless `verbose`; that gives the SQL of slices, too.
+    At most 50 of each, unless `verbose`; that also adds the SQL of slices.
     """
     plan = preview.report.plan
     if plan.is_empty:
@@ -114,7 +114,7 @@ def _steps(preview: Preview, limit: int | None) -> str:
 
 
 def results_by_step(report: RunReport) -> Callable[[Step], ModelResult]:
-    """Return a function that finds the result of a step; of a model with one result it is that."""
+    """Return a function that finds the result of a step, or the only result of its model."""
     first: dict[str, ModelResult] = {}
     exact: dict[tuple[str, Keys], ModelResult] = {}
     for result in report.results:
@@ -152,7 +152,7 @@ def _why(result: ModelResult, steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _reasons(steps: Iterable[Step]) -> Iterator[str]:
-    """Yield the reason of each step; a pass that also stitches the table gives one."""
+    """Yield the reason of each step; a pass that also stitches the table has one."""
     passes: dict[object, list[Step]] = {}
     for step in steps:
         passes.setdefault(step.work.pass_key, []).append(step)
@@ -167,7 +167,7 @@ def _of_slices(preview: Preview) -> Iterator[str]:
 
 
 def blocked_text(plan: Plan, limit: int | None) -> str:
-    """Return what cannot be run with its errors; "" if all can."""
+    """Return the blocked models with their errors; "" without any."""
     if not plan.blocked:
         return ""
     stopped: dict[str, list[str]] = {}
@@ -181,7 +181,7 @@ def blocked_text(plan: Plan, limit: int | None) -> str:
 
 
 def preview_document(preview: Preview) -> Json:
-    """Return the document of a run for one that was only planned, each step with its plan."""
+    """Return the document of a planned run, each step with its plan."""
     changes = {change.model: change for change in preview.changes}
     cosmetic = preview.report.plan.cosmetic
 
@@ -203,9 +203,9 @@ def preview_document(preview: Preview) -> Json:
 
 
 def sync_text(report: RunReport, *, verbose: bool = False) -> str:
-    """Return what drifted, what comes with it, the plan, changes of SQL, and a total.
+    """Return what drifted, its consequences, the plan, changes of SQL, and a total.
 
-    At most 50 models of each, unless `verbose`; that lists every step, too.
+    At most 50 models of each, unless `verbose`; that also lists every step.
     """
     plan, preview = report.plan, report.preview or SyncPreview()
     if plan.is_empty:

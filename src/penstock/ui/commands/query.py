@@ -1,4 +1,4 @@
-"""`query`: rows of the tables of a project, on the screen or in a file."""
+"""`query`: rows of the project's tables, on the screen or in a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def query_text(result: QueryResult) -> str:
-    """Return the rows under the names that the query gives its columns, then how many there are."""
+    """Return the rows under the query's column names, then their number."""
     rows = [["NULL" if value is None else value for value in row] for row in result.rows]
     body = aligned([result.columns, *rows], [False] * len(result.columns))
     more = "; there are more, see --limit" if result.truncated else ""
@@ -33,7 +33,7 @@ def query_text(result: QueryResult) -> str:
 
 
 def exported_text(file: ExportedFile) -> str:
-    """Say what was written where."""
+    """Return how many rows were written to which file."""
     return f"wrote {count(file.rows, 'row')} to {file.file}"
 
 

@@ -1,4 +1,4 @@
-"""`sessions`: what session packages processed, what they would, and how to change it."""
+"""`sessions`: the positions, limits and runs of session packages, and changes to them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def limits_text(report: LimitsReport) -> str:
 
 
 def limits_document(report: LimitsReport) -> Json:
-    """Return every pass with its limits, and where the tracked models stand."""
+    """Return every pass with its limits, and the positions of the tracked models."""
     plan = report.plan
     return documents.limits_document(report.package, plan.limits, len(plan.tracked))
 
@@ -70,7 +70,7 @@ def manifest_document(report: ManifestReport) -> Json:
 
 
 def quarantine_text(report: QuarantineReport) -> str:
-    """Return the newest sessions, then how many there are."""
+    """Return the newest sessions, then their total number."""
     header = ["session", "since", "reason", "start", "dropped", "dropped to"]
     rows = [
         [
@@ -95,7 +95,7 @@ quarantine_document = partial(document_of, names=f"package sessions[{_QUARANTINE
 
 
 def runs_text(report: SessionRunsReport) -> str:
-    """Return the passes, newest first, with what became of their events."""
+    """Return the passes, newest first, with the counts of their events."""
     return "\n".join(map(_run_text, report.passes)) or "no run yet"
 
 
@@ -115,7 +115,7 @@ def _run_text(one: SessionPass) -> str:
 
 
 def _counts(counts: EventCounts, *, every: bool) -> Iterator[str]:
-    """Name what was read and kept, then the other classes; of history those that have any."""
+    """Return the counts of read and kept events, then other classes, mostly non-zero ones."""
     rest = (name for name in _PLACES if name not in ("read", "kept"))
     for name in ("read", "kept", *rest):
         number = getattr(counts, name)

@@ -1,4 +1,4 @@
-"""`list`, `show` and `graph`: the models, one of them in full, and what reads what."""
+"""`list`, `show` and `graph`: the models, one model in full, and the dependencies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _WRITTEN = "rows_written bytes_written"
 _DEEPEST = 40
-"""Levels of a drawn tree."""
+"""The greatest depth of a drawn tree."""
 _CHECK = "phase name type severity description tags meta where"
 
 
@@ -76,7 +76,7 @@ def _head(detail: ModelDetail) -> Iterator[str]:
 
 
 def _checks(detail: ModelDetail) -> str:
-    """Return each check in a line; of several versions the version as well."""
+    """Return one line per check; with several versions, with its version."""
     several = len({version for version, _ in detail.checks}) > 1
     header = ["version"] * several + ["phase", "name", "type", "severity", "tags", "description"]
     rows = [
@@ -159,11 +159,10 @@ def _execution(one: Execution) -> Json:
 
 
 def tree_text(graph: Graph) -> str:
-    """Draw a tree per root, a blank line between; a node met again stands without its children.
+    """Draw a tree per root, separated by blank lines; a repeated node has no children.
 
-    Roots are tables that read none of the others. Of two children the one with more below it
-    comes first, then the name decides. Below `_DEEPEST` a tree goes on as one of its own, as a line
-    grows with its depth.
+    Roots are tables without inputs among the others. The larger subtree comes first, then the name
+    decides. Below `_DEEPEST`, a tree continues as a separate one, because lines grow with depth.
     """
     read_by: dict[str, list[str]] = {node.table: [] for node in graph.nodes}
     for read, reader in graph.edges:
@@ -186,7 +185,7 @@ def tree_text(graph: Graph) -> str:
 
 
 def _weights(read_by: Mapping[str, list[str]]) -> dict[str, int]:
-    """Return how many tables each table reaches, itself included; the graph has no cycle."""
+    """Return how many tables each table reaches, including itself; the graph has no cycle."""
     bits = {read: 1 << number for number, read in enumerate(read_by)}
     for read in ordered(read_by):  # readers first
         for reader in read_by[read]:
@@ -205,7 +204,7 @@ def _children(
     visited: set[str],
     deeper: list[str],
 ) -> Iterator[str]:
-    """Yield the lines below a root; tables whose own lines are too deep go to `deeper`."""
+    """Yield the lines below a root; tables that are too deep are added to `deeper`."""
     left = [(root, "    ", iter(read_by[root]))]
     visited.add(root)
     while left:
@@ -255,7 +254,7 @@ def _dot(text: str) -> str:
 
 
 def graph_document(graph: Graph) -> Json:
-    """Return nodes and edges; an edge goes from the table that is read."""
+    """Return nodes and edges; an edge starts at the input."""
     edges = [{"from": read, "to": reader} for read, reader in graph.edges]
     return {**document_of(graph, "nodes[table name kind strategy? version?]"), "edges": edges}
 

@@ -1,4 +1,4 @@
-"""`snapshot`: history tables, a line of counts for each, and their laws."""
+"""`snapshot`: history tables, one line of counts for each, and their invariants."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _WORDS = {
 
 
 def snapshots_text(report: RunReport) -> str:
-    """Return the table of what was counted, errors, and the command that resumes."""
+    """Return the table of counts, errors, and the command that resumes."""
     if not report.results and not report.interrupted:
         return "no snapshot models in this project"
     head = f"run {report.run_id[:8]}".rstrip()  # a dry run has no id
@@ -74,7 +74,7 @@ def snapshots_text(report: RunReport) -> str:
 
 
 def _counts_table(results: Sequence[ModelResult]) -> str:
-    """Return a row of counts for each table; those that are seldom have a column where one is."""
+    """Return a row of counts for each table; rare counts have a column only if one is not 0."""
     columns = _ALWAYS | {
         name: key
         for name, key in _SOMETIMES.items()
@@ -103,7 +103,7 @@ def _outcome(result: ModelResult) -> str:
 
 
 def verify_text(reports: Sequence[VerifyReport]) -> str:
-    """Return a line of counts for each table, and a line for every law that it breaks."""
+    """Return a line of counts for each table, and a line for every broken invariant."""
     lines = []
     for report in reports:
         head = f"{report.model}  Delta version {report.version}"
@@ -122,7 +122,7 @@ def verify_text(reports: Sequence[VerifyReport]) -> str:
 
 
 def migrate_text(report: MigrateReport) -> str:
-    """Say what differed, what the next run does, and what was written."""
+    """Return what differed, what the next run does, and what was written."""
     if not report.differs:
         return f"{report.model}: the table agrees with the model; nothing to migrate"
     lines = ["dry run: nothing is written"] * report.dry_run
@@ -141,7 +141,7 @@ def migrate_text(report: MigrateReport) -> str:
 
 
 def verify_document(reports: Sequence[VerifyReport]) -> Json:
-    """Return the laws that each table breaks, with samples."""
+    """Return the broken invariants of each table, with samples."""
     laws = "violations[law title count of samples]"
     models = [
         document_of(report, f"model ok version versions keys current gaps {laws}")

@@ -1,4 +1,4 @@
-"""Records put in order by hand: `accept`, `watermark`, `recover`, `state`, `unlock`."""
+"""Change records by hand: `accept`, `watermark`, `recover`, `state`, `unlock`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def watermarks_text(report: WatermarkReport) -> str:
 
 
 def changed_text(changes: Sequence[WatermarkChange]) -> str:
-    """Say in a line each what a person changed."""
+    """Return one line for each manual change."""
     return "\n".join(
         f"{one.model}: {one.input}.{one.column} "
         + ("reset" if one.value is None else f"set to {one.value}")
@@ -58,26 +58,26 @@ def changed_text(changes: Sequence[WatermarkChange]) -> str:
 
 
 def accept_text(report: AcceptedCommits) -> str:
-    """Say which commits stand from now on."""
+    """Return which commits are accepted from now on."""
     where = "" if report.partitions == ("*",) else f" in {', '.join(report.partitions)}"
     lines = (f"  {mask(line)}" for line in report.lines)
     return "\n".join((f"accepted: {report.model}{where}", *lines))
 
 
 def accept_document(report: AcceptedCommits) -> Json:
-    """Return the model, the step that says so, and the commits."""
+    """Return the model, the accepting step, and the commits."""
     names = "model step partitions commits[version time operation user]"
     return {"command": "accept", "reason": mask(report.reason), **document_of(report, names)}
 
 
 def recovered_text(recovery: Recovery) -> str:
-    """Return a line per step that a crash had left open, then what could not be settled."""
+    """Return a line per step that a crash left open, then what could not be settled."""
     lines = [*recovery.messages_by_step, *(error.render() for error in recovery.stuck.values())]
     return "\n".join(lines) or "nothing to recover"
 
 
 def rebuild_text(report: RebuildReport) -> str:
-    """Say how many steps the tables' logs hold, which tables' hold none, and what no log tells."""
+    """Return how many steps the logs hold, which tables have none, and what logs cannot contain."""
     lines = [f"{count(report.steps, 'step')} of {count(len(report.models), 'model')} recorded"]
     lines += [f"{name}: its log has no step of this project" for name in report.untold]
     skip = "no log tells which slices were skipped; before the next run: penstock entities slices"
@@ -86,7 +86,7 @@ def rebuild_text(report: RebuildReport) -> str:
 
 
 def lease_text(lease: Lease) -> str:
-    """Say who holds a lease, as a question's start."""
+    """Return who holds a lease, as the start of a question."""
     return (
         f"{lease.target} is held by run {lease.run} (host {lease.host}, pid {lease.pid}) "
         f"since {moment(lease.acquired)} UTC. This takes it away."
@@ -97,7 +97,7 @@ rebuild_document = partial(document_of, names="steps models untold unskipped")
 
 
 def watermarks_document(report: WatermarkReport) -> Json:
-    """Return the watermarks that are set; with their history where it was asked for."""
+    """Return the watermarks; with their history if requested."""
     document = {
         "watermarks": [
             {**_change(change), "next_low": report.lows.get(change)} for change in report.current
@@ -109,12 +109,12 @@ def watermarks_document(report: WatermarkReport) -> Json:
 
 
 def changes_document(changes: Sequence[WatermarkChange]) -> Json:
-    """Return what was changed by hand."""
+    """Return the manual changes."""
     return {"changed": [_change(change) for change in changes]}
 
 
 def recovered_document(recovery: Recovery) -> Json:
-    """Return what became of each step that a crash had left open, and what could not be settled."""
+    """Return the result of each step that a crash left open, and what could not be settled."""
     stuck = [{"model": name, "error": error_document(e)} for name, e in recovery.stuck.items()]
     return {**document_of(recovery, "recovered=steps[step model version]"), "stuck": stuck}
 

@@ -64,7 +64,7 @@ _TAKEN = {
     **dict.fromkeys(("plan", "run"), ("from_", "to", "select", "exclude", "as_of")),
     "snapshot": ("select", "exclude", "as_of"),
 }
-"""What of a request the command takes that comes next."""
+"""The flags of a request that the suggested next command accepts."""
 _GAP = "   "
 _LOADED = frozenset((State.NEVER_RUN, State.SOURCE_CHANGED, State.FAILED, State.MISSING))
 _INPUT_STATES = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
@@ -73,9 +73,9 @@ _INPUT_STATES = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
 def status_text(
     report: StatusReport, *, verbose: bool = False, request: StatusRequest = _EVERYTHING
 ) -> str:
-    """Return the models that drifted, wait for one that did, or have something to say.
+    """Return the models that drifted, wait for one that did, or have a message.
 
-    With `verbose` all models and ranges. What comes next is about what was asked for, no more.
+    With `verbose`, all models and ranges. The suggested next command covers only the selection.
     """
     states = request.states
     waiting = State.NOT_EFFECTIVE
@@ -171,7 +171,7 @@ def _total(report: StatusReport, request: StatusRequest) -> str:
 
 
 def _packages_alone(report: StatusReport) -> tuple[str, ...]:
-    """Return the session packages that drifted, if nothing else is to be mended before them."""
+    """Return the session packages that drifted, if nothing else must be fixed before them."""
     drifted = [model for model in report.models if model.drifted]
     states = {each.state for model in drifted for each in model.states if each.drifted}
     if not all(model.package and not model.mends for model in drifted):
@@ -205,7 +205,7 @@ def _next(report: StatusReport) -> str:
 
 
 def _is_loaded_by_run(model: ModelStatus) -> bool:
-    """Whether a model is an entity that lacks nothing but slices."""
+    """Return whether a model is an entity that lacks only slices."""
     strategy = strategy_named(model.strategy)
     is_entity = strategy.moves_forward and not strategy.by_passes
     return is_entity and _LOADED.issuperset(s.state for s in model.states if s.drifted)

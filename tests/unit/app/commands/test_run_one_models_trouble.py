@@ -184,7 +184,7 @@ def cleaned(workshop):
     return workshop
 
 
-GAP = "log-gap: versions 1 to 2 of the log of s.top are gone; changes in them are not known"
+GAP = "log-gap: versions 1 to 2 of the Delta log of s.top are missing; their changes are unknown"
 
 
 def test_a_log_that_was_cleaned_up_is_told_and_its_table_is_judged_by_what_is_left(cleaned):

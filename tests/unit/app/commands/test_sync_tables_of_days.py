@@ -108,7 +108,7 @@ def test_a_log_that_was_cleaned_up_past_the_records_is_told_and_the_days_are_cur
 
     notes = place.with_shop(lambda services: make_plan(services, RunRequest()).notes)
 
-    gap = "log-gap: version 1 of the log of s.daily is gone; changes in it are not known"
+    gap = "log-gap: version 1 of the Delta log of s.daily is missing; its changes are unknown"
     assert told(place) == f"daily: current (3 partitions)\n    {gap}\n\nAll current ✓"
     assert f"daily: {gap}" in notes
     assert [step.model for step in plan(place).steps] == ["other"]

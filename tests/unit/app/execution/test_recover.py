@@ -322,7 +322,7 @@ def test_a_table_that_cannot_be_opened_is_the_trouble_of_its_model_alone(worksho
     error = recovery.stuck["top"]
     assert (error.code, error.sentence) == (
         "target-unreadable",
-        "s.top cannot be read, so it is not known what became of step step-other: not yours",
+        "s.top cannot be read, so it is unknown whether step step-other was committed: not yours",
     )
     with pytest.raises(TableError):
         recovery.require_settled("top")

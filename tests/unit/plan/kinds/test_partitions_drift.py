@@ -213,7 +213,10 @@ def test_where_the_log_lost_commits_rows_may_be_missing_anywhere():
 
     assert told(daily(), found) == {"tampered": ["2024-12-03"], "missing": ["2024-12-16"]}
     assert found.lines == (
-        "log-gap: versions 5 to 7 of the log of s.daily are gone; changes in them are not known",
+        (
+            "log-gap: versions 5 to 7 of the Delta log of s.daily are missing; "
+            "their changes are unknown"
+        ),
     )
 
 

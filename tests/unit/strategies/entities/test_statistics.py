@@ -134,7 +134,7 @@ def test_copies_of_a_key_nulls_in_it_and_values_that_do_not_fit_are_refused():
         "GROUP BY `ID` HAVING count(*) > 1 AND `ID` IS NOT NULL ORDER BY `ID` LIMIT 5"
     )
     assert "try_cast(`name` AS int) AS `name`" in look(entity)
-    assert failed.sentence == '{count} values of "name" are no INT (e.g. {samples})'
+    assert failed.sentence == '{count} values of "name" cannot be cast to INT (e.g. {samples})'
     assert failed.samples == (
         "SELECT concat('\\'', CAST(`name` AS STRING), '\\'') FROM `penstock_made` "
         "WHERE (`name` IS NOT NULL AND try_cast(`name` AS int) IS NULL) ORDER BY 1 LIMIT 5"

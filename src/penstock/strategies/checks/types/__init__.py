@@ -1,4 +1,4 @@
-"""The types of checks, one class each, behind the port `core/checks/check_type.py`."""
+"""The check types, one class each, behind the port `core/checks/check_type.py`."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ CHECK_TYPES = (
     Freshness,
     RowCountChange,
 )
-"""All of them, in the order in which people are told of them."""
+"""All of them, in the order of documentation and messages."""

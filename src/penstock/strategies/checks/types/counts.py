@@ -26,7 +26,7 @@ from penstock.strategies.checks import literals, measure
 
 @dataclass(frozen=True, slots=True)
 class RowCount(CheckType):
-    """Holds when there are at least `minimum` and at most `maximum` rows; no rows are 0."""
+    """Passes if there are at least `minimum` and at most `maximum` rows; an empty group has 0."""
 
     minimum: int | None = measure.LEAST(kind=KeyKind.COUNT)
     maximum: int | None = measure.MOST(kind=KeyKind.COUNT)
@@ -48,7 +48,7 @@ _NOUN = "distinct"
 
 @dataclass(frozen=True, slots=True)
 class DistinctCount(CheckType):
-    """Holds when the columns have so many different values; rows with a NULL do not count."""
+    """Passes if the number of distinct values is in bounds; rows with NULL do not count."""
 
     columns: tuple[str, ...] = measure.COLUMNS()
     minimum: int | None = measure.LEAST(kind=KeyKind.COUNT)
@@ -60,7 +60,7 @@ class DistinctCount(CheckType):
     counts_empty = True
 
     def measure(self, rows: CountedRows) -> Measure:
-        """Count the different values."""
+        """Count the rows and the distinct values."""
         first, *others = (quoted(each) for each in self.columns)
         values = ", ".join((rows.only(first), *others))
         return Measure(
@@ -74,7 +74,7 @@ class DistinctCount(CheckType):
 
 @dataclass(frozen=True, slots=True)
 class NullPercentage(CheckType):
-    """Holds when at most so many percent of the values are NULL; exact, nothing is rounded."""
+    """Passes if at most this percentage of the values is NULL; exact, without rounding."""
 
     column: str = measure.COLUMN()
     maximum: Decimal = key(
@@ -113,10 +113,10 @@ _OF = "Of `row_count_change`"
 
 @dataclass(frozen=True, slots=True)
 class RowCountChange(CheckType):
-    """Holds when the number of rows changed by at most so many percent.
+    """Passes if the number of rows changed by at most this percentage.
 
-    The base is the last success, or with `last` the mean of so many before it. From nothing to
-    something is an infinite increase.
+    The base is the last success, or with `last` the mean of that many successes. Growth from zero
+    counts as infinite.
     """
 
     max_increase: Decimal | None = key(
@@ -150,7 +150,7 @@ class RowCountChange(CheckType):
 
     @classmethod
     def settle(cls, keys: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
-        """Say which bounds hold; refuse other rows than all of a step, as earlier ones counted."""
+        """Return the bounds that apply; refuse a subset of the step's rows."""
         both, trailing, last = values.pop(_BOTH), values.pop("compare"), values["last"]
         bounds = [each for each in (_MORE, _LESS, _BOTH) if keys.find(each) is not None]
         for each in bounds[:-1] if _BOTH in bounds else ():

@@ -1,4 +1,4 @@
-"""Types that users write SQL for, or that look into another table."""
+"""Types for which users write SQL, or that read another table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from penstock.strategies.checks import literals, measure
 
 @dataclass(frozen=True, slots=True)
 class SqlCheck(CheckType):
-    """Holds when the query gives no row. `source` is its file, "" for SQL that stands inline.
+    """Passes if the query returns no row. `source` is its file, "" for inline SQL.
 
     Its own table is the input of kind THIS: `{destination}`.
     """
@@ -58,7 +58,7 @@ _FIGURES = re.compile(rf"({measure.FIGURES})\s*\(", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ColumnCheck(CheckType):
-    """Holds when a condition is true of the group, or of each of its rows; NULL is not true."""
+    """Passes if a condition is true for the group, or for each row; NULL counts as false."""
 
     column: str = measure.COLUMN()
     condition: Condition = key(
@@ -73,9 +73,9 @@ class ColumnCheck(CheckType):
     has_failing = True
 
     def measure(self, rows: CountedRows) -> Measure:
-        """Count the rows that break it, or measure the condition and the aggregates in it.
+        """Count the failing rows, or measure the condition and the aggregates in it.
 
-        Without `sample` only aggregates that are figures: others may hold what stands in a row.
+        Without `sample`, only numeric aggregates are measured: others may contain values of rows.
         """
         condition = self.condition
         if not condition.aggregates:
@@ -113,7 +113,7 @@ _OWN, _OTHERS = "__penstock_own", "__penstock_others"
 
 @dataclass(frozen=True, slots=True)
 class Relationships(CheckType):
-    """Holds when every row without NULL in the columns finds its values in another table."""
+    """Passes if every row without NULL in the columns has a match in another table."""
 
     columns: tuple[str, ...] = measure.COLUMNS()
     to: InputName = key(
@@ -131,7 +131,7 @@ class Relationships(CheckType):
         alias="field",
     )
     shown: str = ""
-    """What people call the other table: `staging.users`."""
+    """The other table in messages: `staging.users`."""
 
     name = "relationships"
     has_failing = True
@@ -141,16 +141,16 @@ class Relationships(CheckType):
 
     @classmethod
     def settle(cls, keys: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
-        """Refuse other columns than as many."""
+        """Refuse different numbers of columns and fields."""
         columns, fields = values.get("columns", ()), values.get("fields", ())
         if columns and fields and len(columns) != len(fields):
             keys.bad("fields", f"as many columns as columns, which are {len(columns)}")
         return values
 
     def measure(self, rows: CountedRows) -> Measure:
-        """Count the rows without a partner; NULL is nobody's partner.
+        """Count the rows without a match; NULL matches nothing.
 
-        The rows are those that the `lookup` gives.
+        The rows are those of the `lookup`.
         """
         has_all = "".join(f"{quoted(each)} IS NOT NULL AND " for each in self.columns)
         there = f"{self.shown} ({', '.join(self.fields)})"
@@ -162,15 +162,15 @@ class Relationships(CheckType):
         )
 
     def lookup(self, views: Mapping[InputName, str]) -> Lookup | None:
-        """Return how partners are looked up."""
+        """Return how matches are looked up."""
         view = quoted(views[self.to])
         names = f"SELECT {', '.join(quoted(each) for each in self.fields)} FROM {view}"
         return Lookup(names, partial(self._with_partners, view), self._misfit)
 
     def _with_partners(self, view: str, rows: str) -> str:
-        """Return rows with a column more: whether the other table has a partner of the row.
+        """Return rows with an extra column: whether the other table has a match.
 
-        A name before a dot could be a column as well, so the two sides have names of our own.
+        A name before a dot could also be a column, so both sides have reserved names.
         """
         same = " AND ".join(
             f"{_OTHERS}.{quoted(field)} = {_OWN}.{quoted(column)}"
@@ -180,7 +180,7 @@ class Relationships(CheckType):
         return f"SELECT {_OWN}.*, {partner} AS {_FOUND} FROM (\n{rows}\n) AS {_OWN}"
 
     def _misfit(self, columns: Schema, fields: Schema) -> str:
-        """Say which columns cannot be compared: Spark would cast texts, and fail or find none."""
+        """Return which columns cannot be compared: Spark would cast texts, and fail or miss."""
         for name, other in zip(self.columns, fields.columns, strict=True):
             own = columns.find(name)
             kinds = [own.type if own else other.type, other.type]

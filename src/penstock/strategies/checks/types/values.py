@@ -1,4 +1,4 @@
-"""Types that say which values columns may have."""
+"""Types that restrict the values of columns."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from penstock.strategies.checks import literals, measure
 
 @dataclass(frozen=True, slots=True)
 class Unique(CheckType):
-    """Holds when no two rows agree in all columns; every row beyond the first of its kind counts.
+    """Passes if no two rows are equal in all columns; each row beyond the first fails.
 
-    A row with a NULL repeats nothing, unless `nulls_equal`. `all_versions` counts the closed
-    versions of a history table too.
+    A row with NULL is never a duplicate, unless `nulls_equal`. `all_versions` also counts the
+    closed versions of a history table.
     """
 
     columns: tuple[str, ...] = measure.COLUMNS()
@@ -56,11 +56,11 @@ class Unique(CheckType):
 
     @property
     def is_of_current(self) -> bool:
-        """Whether it leaves the closed versions of a history table out."""
+        """Whether it excludes the closed versions of a history table."""
         return not self.all_versions
 
     def measure(self, rows: CountedRows) -> Measure:
-        """Count complete rows and different ones."""
+        """Count complete rows and distinct ones."""
         first, *others = (quoted(each) for each in self.columns)
         breaks = f"{measure.COPIES} > 1"
         if self.nulls_equal:
@@ -84,7 +84,7 @@ class Unique(CheckType):
 
 @dataclass(frozen=True, slots=True)
 class NotNull(CheckType):
-    """Holds when no value of the columns is NULL; a row with two of them breaks it once."""
+    """Passes if no value of the columns is NULL; a row with two NULLs fails once."""
 
     columns: tuple[str, ...] = measure.COLUMNS()
 
@@ -109,7 +109,7 @@ class NotNull(CheckType):
 
 @dataclass(frozen=True, slots=True)
 class AcceptedValues(CheckType):
-    """Holds when every value that is not NULL is one of these texts, in the column's type."""
+    """Passes if every value is NULL or one of these texts, in the column's type."""
 
     column: str = measure.COLUMN()
     values: tuple[str, ...] = key(
@@ -142,10 +142,10 @@ class AcceptedValues(CheckType):
 
 @dataclass(frozen=True, slots=True)
 class ValueRange(CheckType):
-    """Holds when every value that is not NULL lies within the bounds, which are texts.
+    """Passes if every value is NULL or within the bounds, which are texts.
 
-    A bound is compared in the column's type by Spark: NaN is greater than every number. `strict`
-    leaves the bounds themselves out.
+    Spark compares a bound in the column's type: NaN is greater than every number. `strict` excludes
+    the bounds themselves.
     """
 
     column: str = measure.COLUMN()
@@ -169,7 +169,7 @@ class ValueRange(CheckType):
         return tuple(each for each in (self.minimum, self.maximum) if each is not None)
 
     def measure(self, rows: CountedRows) -> Measure:
-        """Measure the least and the greatest value, and count the rows outside."""
+        """Measure the least and the greatest value, and count the rows out of bounds."""
         column, kind = quoted(self.column), rows.type_of(self.column)
         low, high = ("<=", ">=") if self.strict else ("<", ">")
         value = rows.only(literals.one_zero(column, kind))
@@ -208,7 +208,7 @@ _FIRST = calendar.day_number(1) * calendar.DAY
 
 @dataclass(frozen=True, slots=True)
 class Freshness(CheckType):
-    """Holds when the newest value is at most so old; `shown` is the age as it was written.
+    """Passes if the newest value is recent enough; `shown` is the age as written.
 
     A value later than the reference has age 0, and a DATE counts from its midnight UTC.
     """
@@ -227,7 +227,7 @@ class Freshness(CheckType):
     if_empty = Empty.FAIL
 
     def refusal_of(self, column: Column) -> str:
-        """Refuse what is no time."""
+        """Return the reason for a column that is not a time."""
         if column.type in literals.TIMES:
             return ""
         return f'column "{self.column}" is {column.type.upper()}, no DATE or TIMESTAMP'
@@ -252,5 +252,5 @@ class Freshness(CheckType):
 
 
 def aged(column: str, max_age: dt.timedelta) -> CheckType:
-    """Return what a source says of its freshness, as a check."""
+    """Return a source's freshness settings as a check."""
     return Freshness(column, max_age, literals.age(literals.micros_of(max_age)))
