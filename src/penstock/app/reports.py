@@ -28,9 +28,8 @@ class StateCount:
     """Partitions of one model in one state, for one reason.
 
     `pending` means that their state depends on the next run of their upstreams. `drifted` is false
-    for pending ones, and for new input of a windowed model, which its next window reads. `version`
-    is None if no version covers them, `revision` None without a revision. `because` are names of
-    inputs, or a detail.
+    for pending ones, and for new input that the next window of the model reads. `version` and
+    `revision` are None if there is none. `because` are names of inputs, or a detail.
     """
 
     state: State
@@ -347,7 +346,7 @@ class ModelResult(ShownInNotebooks):
 
     @classmethod
     def of(cls, model: Model, status: str, reason: str, step: Step | None = None) -> ModelResult:
-        """Say what became of a model, or of a step of it, before anything else is known of it."""
+        """Return the result of a model or step, before it has any other values."""
         own = (model.name, model.table, model.strategy_name, status, reason)
         if step is None:
             return cls(*own, is_view=model.is_view)

@@ -74,7 +74,7 @@ _ERROR_COLUMNS = "code where sentence hint"
 
 
 class PenstockError(Exception, ShownInNotebooks):
-    """A user's mistake or an outside failure, worded for the user without secrets.
+    """A user's mistake or an external failure, with a message for the user and without secrets.
 
     >>> error = UsageError("bad-flag", "'--form' is no flag", hint="did you mean '--from'?")
     >>> print(error.render())

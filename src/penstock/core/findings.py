@@ -45,7 +45,7 @@ FINDING_COLUMNS = "severity where code sentence hint"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding(ShownInNotebooks):
-    """One thing `validate` has to say; sorts by file, line, column, code.
+    """One result of `validate`; sorts by file, line, column, code.
 
     `about` names the affected models, empty if it affects the whole project.
 

@@ -170,7 +170,7 @@ class StartedJvm:
         self.is_trusted = True
 
     def has_ended(self, *, soon: bool = False) -> bool:
-        """Whether the JVM was started and is no more; with `soon` it is given time to end."""
+        """Return whether the JVM was started and has ended; with `soon` it is given time to end."""
         if soon and self._process is not None:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_PATIENCE_SECONDS)

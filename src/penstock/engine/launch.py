@@ -62,7 +62,6 @@ _DEFAULTS = {
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "true",
 }
 
-
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _MORE_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 _CLASS_PATH = "spark.driver.extraClassPath"

@@ -66,7 +66,7 @@ _Found = tuple[Health, str, str]
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport(ShownInNotebooks):
-    """What was looked at, in order."""
+    """All health checks, in order."""
 
     _rows = "checks"
     _columns = "name health says hint"

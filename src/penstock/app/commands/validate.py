@@ -24,7 +24,7 @@ _OF_MISSING = frozenset({"unknown-model", "unknown-input", "missing-var"})
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport(ShownInNotebooks):
-    """What was found. A project with errors has no counts of models, because it does not load."""
+    """The findings. A project with errors has no counts of models, because it does not load."""
 
     _rows = "findings"
     _columns = FINDING_COLUMNS

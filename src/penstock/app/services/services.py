@@ -64,9 +64,9 @@ class Services:
     """The id of the run that this command may start, and the name of its log."""
     log_path: str = ""
     note: Callable[[str], None] = lambda _: None
-    """Takes what is to be said at once beside the answer."""
+    """Receives messages to show immediately beside the answer."""
     waiting: Waiting = nullcontext
-    """Shows what a command waits for, as long as that lasts."""
+    """Shows what a command waits for, until the wait is over."""
     _reading: Store | None = None
     """The store, once it is open for reading."""
     patience: Patience = field(init=False)

@@ -137,7 +137,7 @@ _SHOWN = 13  # characters of the id of a run
 
 
 def waiting(services: Services, begin: Callable[[], Given], seconds: float) -> Given:
-    """Try to begin until the lease is free or the time is over."""
+    """Try to begin until the lease is free or the time is up."""
     try:
         return begin()
     except LeaseHeldError as error:

@@ -55,7 +55,7 @@ class ManifestRow:
 
 @dataclass(frozen=True, slots=True)
 class Limits(ShownInNotebooks):
-    """Which events a pass may read; both ends belong to the window."""
+    """Which events a pass may read; both ends are inclusive."""
 
     _columns = "run=state.name lower_limit upper_limit is_empty"
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 from penstock.core.masking import mask
 
 MOST = 200
-"""Rows that are shown at most: a notebook keeps what it shows."""
+"""The greatest number of rows: a notebook stores its output."""
 _WORDS = {
     "#e0474c": "failed error modified deleted tampered unreadable foreign_table unrecorded blocked",
     "#b07000": "warning skipped aborted never_executed never_run missing version_upgraded "
@@ -25,9 +25,9 @@ _COLOURS = {word: colour for colour, words in _WORDS.items() for word in words.s
 class ShownInNotebooks:
     """A report that a notebook shows as a table of its attributes.
 
-    `_rows` names the attribute that holds the rows, a mapping of them too; "" is the report itself.
-    `_columns` names their attributes; `head=path.to.it` stands under another head. `_lines` are
-    attributes that hold sentences, which stand below. A value that is a state, or has one as
+    `_rows` names the attribute with the rows, which may be a mapping; "" is the report itself.
+    `_columns` names their attributes; `head=path.to.it` sets another header. `_lines` names
+    attributes with sentences, which follow below the table. A value that is a state, or has a
     `state`, is coloured.
     """
 

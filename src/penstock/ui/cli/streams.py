@@ -78,7 +78,7 @@ def lost_answer() -> OSError | None:
 
 
 def is_drawn_on(stream: TextIO) -> bool:
-    """Whether there is a terminal behind a stream that can do more than print lines."""
+    """Return whether there is a terminal behind a stream that can do more than print lines."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 

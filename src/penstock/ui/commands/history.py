@@ -84,7 +84,7 @@ def _cells(row: HistoryRow) -> dict[str, str]:
 
 
 def _reason(row: HistoryRow) -> str:
-    """Say why a step ran; one that changed no rows says what it changed instead."""
+    """Return why a step ran, or what it changed if it changed no rows."""
     if row.step is not None and row.step.intent.kind is StepKind.ALTER:
         return "columns, comments or properties of the table"
     return reason_text(row.execution.reason) or "-"
