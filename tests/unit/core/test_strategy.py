@@ -20,6 +20,18 @@ from penstock.strategies.table import Table
 from penstock.strategies.view import View
 
 
+def test_a_window_is_plain_unless_a_model_says_more():
+    plain = WindowSettings("t")
+
+    assert (plain.counts_late, plain.overlaps, plain.guarded, plain.string_watermark) == (
+        True,
+        False,
+        False,
+        False,
+    )
+    assert plain.null_watermark is NullWatermark.ERROR
+
+
 @pytest.mark.parametrize(
     ("window", "again"),
     [

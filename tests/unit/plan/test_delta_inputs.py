@@ -2,11 +2,15 @@
 
 import pytest
 
+from fakes.builders import a_model
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue, read_typed
-from penstock.core.errors import PenstockError
+from penstock.core.errors import IncrementalConfigError, PenstockError
 from penstock.core.steps.window import Watermark
-from penstock.plan.delta_inputs import delta_window
+from penstock.core.strategy import WindowSettings
+from penstock.plan.delta_inputs import delta_window, growing_input
 from penstock.plan.windows import WindowedInput
+from penstock.strategies.append import Append
 
 
 def delta(kind: str, last: str, *above: str, column: str = "raw.ts") -> tuple[str, str]:
@@ -15,6 +19,18 @@ def delta(kind: str, last: str, *above: str, column: str = "raw.ts") -> tuple[st
     marks = [Watermark(*column.rsplit(".", 1), read_typed(value)) for value in above]
     found = delta_window(WindowedInput("events", "ts", kind), marks, known)
     return str(found.windows[0].window), ", ".join(str(w.value) for w in found.watermarks)
+
+
+def test_an_incremental_table_is_read_by_its_time_column() -> None:
+    model = a_model("events", strategy=Append(WindowSettings("at")))
+
+    assert growing_input(model, Schema((Column("at", "date"),))) == WindowedInput(
+        "events", "at", "date"
+    )
+    with pytest.raises(IncrementalConfigError, match="has no column 'at'"):
+        growing_input(model, Schema((Column("n", "int"),)))
+    with pytest.raises(IncrementalConfigError, match="has no column ''"):
+        growing_input(a_model("events"), Schema((Column("at", "date"),)))
 
 
 def test_what_is_new_in_a_table_ends_at_its_watermark_and_begins_where_the_reader_ended() -> None:

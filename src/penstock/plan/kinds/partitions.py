@@ -381,7 +381,7 @@ def _pieces(
                 active.append(what)
             else:
                 active.remove(what)
-        if active and at + 1 < len(places):
+        if active:  # at the last place all have ended
             here = sorted(active, key=lambda each: _ORDER[each.state])
             reason = replace(first_reason(here), detail="")
             because = (each.because for each in here if each.state is reason.state)
