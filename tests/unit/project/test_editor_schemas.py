@@ -61,7 +61,7 @@ def test_editors_know_every_key_of_a_test_and_which_it_needs() -> None:
     ]
     assert SCHEMA["$defs"]["expect"]["properties"]["status"] == {
         "enum": ["success", "failed", "skipped", "unchanged"],
-        "description": "What became of the step. Left out: `success` or `unchanged`.",
+        "description": "The status of the step. Left out: `success` or `unchanged`.",
         "examples": ["success"],
     }
 
