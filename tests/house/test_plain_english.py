@@ -58,10 +58,6 @@ ALLOWED = {
     "docs/drift.md": ["coalesce(user_id, 'nobody')"],  # a value of a query
 }
 CODE = re.compile(r"^ *(?:>>>|\.\.\.).*?(?=^ *$|\Z)|`[^`]*`", re.MULTILINE | re.DOTALL)
-OTHERS = {
-    "ui/render/": "its docstrings are rewritten with its tables",
-    "ui/commands/init.py": "its docstrings are rewritten with its templates",
-}
 
 
 def turns(text):
@@ -84,10 +80,6 @@ def docstrings(path):
         match node:
             case ast.Expr(value=ast.Constant(value=str(text))):
                 yield node, " ".join(CODE.sub("", text).split())
-
-
-def described_files():
-    return [path for path in files() if not any(other in path.as_posix() for other in OTHERS)]
 
 
 def is_property(node):
@@ -118,7 +110,7 @@ def test_no_message_hint_or_help_has_such_a_turn():
 def test_no_docstring_has_such_a_turn():
     assert [
         f"{place(path, node)}: {turns(text)} in {text!r}"
-        for path in described_files()
+        for path in files()
         for node, text in docstrings(path)
         if turns(text)
     ] == []
@@ -127,7 +119,7 @@ def test_no_docstring_has_such_a_turn():
 def test_a_docstring_of_a_function_begins_with_an_ordinary_verb():
     assert [
         f"{place(path, node)}: {doc.split()[0]}; rather {BEGINNINGS[doc.split()[0]]}"
-        for path in described_files()
+        for path in files()
         for node in ast.walk(tree(path))
         if isinstance(node, ast.FunctionDef) and not is_property(node)
         if (doc := ast.get_docstring(node)) and doc.split()[0] in BEGINNINGS

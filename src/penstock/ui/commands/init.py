@@ -29,7 +29,7 @@ _NEXT = {  # how to go on where a template starts with no input, and has a scrip
 
 @dataclass(frozen=True, slots=True)
 class NewFiles:
-    """What `init` wrote; `install` is the command for what is missing, `then` how to go on."""
+    """What `init` wrote, the command that installs missing extras, and the next command."""
 
     folder: str
     files: tuple[str, ...]
@@ -38,20 +38,20 @@ class NewFiles:
 
 
 def made_text(report: NewFiles) -> str:
-    """Say which files a new project has, what must be installed, and how to go on."""
+    """Return the files of a new project, what to install, and the next command."""
     install = [f"Install first: {report.install}"] if report.install else []
     made = (f"made {Path(report.folder, file)}" for file in report.files)
     return "\n".join([*made, "", *install, f"Next: {report.then}"])
 
 
 def written_text(report: tuple[str, Sequence[str]]) -> str:
-    """Say which files were written."""
+    """Return the files that were written."""
     folder, files = report
     return "\n".join(f"wrote {folder}/{file}" for file in files)
 
 
 def files_document(report: tuple[str, Sequence[str]]) -> Json:
-    """Return the files that were made in a folder."""
+    """Return the files that were written to a folder."""
     folder, files = report
     return {"folder": folder, "files": files}
 
@@ -136,7 +136,7 @@ validation_document = partial(
 
 
 def validation_text(report: ValidationReport) -> str:
-    """Return the findings with their count, or what was found to be right."""
+    """Return the findings with their number, or the numbers of a project without findings."""
     if report.findings:
         return findings_text(report.findings)
     models, sources = count(report.models, "model"), count(report.sources, "source")

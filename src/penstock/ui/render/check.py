@@ -58,7 +58,7 @@ def _result_lines(
     failures: bool = False,
     passed: int | None = _PASSED_SHOWN,
 ) -> list[str]:
-    """Return a line for each result: what failed or was skipped, and so many that passed.
+    """Return a line for each result that failed or was skipped, and for `passed` that passed.
 
     Many that were skipped for one reason are one line. `phases` begins each line with its phase.
     """
@@ -75,7 +75,7 @@ def _result_lines(
 
 
 def _bounded(items: Sequence[_T], passed: Callable[[_T], bool], limit: int | None) -> list[_T]:
-    """Leave out what passed beyond the limit; None has no limit."""
+    """Return the items without those that passed beyond the limit; None has no limit."""
     left = set(map(id, [item for item in items if passed(item)][:limit]))
     return [item for item in items if id(item) in left or not passed(item)]
 
@@ -95,13 +95,13 @@ def _lines(results: Sequence[CheckResult], indent: str, *, phases: bool) -> list
 
 
 def scope_text(result: CheckResult) -> str:
-    """Say of a check that did not look at the rows of a step alone what it looked at."""
+    """Return ` (whole table)` for a check that read more than the rows of its step."""
     evaluated = result.status is not CheckStatus.SKIPPED
     return " (whole table)" if evaluated and result.scope is CheckScope.TABLE else ""
 
 
 def _message_of(result: CheckResult) -> str:
-    """Return what a result says; of a query that failed with the first rows of its sample."""
+    """Return the message of a result, with the first rows of its sample if it is a failed query."""
     if result.type == "sql" and result.status is CheckStatus.PASSED:
         return ""  # that its query gave no row is what passing means
     said = f"{result.message} [{result.details}]" if result.details else result.message
@@ -117,12 +117,12 @@ def _message_of(result: CheckResult) -> str:
 
 
 def by_check(result: ModelResult) -> bool:
-    """Whether a gate failed, and not the step itself."""
+    """Return whether a gate failed, and not the step itself."""
     return isinstance(result.error, CheckFailedError)
 
 
 def failures(results: Sequence[ModelResult]) -> list[str]:
-    """Count what failed; where a gate did it also say what, why, and what became of the rows."""
+    """Return the number of failures; for gates also names, reasons and consequences."""
     failed = [result for result in results if result.status == "failed" or by_check(result)]
     why = f": {some(list(map(_failure_of, failed)), _NAMED)}" if any(map(by_check, failed)) else ""
     return [f"{len(failed)} failed{why}"] * bool(failed)
@@ -184,7 +184,7 @@ def _model(checked: ModelChecked, passed: int | None, *, quiet: bool) -> str:
 
 
 def accept_text(report: AcceptReport) -> str:
-    """Say which flags were closed and which rows that had been kept are gone."""
+    """Return the flags that were closed and the quarantined rows that were dropped."""
     lines = []
     for flag in report.flags:
         name = flag.model if flag.partition == "*" else f"{flag.model} {flag.partition}"
@@ -196,7 +196,7 @@ def accept_text(report: AcceptReport) -> str:
 
 
 def nothing_checked(request: CheckRequest, report: CheckReport) -> PenstockError | None:
-    """Return the error `nothing-checked`, None where anything was evaluated."""
+    """Return the error `nothing-checked`, or None if any check was evaluated."""
     if not report.evaluated_nothing:
         return None
     from penstock.app.checking.placing import NO_TABLE
@@ -225,7 +225,7 @@ def _after_none(request: CheckRequest) -> str:
 
 
 def checks_document(report: CheckReport, error: PenstockError | None = None) -> Json:
-    """Return every result; `error` is there where nothing was evaluated."""
+    """Return every result; `error` is set if no check was evaluated."""
     return {**report.document(), "error": error_document(error)}
 
 
@@ -241,7 +241,7 @@ _NOTES = {"-": "expected, not found", "+": "found, not expected"}
 
 
 def unit_tests_text(report: UnitTestReport) -> str:
-    """Return what differs of every test that failed, then one line that counts."""
+    """Return the differences of every failed test, then a line with the counts."""
     if not report.results:
         return "no unit tests"
     failed = [result_text(result) for result in report.results if result.status == "failed"]
@@ -251,7 +251,7 @@ def unit_tests_text(report: UnitTestReport) -> str:
 
 
 def result_text(result: UnitResult) -> str:
-    """Return one test: a line that names it, and everything that differs, at most 20 rows of it."""
+    """Return one test: a line with its name, then its differences, at most 20 rows each."""
     from penstock.app.unit_testing.differences import RowsDiffer  # only `penstock test` pays
 
     test = result.test
@@ -265,7 +265,7 @@ def result_text(result: UnitResult) -> str:
 
 
 def _rows(rows: RowsDiffer) -> Iterator[str]:
-    """Yield the rows under their columns, which are as wide as the widest row that is shown."""
+    """Yield the rows under their columns; a column is as wide as its widest cell."""
     from penstock.app.unit_testing.differences import summary
 
     yield f"  {summary(rows)}"
@@ -284,7 +284,7 @@ def _rows(rows: RowsDiffer) -> Iterator[str]:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], rows: RowsDiffer) -> str:
-    """Lay cells out: two blanks after a key, three after anything else."""
+    """Return the cells as one line: two blanks after a key, three after any other."""
     keys = {name.lower() for name in rows.key}
     parts = [
         cell.ljust(width) + (" " * (2 if name.lower() in keys else 3))
@@ -294,7 +294,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], rows: RowsDiffer) -> str:
 
 
 def unit_tests_document(report: UnitTestReport) -> Json:
-    """Return every test with all that differs, nothing cut."""
+    """Return every test with all its differences."""
     place = "model=test.model name=test.name file=test.where.path line=test.where.line"
     tests = [
         {

@@ -20,7 +20,7 @@ def diff_text(old: str, new: str, context: int = 0) -> str:
 
 
 def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
-    """Return what differs between two texts, then between their schemas.
+    """Return the differences of two texts, then of their schemas.
 
     `of` says which partitions it is for, where a model has several pairs.
     """
@@ -41,7 +41,7 @@ def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
 
 
 def diffs_text(diffs: Sequence[SqlDiff], label_of: Callable[[SqlDiff], str]) -> str:
-    """Return what differs in several pairs of texts, each difference once.
+    """Return the differences of several pairs of texts, each once.
 
     So is each pair that it is the difference of.
     """

@@ -40,7 +40,7 @@ _Key = tuple[str, str, int]  # a model, the first partition of its step, which o
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One step as the table shows it; `began` is a reading of the clock given to the table."""
+    """One step in the table; `began` is a time of the table's clock."""
 
     step: str
     state: str = _WAITING
@@ -66,7 +66,7 @@ class LiveTable:
         self._steps = self._ended = 0
         self._lock = threading.Lock()
         self._waits: dict[str, float] = {}
-        """What is waited for, since when."""
+        """The waits, with the time at which each began."""
         self._live = Live(console=console, get_renderable=self.draw, refresh_per_second=4)
 
     def __enter__(self) -> Self:
@@ -74,7 +74,7 @@ class LiveTable:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Leave the table as it is last on the terminal."""
+        """Keep the last table on the terminal."""
         if self._live.is_started:
             self._live.refresh()
             self._live.stop()
@@ -110,7 +110,7 @@ class LiveTable:
 
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
-        """Draw a line that says what is waited for, and for how long."""
+        """Draw a line with the reason and the length of a wait."""
         with self._lock:
             self._waits[what] = self._clock()
             self._live.start()
@@ -121,7 +121,7 @@ class LiveTable:
                 self._waits.pop(what, None)
 
     def _free(self, model: str, keys: Keys) -> _Key:
-        """Return the key of one more step; those of a session package come again in each pass."""
+        """Return the key of another step; steps of a session package repeat in each pass."""
         number = sum(key[:2] == (model, keys[0][0]) for key in self._rows)
         return model, keys[0][0], number
 
@@ -132,7 +132,7 @@ class LiveTable:
         return next(same, (model, keys[0][0], 0))
 
     def draw(self) -> Group:
-        """Return the table as it is now.
+        """Return the current table.
 
         What waits last is left out, then what ended first, when the terminal is too low.
         """
@@ -160,7 +160,7 @@ def _step_label(model: str, keys: Keys) -> str:
 
 
 def drawn(rows: list[Row], now: float, width: int = 80) -> Table:
-    """Draw the rows as they are at a reading of the clock.
+    """Draw the rows at a time of the clock.
 
     Where there is no room for all, names of models stay: partitions and what came of a step are
     cut, then time and state are left out.

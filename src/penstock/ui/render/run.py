@@ -41,7 +41,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How wide the lines of a plan's steps are; `keys` is 0 where no step has partitions."""
+    """The widths of the columns of a plan's steps; `keys` is 0 if no step has partitions."""
 
     steps: int
     names: int
@@ -99,7 +99,7 @@ _COUNTED = ("inserted", "updated", "deleted", "unchanged", "inferred_deleted")
 
 
 def slice_text(metrics: Mapping[str, int]) -> str:
-    """Say what a slice held and what became of it.
+    """Return the rows of a slice and what was done with them.
 
     >>> slice_text({"recordsInSlice": 3, "inserted": 1, "updated": 2, "inferred_deleted": 1})
     '3 rows: 1 inserted, 2 updated, 1 inferred deleted'
@@ -110,7 +110,7 @@ def slice_text(metrics: Mapping[str, int]) -> str:
 
 
 def run_text(report: RunReport) -> str:
-    """Return what stands below the progress: errors, the summary, the command that resumes."""
+    """Return the end of a run's output: errors, the summary, the command that resumes."""
     if report.aborted:
         return ABORTED
     current = report.plan.current
@@ -136,14 +136,14 @@ def run_text(report: RunReport) -> str:
 
 
 def error_lines(report: RunReport) -> list[str]:
-    """Return the errors of steps that failed themselves, each once."""
+    """Return the errors of failed steps, each once."""
     errors = (r.error for r in report.results if r.error is not None and not by_check(r))
     texts = list(dict.fromkeys(map(error_text, errors)))  # a JVM that died is the error of many
     return first_of(texts, LISTED, "error")
 
 
 def note_lines(report: RunReport) -> Iterator[str]:
-    """Yield what steps have to say that did not fail, and whether somebody stopped the run."""
+    """Yield the notes of steps that did not fail, and a line if the run was interrupted."""
     for result in report.results:
         for note in result.notes if result.ok or by_check(result) else ():
             yield f"{result.name}: {mask(note)}"
@@ -152,7 +152,7 @@ def note_lines(report: RunReport) -> Iterator[str]:
 
 
 def done_line(ended: Sequence[ModelResult]) -> str:
-    """Count the steps that are done, and those that are not; with partitions, those as well.
+    """Return the numbers of steps that are done, failed and skipped, and of partitions.
 
     A step whose rows failed a check counts as done, and its failure is named.
     """
@@ -174,19 +174,19 @@ def done_line(ended: Sequence[ModelResult]) -> str:
 
 
 def nothing_to_do(plan: Plan) -> Iterator[str]:
-    """Say that everything is up to date, and which changes mean nothing."""
+    """Yield that everything is up to date, and the changes without a meaning."""
     yield f"nothing to do ({count(len(plan.current), 'model')} up to date)"
     yield from cosmetic_lines(plan.cosmetic)
 
 
 def cosmetic_lines(names: Sequence[str]) -> Iterator[str]:
-    """Say which models' SQL changed without a change of meaning."""
+    """Yield the models whose SQL changed without a change of meaning."""
     if names:
         yield f"{COSMETIC} ({', '.join(sorted(names))})"
 
 
 def tail(preview: SyncPreview) -> Iterator[str]:
-    """Say what is left out: by --max-partitions, for want of --cascade, and why."""
+    """Yield what was left out, by --max-partitions or without --cascade, and why."""
     if preview.remaining:
         verb = "remains" if preview.remaining == 1 else "remain"
         yield f"{partitions_text(preview.remaining)} {verb}"
@@ -213,7 +213,7 @@ class TextLines:
     _columns: Columns | None = None
     _ended: int = 0
     _blocked: dict[str, list[str]] = field(default_factory=dict)
-    """Models that cannot run, by their error."""
+    """The models that cannot run, by their error."""
 
     def __call__(self, event: Event) -> None:
         """Show the event."""

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from penstock.core.masking import SECRETS
 
 WIDTH: ContextVar[int | None] = ContextVar("WIDTH", default=None)
-"""Characters of a line of the terminal; None where the output is no terminal."""
+"""Characters of a line of the terminal; None without a terminal."""
 RULE = "─" * 39
 """What stands above and below code that is shown."""
 GAP = 2
@@ -30,11 +30,10 @@ def table(
     right: Collection[str] = (),
     first: Sequence[str] = (),
 ) -> str:
-    """Lay rows out under a header in capitals; columns named in `right` are aligned to the right.
+    """Return rows under a header in capitals; columns named in `right` are aligned to the right.
 
-    Where a terminal is too narrow, columns in `first` are shown before all others, and those that
-    stand on the left before those on the right. Control characters of a cell are shown escaped, so
-    that a row stays a line.
+    A narrow terminal shows columns in `first` before all others, and columns on the left before
+    those on the right. Control characters of a cell are escaped, so that a row stays a line.
 
     >>> print(table(["name", "rows"], [["users", "3"], ["orders", "12"]], right=["rows"]))
     NAME    ROWS
@@ -52,7 +51,7 @@ def aligned(
     first: Sequence[int] = (),
     margin: int = 0,
 ) -> str:
-    """Lay rows out, of which the first is the header; `to_right` has one entry per column.
+    """Return aligned rows, the first one the header; `to_right` has one entry per column.
 
     `first` has the places of the columns that matter most; the terminal has `margin` characters
     less. Secrets are hidden before cells are filled up: a column's width would tell how long they
@@ -82,9 +81,9 @@ def aligned(
 def fitted(
     needs: Sequence[int], least: Sequence[int], order: Sequence[int], width: int, whole: int = 0
 ) -> list[int]:
-    """Return how wide each column is shown, in the order in which they matter; 0 leaves it out.
+    """Return the width of each column, the most important of `order` first; 0 leaves it out.
 
-    So many as `whole` are cut only if they do not fit in their turn, the others also to make room.
+    The first `whole` columns are cut only if they do not fit; the others also to make room.
 
     >>> fitted([10, 40, 8], [10, 20, 8], [0, 2, 1], width=50)
     [10, 28, 8]
@@ -105,7 +104,7 @@ def fitted(
 
 
 def _left_out(names: Sequence[str], width: int) -> list[str]:
-    """Say which columns are not shown, or how many where their names do not fit either."""
+    """Return the names of the hidden columns, or their number if the names do not fit."""
     if not names:
         return []
     line = f"… {len(names):,} more column{'s' * (len(names) > 1)}"
@@ -130,7 +129,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def text_width(text: str) -> int:
-    """Return how many characters of a terminal a text takes.
+    """Return the number of terminal cells that a text takes.
 
     >>> text_width("abc"), text_width("漢字")
     (3, 4)
@@ -142,7 +141,7 @@ def text_width(text: str) -> int:
 
 
 def _short_ids(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Cut ids to the shortest beginning that no other one has, which commands take as well."""
+    """Return the rows with each id cut to a unique prefix, which commands accept too."""
     ids = {found for row in rows for cell in row for found in _ID.findall(cell)}
     size = _PREFIX
     while len({each[:size] for each in ids}) < len(ids):
@@ -151,7 +150,7 @@ def _short_ids(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def wrapped(text: str) -> str:
-    """Break lines that are longer than the terminal between words.
+    """Return a text whose lines fit the terminal, broken between words.
 
     Commands, and code between two rules, stay as they are: people copy them.
 
@@ -174,7 +173,7 @@ def wrapped(text: str) -> str:
 
 
 def _broken(line: str, width: int) -> list[str]:
-    """Break a line between its cells, which two blanks part, and a longer cell between words."""
+    """Return a line broken between its cells, and longer cells between words."""
     line, next_, command = line.partition(" Next: ")
     found = [line]
     if "penstock " not in line and text_width(line) > width:

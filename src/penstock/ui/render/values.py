@@ -31,7 +31,7 @@ _AGO = ((86400, "day"), (3600, "hour"), (_MINUTE, "minute"))
 
 
 def facts(rows: Mapping[str, str], width: int) -> Iterator[str]:
-    """Yield a line for each fact that is known."""
+    """Yield a line for each fact with a value."""
     return (f"  {name:<{width}} {value}" for name, value in rows.items() if value)
 
 
@@ -84,7 +84,7 @@ def day(at: dt.datetime | None) -> str:
 
 
 def ago(then: dt.datetime, now: dt.datetime) -> str:
-    """Say how long a time is past, in its greatest whole unit.
+    """Return the time since a moment, in its greatest whole unit.
 
     >>> noon = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
     >>> ago(noon - dt.timedelta(hours=2, minutes=59), noon), ago(noon, noon)
@@ -98,7 +98,7 @@ def ago(then: dt.datetime, now: dt.datetime) -> str:
 
 
 def row_counts(rows: RowCounts) -> str:
-    """Say what a step wrote.
+    """Return the numbers of rows that a step wrote.
 
     >>> row_counts(RowCounts(inserted=3)), row_counts(RowCounts(inserted=1, updated=2, late=4))
     ('3 rows', '1 inserted, 2 updated, 4 late')
@@ -112,13 +112,13 @@ def row_counts(rows: RowCounts) -> str:
 
 
 def late_rows(rows: RowCounts) -> list[str]:
-    """Say how many rows came too late for a window, or have no time."""
+    """Return the numbers of rows that came too late for a window, or have no time."""
     parts = [f"{rows.late:,} late"] if rows.late else []
     return parts + ([f"{rows.null_time:,} without a time"] if rows.null_time else [])
 
 
 def window_text(each: InputWindow) -> str:
-    """Return the window of an input; a high end that is still to be pinned by the input's version.
+    """Return the window of an input; an open upper end is shown with the input's version.
 
     >>> from penstock.core.steps.window import Window
     >>> window_text(InputWindow("raw_logs", Window("ts"), version=18))
@@ -134,7 +134,7 @@ def window_text(each: InputWindow) -> str:
 
 
 def _bound(bound: Bound) -> str:
-    """Return a value as people write it: a time without its zone, and no fraction of zeros."""
+    """Return a value as people write it: a time without its zone and without zero fractions."""
     if not bound.value.is_temporal:
         return bound.value.text
     return bound.value.text.removesuffix("Z").removesuffix(".000000").replace("T", " ")
@@ -184,7 +184,7 @@ _FILES = re.compile(r"(\S+) [0-9a-f]{8} \((\d+ files?)\) -> [0-9a-f]{8} \((\d+ f
 
 
 def in_words(text: str) -> str:
-    """Return what changed without the digests of files; their number may be the same.
+    """Return a reason without digests of files; the number of files may be the same.
 
     >>> in_words("raw.log 3f479ac0 (9 files) -> f29f4304 (10 files)")
     'raw.log 9 files -> 10 files'
@@ -214,7 +214,7 @@ def label(version: int, revision: int | None = None) -> str:
 
 
 def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
-    """Count partitions by state: the state, how many, and whether they only wait."""
+    """Return the number of partitions in each state, and whether they are pending."""
     found = Counter[tuple[str, bool]]()
     for each in states:
         found[str(each.state), each.pending] += each.count
@@ -281,7 +281,7 @@ def first_line(error: PenstockError) -> str:
 
 
 def failure_document(error: PenstockError, *, is_run: bool = False) -> Json:
-    """Return the document that stands on stdout instead of a command's own.
+    """Return the document that replaces a command's own on stdout.
 
     That of a run has no models and nothing left: all of it is.
     """
@@ -314,7 +314,7 @@ def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
 
 
 def nobody_to_ask(overwrites: Sequence[Overwrite]) -> UsageError:
-    """Return the error where there is no terminal to ask at."""
+    """Return the error for a question without a terminal."""
     total = partitions_text(sum(each.count for each in overwrites))
     models = ", ".join(first_of([each.model for each in overwrites], ASKED, "model"))
     return UsageError(
