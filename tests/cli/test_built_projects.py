@@ -134,7 +134,7 @@ def test_a_log_that_was_cleaned_up_is_told_by_status_plan_and_run(made, call):
 
     status, plan, run = call("status"), call("plan"), call("run")
 
-    gap = "log-gap: version 1 of the log of m.one is gone; changes in it are not known"
+    gap = "log-gap: version 1 of the Delta log of m.one is missing; its changes are unknown"
     assert status.out == f"one: current\n    {gap}\n\nAll current ✓\n"
     assert [answer.code for answer in (status, plan, run)] == [0, 0, 0]
     for answer in (plan, run):
