@@ -15,6 +15,7 @@ from penstock.core.masking import Json
 from penstock.core.model import Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
 from penstock.core.sessions.package import SessionPackage
+from penstock.core.storage import StoreAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class Target:
 
     `warehouse` is an absolute path or a URI; `state` is an SQLAlchemy URL. With a `catalog` the
     tables are registered in that Spark catalog under their names; their folders stay the same.
-    `places` are the folders of tables that lie elsewhere, by their names in small letters.
+    `places` are the folders of tables that lie elsewhere, by their names in small letters, and
+    `storage` says by prefix how object stores are reached.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Target:
     catalog: str = ""
     schema_prefix: str = ""
     places: Mapping[str, str] = field(default_factory=dict)
+    storage: Mapping[str, StoreAccess] = field(default_factory=dict)
 
     def uri_of(self, table: TableName) -> str:
         """Return the folder of a table; a catalog's tables lie there too, so the log is found."""
