@@ -10,7 +10,7 @@ CALLS = {
     *("rglob", "rmdir", "rmtree", "scandir", "stat", "touch", "unlink", "write_bytes"),
     "write_text",
 }
-OF_OTHERS = {"disk", "disk_at", "Opening"}
+OF_OTHERS = {"disk", "disk_at", "tree", "Opening"}
 """What is asked here is not a file system."""
 OTHER_FILES = {
     # files of the project

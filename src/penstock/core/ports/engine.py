@@ -18,13 +18,17 @@ from penstock.core.steps.window import Window
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """What a disk knows of a file or folder without reading it; times in nanoseconds."""
+    """What a disk knows of a file or folder without reading it; times in nanoseconds.
+
+    `etag` is another one for any other content; "" where the disk has none.
+    """
 
     size: int
     modified: int
     changed: int
     inode: int
     is_folder: bool
+    etag: str = ""
 
 
 class FolderEntry(NamedTuple):
@@ -34,17 +38,33 @@ class FolderEntry(NamedTuple):
     is_folder: bool
 
 
-class Disk(Protocol):
-    """Files of tables, logs, slices, sources and staging, by their locations."""
-
-    def exists(self, uri: str) -> bool:
-        """Whether a file or folder is there."""
+class FolderTree(Protocol):
+    """Files and folders below a folder."""
 
     def stat(self, uri: str) -> FileStat | None:
         """Describe a file or folder, None if it is not there."""
 
     def entries(self, uri: str) -> list[FolderEntry]:
         """List a folder in any order; `OSError` if it cannot be listed, or is not there."""
+
+
+class Disk(FolderTree, Protocol):
+    """Files of tables, logs, slices, sources and staging, by their locations."""
+
+    def exists(self, uri: str) -> bool:
+        """Whether a file or folder is there."""
+
+    def listed(self, uri: str) -> FolderTree:
+        """Return what is below a folder, for many looks at it.
+
+        Where each would be a request, it is listed once and now, and stays as it was.
+        """
+
+    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> int | None:
+        """Return the last number from `first` on of files that are numbered without a hole.
+
+        None if that of `first` is not there. `name_of` gives their names, which rise with them.
+        """
 
     def open(self, uri: str) -> BinaryIO:
         """Open a file to read it from any place on; `OSError` where there is none."""
