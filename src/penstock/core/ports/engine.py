@@ -190,8 +190,11 @@ Waiting = Callable[[str], AbstractContextManager[object]]
 class Engine(Protocol):
     """The only hands on Spark. Nothing starts before the first session is opened."""
 
-    def require(self) -> None:
-        """Raise `EnvironmentMissingError` if Spark could not start here; start nothing."""
+    def require(self, *, writes: bool = False) -> None:
+        """Raise `EnvironmentMissingError` if Spark could not start here; start nothing.
+
+        With `writes` also `TableError` `store-not-safe` if commits to its tables could be lost.
+        """
 
     def session(
         self, model: str, where: Location | None = None

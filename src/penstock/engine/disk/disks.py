@@ -141,7 +141,8 @@ class DiskFolders:
     def names(self, uri: str) -> tuple[str, ...]:
         """See `Folders.names`."""
         try:
-            return tuple(sorted(e.name for e in disk_at(uri).entries(uri) if e.is_folder))
+            found = disk_at(uri).listed(uri).entries(uri)  # where a marker alone is no folder
+            return tuple(sorted(each.name for each in found if each.is_folder))
         except (FileNotFoundError, NotADirectoryError):
             return ()
 

@@ -105,7 +105,7 @@ class ObjectDisk:
         return self._write(uri, content, is_new=True)
 
     def drop(self, uri: str) -> None:
-        """See `Disk.drop`; markers of folders stay, which no `entries` of a folder above shows."""
+        """See `Disk.drop`; markers of empty folders stay, for `obstore` cannot name them."""
         from obstore import delete
 
         paths = [each["path"] for each in self._below(uri)]

@@ -14,7 +14,7 @@ from penstock.core.entities.slices import BronzeFolder
 from penstock.core.errors import EnvironmentMissingError, TableError
 from penstock.core.findings import Location
 from penstock.engine.disk.buckets import BUCKETS, open_bucket
-from penstock.engine.disk.disks import disk_at, walk
+from penstock.engine.disk.disks import DiskFolders, disk_at, walk
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.log.folder import commit_file
 
@@ -91,6 +91,7 @@ def test_the_marker_of_a_folder_is_no_file(bucket, disk, object_server):
     assert disk.entries(f"{bucket}/in/empty") == []
     assert sorted(disk.entries(f"{bucket}/in")) == [("empty", True), ("full", True)]
     assert disk.stat(f"{bucket}/in/empty").is_folder
+    assert DiskFolders().names(f"{bucket}/in") == ("full",)
 
 
 def test_a_file_that_changes_while_it_is_read_is_an_error(bucket, disk):
