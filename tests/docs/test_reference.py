@@ -96,6 +96,7 @@ PLACES = {
     "penstock": ("penstock.yml", ""),
     "target": ("penstock.yml", "targets.dev"),
     "spark": ("penstock.yml", "targets.dev.spark"),
+    "storage": ("penstock.yml", "targets.dev.storage.s3://lake"),
     "lease": ("penstock.yml", "lease"),
     "sync": ("penstock.yml", "sync"),
     "checks_settings": ("penstock.yml", "checks"),
@@ -176,6 +177,9 @@ INSTEAD = {
 OF_RANGE = {"type": "RANGE", "start": 0, "end": 10, "interval": 5}
 BESIDE = {
     ("header", "overwrite"): {"partition_by": ["id"], "materialized": "table"},
+    ("storage", "access_key_id"): {"secret_access_key": "b"},
+    ("storage", "secret_access_key"): {"access_key_id": "a"},
+    ("storage", "session_token"): {"access_key_id": "a", "secret_access_key": "b"},
     ("check", "empty"): {"type": "not_null", "column": "id"},
     ("test", "version"): {"model": "v", "partition": "2024-01-01"},
     ("error", "contains"): {"code": "duplicate-keys"},

@@ -10,7 +10,7 @@ CALLS = {
     *("rglob", "rmdir", "rmtree", "scandir", "stat", "touch", "unlink", "write_bytes"),
     "write_text",
 }
-OF_OTHERS = {"disk", "disk_at", "Opening"}
+OF_OTHERS = {"disk", "disk_at", "tree", "Opening"}
 """What is asked here is not a file system."""
 OTHER_FILES = {
     # files of the project
@@ -30,6 +30,7 @@ OTHER_FILES = {
     "app/commands/doctor.py": "whether this machine can hold a warehouse",
     "app/commands/test.py": "the temporary warehouse of unit tests",
     "app/unit_testing/preparing.py": "the temporary warehouse of unit tests",
+    "engine/connectors.py": "jars of the connector, and of penstock",
     "engine/java.py": "Java, jars and what they keep between sessions",
     "engine/jvm.py": "Spark's log",
     "engine/keeper.py": "sockets of the process that keeps a JVM",

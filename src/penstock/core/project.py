@@ -16,6 +16,7 @@ from penstock.core.model import MODEL_COLUMNS, Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
 from penstock.core.sessions.package import SessionPackage
 from penstock.core.shown.notebooks import ShownInNotebooks
+from penstock.core.storage import StoreAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Target:
     `warehouse` is an absolute path or a URI; `state` is an SQLAlchemy URL. With a `catalog` the
     tables are registered in that Spark catalog under their names; their folders stay the same.
     `places` are the folders of tables outside the warehouse, by their names in lower case.
+    `storage` configures the access to object stores, by prefix.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Target:
     catalog: str = ""
     schema_prefix: str = ""
     places: Mapping[str, str] = field(default_factory=dict)
+    storage: Mapping[str, StoreAccess] = field(default_factory=dict)
 
     def uri_of(self, table: TableName) -> str:
         """Return the folder of a table, also with a catalog, so that its log is found."""

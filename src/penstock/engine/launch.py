@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -19,6 +19,8 @@ from penstock.core.errors import EnvironmentMissingError
 from penstock.core.masking import REDACTED, mask, mask_value
 from penstock.core.ports.engine import Waiting
 from penstock.core.project import SparkSettings
+from penstock.core.storage import StoreAccess
+from penstock.engine.connectors import bucket_jars, bucket_settings
 from penstock.engine.java import archive_path, ensure_jars, require_java, spark_versions
 from penstock.engine.jvm import JVM, LogCopy, end_behind, numpy_alone
 from penstock.engine.warm import WarmPlace, attach, give_up
@@ -85,6 +87,23 @@ class LaunchSettings:
     root: str = ""
     target: str = ""
     waiting: Waiting = nullcontext
+    storage: Mapping[str, StoreAccess] | None = None
+    """How buckets are reached; None for a project that has none."""
+    written: tuple[str, ...] = ()
+    """A place of tables in each bucket that has some."""
+
+    @property
+    def whole_spark(self) -> SparkSettings:
+        """The settings of Spark with those for buckets; what the user configured wins."""
+        if self.storage is None:
+            return self.spark
+        conf = self.spark.conf
+        return replace(self.spark, conf={**bucket_settings(self.storage, conf), **conf})
+
+    @property
+    def jars(self) -> tuple[str, ...]:
+        """The jars that are not Spark's own, fetched at first."""
+        return (*ensure_jars(), *(() if self.storage is None else bucket_jars(self.spark.conf)))
 
 
 def launch(
@@ -106,7 +125,7 @@ def launch(
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     is_first = SparkContext._gateway is None  # noqa: SLF001  has no public name
     if place is not None and is_first and (found := attach(place, settings.log)):
-        parts = JvmParts(ensure_jars(), Path(), Path())
+        parts = JvmParts(settings.jars, Path(), Path())
         try:
             return _session(spark_confs(settings, parts), found, settings.log)
         except Exception:  # noqa: BLE001  whatever is wrong with it, another one is started
@@ -116,7 +135,7 @@ def launch(
 
 def _cold(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession:
     java = require_java(environ)
-    jars = ensure_jars()
+    jars = settings.jars
     from pyspark import SparkContext
 
     outside = " ".join(environ.get(name, "") for name in _OPTIONS_FROM_OUTSIDE)
@@ -273,7 +292,7 @@ class JvmParts:
 
 def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
     """Return every setting of the JVM; the user's configuration overrides our defaults."""
-    user = settings.spark.conf
+    user = settings.whole_spark.conf
     is_local = settings.spark.master.startswith("local")
     local = {
         "spark.driver.bindAddress": "127.0.0.1",

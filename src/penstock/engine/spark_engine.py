@@ -21,6 +21,7 @@ from penstock.core.findings import Location
 from penstock.core.ports.engine import ExportForm, FrameReaders, QueryResult
 from penstock.core.ports.ports import Fault
 from penstock.core.steps.inputs import Relation
+from penstock.engine.connectors import require_log_store, require_safe_store
 from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
 from penstock.engine.java import require_java, spark_versions
@@ -56,7 +57,7 @@ class ProcessSpark:
                 self._launched = None
             spark = running()
             if spark is None:
-                self._place = warm_place(settings.spark, settings.root, settings.target)
+                self._place = warm_place(settings.whole_spark, settings.root, settings.target)
                 spark = self._launched = launch(settings, environ, self._place)
             self._users += 1
             return spark
@@ -224,7 +225,7 @@ class SparkEngine:
     def elsewhere(self, warehouse: str) -> SparkEngine:
         """Return an engine for small tables; if it starts Spark, it uses another warehouse."""
         spark = replace(self._settings.spark, conf={**PER_CONTEXT, **self._settings.spark.conf})
-        settings = replace(self._settings, warehouse=warehouse, spark=spark)
+        settings = replace(self._settings, warehouse=warehouse, spark=spark, written=())
         return SparkEngine(settings, self._environ, self._signature, self._fault, self._root)
 
     def signing(self, signature: Signature) -> SparkEngine:
@@ -234,13 +235,15 @@ class SparkEngine:
         twin._open, twin._tag, twin._cancelled = self._open, self._tag, self._cancelled
         return twin
 
-    def require(self) -> None:
+    def require(self, *, writes: bool = False) -> None:
         """See `Engine.require`."""
         if self._root is None:
             require_java(self._environ)
             spark_versions()
         else:
             require_delta(self._root, self._environ)
+        for uri in self._settings.written if writes else ():
+            require_safe_store(uri, self._settings.storage or {})
 
     @contextmanager
     def session(self, model: str, where: Location | None = None) -> Iterator[SparkStepSession]:
@@ -349,6 +352,9 @@ class SparkEngine:
                 self._taken = True
             if not self._knows_delta:
                 require_delta(self._root, self._environ)
+                if self._settings.written:
+                    confs = dict(self._root.sparkContext.getConf().getAll())
+                    require_log_store(confs, self._environ)
                 self._knows_delta = True
             # PySpark repeats every error with its stack on stderr; ours name the model's line.
             for name in QUERY_LOGGERS:

@@ -13,6 +13,7 @@ from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
 from penstock.core.masking import mask
 from penstock.core.steps.token import read_metrics, signed_by
+from penstock.engine.disk.buckets import table_options_at
 from penstock.engine.disk.disks import disk_at
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ def log_folder(uri: str) -> str:
 
 def commit_file(uri: str, version: int) -> str:
     """Return the file of a version, even if it does not exist."""
-    return f"{log_folder(uri)}/{version:020d}.json"
+    return f"{log_folder(uri)}/{_commit_name(version)}"
+
+
+def _commit_name(version: int) -> str:
+    return f"{version:020d}.json"
 
 
 def read_file(place: str) -> bytes:
@@ -50,23 +55,14 @@ def versions(uri: str) -> list[int]:
 def newest_version(uri: str, hint: int | None = None) -> int | None:
     """Return the newest version, None if there is no table.
 
-    Searches upwards from an existing version, the hint or the last checkpoint, in a logarithmic
-    number of lookups; the folder is listed only without one.
+    Searches upwards from an existing version, the hint or the last checkpoint; the folder is listed
+    only without one.
     """
-    disk = disk_at(uri)
-    if hint is None or not disk.exists(commit_file(uri, hint)):
-        hint = checkpointed(uri)
-    if hint is None or not disk.exists(commit_file(uri, hint)):
-        return max(versions(uri), default=None)
-    step = 1
-    while disk.exists(commit_file(uri, hint + step)):
-        hint += step
-        step *= 2
-    while step > 1:
-        step //= 2
-        if disk.exists(commit_file(uri, hint + step)):
-            hint += step
-    return hint
+    disk, log = disk_at(uri), log_folder(uri)
+    newest = None if hint is None else disk.newest(log, _commit_name, hint)
+    if newest is None and (known := checkpointed(uri)) is not None:
+        newest = disk.newest(log, _commit_name, known)
+    return max(versions(uri), default=None) if newest is None else newest
 
 
 def checkpointed(uri: str) -> int | None:
@@ -102,7 +98,7 @@ def open_table(uri: str) -> DeltaTable | None:
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     try:
-        return DeltaTable(uri)
+        return DeltaTable(uri, storage_options=table_options_at(uri))
     except TableNotFoundError:
         return None
     except DeltaError as error:
@@ -119,7 +115,7 @@ def open_version(uri: str, version: int) -> DeltaTable | None:
     from deltalake.exceptions import DeltaError
 
     try:
-        return DeltaTable(uri, version=version)
+        return DeltaTable(uri, version=version, storage_options=table_options_at(uri))
     except DeltaError:
         return None
 

@@ -21,6 +21,7 @@ from penstock.core.project import (
     SparkSettings,
     Target,
 )
+from penstock.core.storage import StoreAccess
 from penstock.project.files.discovery import SEED_FORMATS, check_name, unreadable
 from penstock.project.files.nodes import node_of
 from penstock.project.files.parsed import YamlFile
@@ -114,6 +115,9 @@ def _target(name: str, section: TargetSection, root: Path, *, is_first: bool) ->
         ),
         catalog=section.catalog or "",
         schema_prefix=section.schema_prefix or "",
+        storage={
+            prefix: StoreAccess(**written_values(each)) for prefix, each in section.storage.items()
+        },
     )
 
 

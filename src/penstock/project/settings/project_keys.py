@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from penstock.core.checks.check import CheckSettings, OnFailure
+from penstock.core.findings import Finding
 from penstock.core.project import STATE_PATIENCE, LeaseSettings
+from penstock.core.storage import StoreAccess, bucket_and_key, is_s3, same_place
 from penstock.project.files.kinds import DURATION, TEXT, ValueKind, whole, word
-from penstock.project.files.nodes import YamlNode
-from penstock.project.files.sections import each_under, key, read_section, subsection
+from penstock.project.files.nodes import Section, YamlNode, excerpt
+from penstock.project.files.sections import (
+    PartKind,
+    each_under,
+    key,
+    read_section,
+    subsection,
+)
 from penstock.project.settings.model_keys import ModelConfigSection, SystemColumnsSection
 from penstock.project.settings.validation import (
     LISTED,
@@ -38,6 +47,44 @@ class SparkSection(StrictSection):
     """How long the JVM [waits](#a-warm-jvm) for the next command; local masters only."""
 
 
+class StorageSection(StrictSection, filled=StoreAccess()):
+    """How buckets of S3 are reached."""
+
+    definition = "storage"
+    endpoint = key(
+        spelt(r"https?://[^/@\s?#]+/?", "a URL such as https://s3.example.com"),
+        "https://s3.eu-central-1.amazonaws.com",
+        "that of AWS",
+    )
+    """The URL of the server."""
+    region = key(STRING, "eu-central-1", "`AWS_REGION`, else `us-east-1`")
+    """The region of the buckets."""
+    access_key_id = key(
+        STRING, "{{ env_var('PENSTOCK_SECRET_KEY_ID', '') }}", "that of the environment"
+    )
+    """The id of the access key; `secret_access_key` belongs to it."""
+    secret_access_key = key(
+        STRING, "{{ env_var('PENSTOCK_SECRET_KEY', '') }}", "that of the environment"
+    )
+    """The access key. It is never shown."""
+    session_token = key(
+        STRING, "{{ env_var('PENSTOCK_SECRET_SESSION', '') }}", "that of the environment"
+    )
+    """The token of a temporary access key."""
+    allow_http = key(SWITCH, example=True, default=False)
+    """Whether `endpoint` may be `http://`, which others on the network can read."""
+    path_style = key(SWITCH, example=False, default=True)
+    """Whether URLs have the bucket in their path, not in the name of the host."""
+    single_writer = key(SWITCH, example=True, default=False)
+    """Allows a store that cannot create a file only if it is absent. You then vouch that no two
+    programs write to one table at a time: commits of one of them would be lost.
+    """
+    timeout = key(DURATION, "1m", "`30s`")
+    """How long one request to the store, with its retries, may take."""
+    retries = key(whole(0), 3)
+    """How often a request is repeated within `timeout`."""
+
+
 class EntitiesSettingsSection(StrictSection):
     """Settings of entities."""
 
@@ -46,6 +93,46 @@ class EntitiesSettingsSection(StrictSection):
     """Keys of the [environment](entities.md#the-environment) that win over those of all
     documents.
     """
+
+
+def _take_storage(section: Section, name: str) -> Mapping[str, StorageSection]:
+    """Read how each prefix is reached; the prefixes are buckets, as `same_place` has them."""
+    found: dict[str, StorageSection] = {}
+    node = section.find(name)
+    for written, each in _BY_PREFIX.take(section, name).items():
+        where, (bucket, path) = (node or section.node).members[written].key, bucket_and_key(written)
+        if not is_s3(written) or "@" in bucket or path:
+            sentence = f"{section.dotted(name)} has the prefix {excerpt((), written)}; it must be "
+            sentence += "s3://, or s3:// and the name of a bucket"
+            section.findings.append(Finding(where, "bad-value", sentence, "write s3://BUCKET"))
+            continue
+        prefix = same_place(written)
+        if prefix in found:
+            sentence = f"{section.dotted(name)} has {prefix} twice: s3 and s3a are the same place"
+            section.findings.append(Finding(where, "alias-conflict", sentence, "keep one of them"))
+        found.setdefault(prefix, each)
+        _check_access(each)
+    return found
+
+
+def _check_access(each: StorageSection) -> None:
+    """Report settings that need another one."""
+    has_key, has_secret, has_token = (each.find(name) is not None for name in _CREDENTIALS)
+    if has_key != has_secret or (has_token and not has_key):
+        written = next(name for name in _CREDENTIALS if each.find(name) is not None)
+        needs = "access_key_id and secret_access_key belong together"
+        hint = "write both, or neither to use those of the environment"
+        each.report(written, "missing-key", f"{each.dotted(written)} is alone: {needs}", hint)
+    if each.endpoint.startswith("http://") and not each.allow_http:
+        sentence = f"{each.dotted('endpoint')} is not encrypted"
+        hint = "write https://, or allow_http: true for a network that you trust"
+        each.report("endpoint", "bad-value", sentence, hint)
+
+
+_CREDENTIALS = ("access_key_id", "secret_access_key", "session_token")
+_BY_PREFIX = each_under(StorageSection)
+STORAGE: PartKind[Mapping[str, StorageSection]] = replace(_BY_PREFIX, take=_take_storage)
+"""Accesses by prefix."""
 
 
 class TargetSection(StrictSection):
@@ -71,6 +158,10 @@ class TargetSection(StrictSection):
         STRING, "sqlite:///state/prod.db", "`sqlite`: a file in `.penstock/`", default="sqlite"
     )
     """Where records are kept: `sqlite`, or a [URL](state.md)."""
+    storage = key(STORAGE, {"s3://lake": {"region": "eu-central-1"}})
+    """How [buckets](storage.md) are reached, by prefix: `s3://` for all, or `s3://BUCKET`, which
+    wins.
+    """
     entities = key(subsection(EntitiesSettingsSection), {"environment": {"name": "prod"}})
     """Settings of entities for this target; they win over those of the project."""
 
