@@ -35,7 +35,7 @@ test: setup postgres lint ## the gate: what check does and every other test, on 
 
 .PHONY: test-all
 test-all: test ## the gate, then all that it leaves out, then the laws on new random cases
-	$(WITH_JAVA) $(PYTEST) -q -m matrix $(ON_TWO)
+	$(WITH_JAVA) $(PYTEST) -q -m "matrix and not laws" $(ON_TWO)
 	$(MAKE) test-laws
 
 .PHONY: lint
@@ -51,7 +51,7 @@ format: $(INSTALLED) ## lay out the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 
 .PHONY: test-faults
-test-faults: setup ## kill steps at every marked point, then ask the law of crashes
+test-faults: setup ## kill steps at every marked point, and KILLS=20 times at random moments
 	$(WITH_JAVA) $(PYTEST) -q -m faults $(ON_TWO)
 
 .PHONY: test-matrix
@@ -59,7 +59,7 @@ test-matrix: setup ## the long cases that the gate leaves out, killed processes 
 	$(WITH_JAVA) $(PYTEST) -q -m "matrix and not faults" $(ON_TWO)
 
 .PHONY: test-laws
-test-laws: setup ## the ten laws as property tests, on new random cases each time
+test-laws: setup ## the ten laws as property tests, on EXAMPLES=300 new random cases each
 	$(WITH_JAVA) $(PYTEST) -q -m laws --hypothesis-profile search $(ON_TWO)
 
 .PHONY: demo

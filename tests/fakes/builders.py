@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from penstock.core.findings import Location
-from penstock.core.model import Fingerprint, Model, Source
+from penstock.core.model import ColumnDoc, Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Project, Target
 from penstock.core.query import Query, mention
@@ -76,4 +76,17 @@ def a_success(model: Model, step_seq: int = 1, version: int = 0, **pins: Pin) ->
         commit_version=version,
         settled_version=version,
         pins={name.replace("__", "."): pin for name, pin in pins.items()},
+    )
+
+
+def countries(*columns: ColumnDoc) -> Seed:
+    """The seed of countries, with these columns declared."""
+    return Seed(
+        name="countries",
+        table=TableName("s", "countries"),
+        where=Location("seeds/countries.csv"),
+        path="/shop/seeds/countries.csv",
+        format="csv",
+        digest="d1",
+        columns=columns,
     )

@@ -29,7 +29,7 @@ SIZE = 80 if deep else 20  # in one table: a run of Spark takes as long for many
 RUNS = (4, 6) if deep else (3, 3)
 # Compiling Java for each statement takes longer than these rows; other tests compile.
 PLAIN = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-SCHEDULES = 7 if deep else 1
+SCHEDULES = max(1, settings.default.max_examples // 150)
 
 
 def drawing(examples):

@@ -92,8 +92,9 @@ def query_command(
     if asked is None:
         result = ask(request, query, request.sql, limit or 100)
         with as_wide_as(answer()):
-            text = query_text(result)
-        print_rows(printed(query_document(result), hide=False) if output.as_json else text)
+            as_json = output.as_json
+            text = printed(query_document(result), hide=False) if as_json else query_text(result)
+        print_rows(text)
     elif file is not None:
         made = ask(request, export, request.sql, limit, asked, file)
         output.print(made, exported_text, exported_document, unless_quiet=True)

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from fakes.builders import a_project
+from fakes.builders import a_project, countries
 from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
 from fakes.services import a_shop
@@ -12,21 +12,12 @@ from penstock.app.commands.seed import seed
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import QueryError, SelectorError, TableError
 from penstock.core.facts import LogCommit
-from penstock.core.findings import Location
-from penstock.core.model import ColumnDoc, Seed
+from penstock.core.model import ColumnDoc
 from penstock.core.names import TableName
 
 URI = "/w/s/countries"
 READ = Schema((Column("code", "string"), Column("zip", "int")))
-SEED = Seed(
-    name="countries",
-    table=TableName("s", "countries"),
-    where=Location("seeds/countries.csv"),
-    path="/shop/seeds/countries.csv",
-    format="csv",
-    digest="d1",
-    columns=(ColumnDoc("zip", type="STRING"),),
-)
+SEED = countries(ColumnDoc("zip", type="STRING"))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fakes.builders import NOON, a_model, a_project
+from fakes.builders import NOON, a_model, a_project, countries
 from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
 from fakes.services import ME, a_shop
@@ -21,23 +21,14 @@ from penstock.app.preparing.run_context import Context
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import LogCommit
-from penstock.core.findings import Location
-from penstock.core.model import ColumnDoc, Seed
+from penstock.core.model import ColumnDoc
 from penstock.core.names import TableName
 from penstock.core.steps.step import StepKind
 from penstock.plan.values import Now, Reason, State
 from penstock.strategies.view import View
 
 URI = "/w/s/countries"
-SEED = Seed(
-    name="countries",
-    table=TableName("s", "countries"),
-    where=Location("seeds/countries.csv"),
-    path="/shop/seeds/countries.csv",
-    format="csv",
-    digest="d1",
-    columns=(ColumnDoc("ZIP", type="STRING"), ColumnDoc("code", "the code of a country")),
-)
+SEED = countries(ColumnDoc("ZIP", type="STRING"), ColumnDoc("code", "the code of a country"))
 READ = Schema((Column("code", "string"), Column("zip", "int")))
 VIEWS = ("penstock_seed_raw", "penstock_seed_typed", "penstock_query")
 NEVER = Reason(State.NEVER_RUN)
