@@ -84,7 +84,7 @@ def bucket_jars(conf: Mapping[str, str]) -> tuple[str, ...]:
         raise EnvironmentMissingError(
             "log-store-missing",
             f"{_LOG_STORE_JAR.name} is missing, without which commits to S3 are not safe",
-            hint="install penstock from its wheel, or run 'make setup' in a clone",
+            hint="install the package from its wheel, or run 'make setup' in a clone",
         )
     has_own = any(_OWN.search(conf.get(key, "")) for key in _JARS)
     return (*(() if has_own else ensure_connectors()), str(_LOG_STORE_JAR))
