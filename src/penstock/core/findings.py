@@ -179,7 +179,7 @@ HINTS: Mapping[str, str] = {
     "python-import-failed": "correct the code at the place named; it runs when the project is read",
     "reference-cycle": "write one of the two out instead of referring to it",
     "reference-wrong-field": "name the same key: schema under schema, sql under sql",
-    "remote-not-supported": "copy the files to a local disk and write that path",
+    "remote-not-supported": "copy the files to a local disk or a bucket of S3 and write that path",
     "rerun-bounds": "give the earlier end first",
     "rerun-bounds-type": "give a value of the time column's type",
     "rerun-unsupported": "penstock run makes the table again as a whole",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from penstock.core.checks.check import CheckSettings
-from penstock.core.entities.entity import Entity, EntityEnvironment
+from penstock.core.entities.entity import Entity, EntityEnvironment, WholeTable
 from penstock.core.findings import Finding
 from penstock.core.graph import reach
 from penstock.core.masking import Json
@@ -102,6 +102,23 @@ class Project(ProjectSettings, ShownInNotebooks):
     environment: EntityEnvironment = EntityEnvironment()
     """The common settings of entity documents."""
     packages: Mapping[str, SessionPackage] = field(default_factory=dict)
+
+    @cached_property
+    def locations(self) -> tuple[str, ...]:
+        """The places of tables that are written, then of sources and what entities read."""
+        sources = (source.path for source in self.sources.values())
+        folders = (
+            str(each.bronze.path)
+            for each in self.entities.values()
+            if not isinstance(each.bronze, WholeTable)
+        )
+        return (*self.written, *sources, self.environment.root, *folders)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The places of tables that are written, the warehouse first."""
+        own = (each.path for each in self.entities.values() if each.path)
+        return (self.target.warehouse, *self.target.places.values(), *own)
 
     @cached_property
     def checked_views(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Object stores: which locations lie there, and how a target reaches them (its `storage`)."""
+"""Object stores: which locations are in one, and how a target connects to it (its `storage`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ S3_SCHEMES = ("s3", "s3a")
 
 @dataclass(frozen=True, slots=True)
 class StoreAccess:
-    """How the buckets below a prefix are reached."""
+    """How to connect to the buckets of a prefix."""
 
     endpoint: str = ""
     """The URL of the server, "" for AWS."""
@@ -25,16 +25,16 @@ class StoreAccess:
     """Credentials; without them the environment's own are used."""
     allow_http: bool = False
     path_style: bool = True
-    """Whether the bucket is the first part of the path, not of the name of the host."""
+    """Whether the bucket is the first part of the URL's path, not of the host name."""
     single_writer: bool = False
-    """Whether the user vouches that no two programs write one table at a time."""
+    """Whether the user guarantees that no two programs write to one table at the same time."""
     timeout: dt.timedelta = dt.timedelta(seconds=30)
     retries: int = 10
     where: Location = Location("penstock.yml")
 
     @property
     def credentials(self) -> Mapping[str, str]:
-        """The credentials that are written, by their keys."""
+        """The credentials that the block contains, by key."""
         named = {
             "access_key_id": self.access_key_id,
             "secret_access_key": self.secret_access_key,
@@ -44,7 +44,7 @@ class StoreAccess:
 
 
 def scheme_of(uri: str) -> str:
-    """Return the scheme of a location in small letters, "" of a path.
+    """Return the scheme of a location in lower case, "" for a path.
 
     >>> scheme_of("S3A://lake/raw"), scheme_of("file:/data"), scheme_of("../landing")
     ('s3a', 'file', '')
@@ -54,7 +54,7 @@ def scheme_of(uri: str) -> str:
 
 
 def is_s3(uri: str) -> bool:
-    """Whether a location lies in a bucket of S3."""
+    """Return whether a location is in an S3 bucket."""
     return scheme_of(uri) in S3_SCHEMES
 
 
@@ -69,7 +69,7 @@ def bucket_and_key(uri: str) -> tuple[str, str]:
 
 
 def same_place(uri: str) -> str:
-    """Return a location so that it is equal for every way to write it.
+    """Return a location in the one form that all its spellings share.
 
     >>> same_place("s3a://lake/raw/"), same_place("/data/raw/")
     ('s3://lake/raw', '/data/raw')
@@ -80,7 +80,7 @@ def same_place(uri: str) -> str:
 
 
 def access_to(storage: Mapping[str, StoreAccess], uri: str) -> StoreAccess:
-    """Return how a location is reached: by the longest prefix that it has.
+    """Return how to connect to a location: the block of its bucket, else the one of all buckets.
 
     >>> accesses = {"s3://": StoreAccess(region="a"), "s3://lake": StoreAccess(region="b")}
     >>> [access_to(accesses, uri).region for uri in ("s3a://lake/raw", "s3://lake2/raw")]

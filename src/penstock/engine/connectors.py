@@ -1,4 +1,4 @@
-"""What Spark needs for buckets of S3: jars, settings of Hadoop, and Delta's log kept safely."""
+"""What Spark needs for S3 buckets: jars, Hadoop settings, and a safe store for Delta's log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COORDINATES = (
     f"org.apache.hadoop:hadoop-aws:{HADOOP}",
     *(f"software.amazon.awssdk:{name}:{SDK}" for name in _ASKED),
 )
-# The whole SDK is 659 MB. Of the others Spark ships its own, or the connector does without.
+# The whole SDK is 659 MB. Spark ships the rest, or the connector works without it.
 _EXCLUDED = (
     "software.amazon.awssdk:bundle",
     "software.amazon.awssdk:netty-nio-client",
@@ -69,7 +69,7 @@ def cached_connectors(ivy: Path | None = None) -> tuple[str, ...]:
 
 
 def ensure_connectors() -> tuple[str, ...]:
-    """Return the jars of the connector, fetched at first, or raise `jars-unreachable`."""
+    """Return the jars of the connector; fetch them if needed, or raise `jars-unreachable`."""
     if not (jars := cached_connectors()):
         why = fetch(COORDINATES, _EXCLUDED)
         jars = cached_connectors()
@@ -79,12 +79,12 @@ def ensure_connectors() -> tuple[str, ...]:
 
 
 def bucket_jars(conf: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the jars for buckets; only ours beside a connector that the user names."""
+    """Return the jars for buckets; only our own if the user names a connector."""
     if not _LOG_STORE_JAR.is_file():
         raise EnvironmentMissingError(
             "log-store-missing",
             f"{_LOG_STORE_JAR.name} is missing, without which commits to S3 are not safe",
-            hint="install penstock from its wheel, or run 'make setup' in a clone",
+            hint="install the package from its wheel, or run 'make setup' in a clone",
         )
     has_own = any(_OWN.search(conf.get(key, "")) for key in _JARS)
     return (*(() if has_own else ensure_connectors()), str(_LOG_STORE_JAR))
@@ -96,7 +96,7 @@ _NOTHING: Mapping[str, str] = {}
 def bucket_settings(
     storage: Mapping[str, StoreAccess], conf: Mapping[str, str] = _NOTHING
 ) -> dict[str, str]:
-    """Return the settings of Spark for buckets; those of a bucket give way to the user's for all.
+    """Return Spark's settings for buckets; a setting of the user for all buckets wins.
 
     >>> settings = bucket_settings({"s3://lake": StoreAccess(endpoint="https://s3.example.com")})
     >>> settings["spark.hadoop.fs.s3a.bucket.lake.endpoint"]
@@ -106,7 +106,7 @@ def bucket_settings(
     for prefix, access in (storage or {"s3://": StoreAccess()}).items():
         bucket, _ = bucket_and_key(prefix)
         begin = f"spark.hadoop.fs.s3a.bucket.{bucket}." if bucket else "spark.hadoop.fs.s3a."
-        # Hadoop takes from the settings for all buckets what one leaves out; `storage` does not
+        # Hadoop fills gaps in a bucket's settings from those for all buckets; `storage` does not
         blank = _NOT_OF_OTHERS if bucket and "s3://" in storage else {}
         for key, value in (blank | _hadoop_settings(access)).items():
             if f"spark.hadoop.fs.s3a.{key}" not in conf:
@@ -115,7 +115,7 @@ def bucket_settings(
 
 
 def overridden(storage: Mapping[str, StoreAccess], conf: Mapping[str, str]) -> list[str]:
-    """Return the settings of the user that differ from what `storage` says, and win."""
+    """Return the user's settings that differ from `storage` and win over it."""
     ours = bucket_settings(storage)
     others = {
         f"spark.hadoop.fs.s3a.{key}": value
@@ -166,9 +166,9 @@ def _hadoop_settings(access: StoreAccess) -> dict[str, str]:
 
 
 def require_safe_store(uri: str, storage: Mapping[str, StoreAccess]) -> None:
-    """Raise `store-not-safe` for a place whose store lets two writers create one file.
+    """Raise `store-not-safe` if the store of a location lets two writers create one file.
 
-    Costs a few requests, and leaves nothing behind.
+    Takes a few requests and leaves nothing behind.
     """
     access = access_to(storage, uri)
     if access.single_writer or is_created_once(uri):
@@ -183,7 +183,7 @@ def require_safe_store(uri: str, storage: Mapping[str, StoreAccess]) -> None:
 
 
 def is_created_once(uri: str) -> bool:
-    """Whether of two writers of a file in a folder one alone creates it, tried with a file."""
+    """Return whether only one of two writers can create a file in a folder; tries it."""
     folder = f"{uri.rstrip('/')}/_penstock_probe/{secrets.token_hex(8)}"
     disk = disk_at(folder)
     try:
@@ -196,7 +196,7 @@ def is_created_once(uri: str) -> bool:
 
 
 def require_log_store(conf: Mapping[str, str], environ: Mapping[str, str]) -> None:
-    """Raise `store-not-safe` for a session of others that does not keep Delta's log safely."""
+    """Raise `store-not-safe` if the user's own session has no safe store for Delta's log."""
     named = all(conf.get(key) for key in LOG_STORES) or conf.get("spark.delta.logStore.class")
     if named or "DATABRICKS_RUNTIME_VERSION" in environ:
         return

@@ -188,7 +188,7 @@ def make_archive(path: Path) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="training-") as folder:
         made = Path(folder, path.name)
-        command = [sys.executable, "-m", "penstock.engine.launch", str(made)]
+        command = [sys.executable, "-m", "penstock.engine.training", str(made)]
         try:
             subprocess.run(command, capture_output=True, check=False, timeout=600)
         except subprocess.TimeoutExpired:

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import signal
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -88,9 +87,9 @@ class LaunchSettings:
     target: str = ""
     waiting: Waiting = nullcontext
     storage: Mapping[str, StoreAccess] | None = None
-    """How buckets are reached; None for a project that has none."""
+    """How to connect to buckets; None for a project that uses none."""
     written: tuple[str, ...] = ()
-    """A place of tables in each bucket that has some."""
+    """One location of tables in each bucket that has some."""
 
     @property
     def whole_spark(self) -> SparkSettings:
@@ -102,7 +101,7 @@ class LaunchSettings:
 
     @property
     def jars(self) -> tuple[str, ...]:
-        """The jars that are not Spark's own, fetched at first."""
+        """The jars that Spark does not ship; the first use fetches them."""
         return (*ensure_jars(), *(() if self.storage is None else bucket_jars(self.spark.conf)))
 
 
@@ -375,45 +374,3 @@ def cores(master: str) -> int:
     if inside == "*":
         return os.cpu_count() or 1
     return int(inside) if inside.isdigit() else 1
-
-
-_ROWS = "SELECT id, CAST(id % 7 AS INT) AS k, CAST(id AS STRING) AS s FROM range(1000)"
-_PROPERTIES = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
-_CLAUSES = "WHEN MATCHED THEN UPDATE SET t.s = 'x' WHEN NOT MATCHED THEN INSERT *"
-
-
-def train(archive: Path) -> None:
-    """Run a little of everything that runs use, then wait for the JVM to write the archive."""
-    folder = archive.parent
-    options = f"-XX:ArchiveClassesAtExit={archive} -XX:TieredStopAtLevel=1"
-    spark = SparkSettings("local[2]", conf={"spark.driver.extraJavaOptions": options})
-    settings = LaunchSettings(spark, str(folder / "warehouse"), folder / "log.txt")
-    root = launch(settings, dict(os.environ))
-    gateway = root.sparkContext._gateway  # noqa: SLF001  # to wait for its end
-    session = root.newSession()
-    table = f"delta.`{folder}/warehouse/s/t`"
-    session.sql(_ROWS).write.csv(f"{folder}/csv", header=True)
-    rows = session.read.csv(f"{folder}/csv", header=True, schema="id BIGINT, k INT, s STRING")
-    rows.persist().createOrReplaceTempView("q")
-    for statement in (
-        f"CREATE OR REPLACE TABLE {table} USING delta {_PROPERTIES} AS SELECT * FROM q",
-        f"INSERT INTO {table} BY NAME SELECT id + 1000 AS id, k, s FROM q",
-        f"MERGE INTO {table} t USING q s ON t.id = s.id AND t.k = 1 {_CLAUSES}",
-        f"ALTER TABLE {table} SET TBLPROPERTIES ('a' = 'b')",
-    ):
-        session.sql(statement)
-    reader = session.read.format("delta").option("versionAsOf", 1)
-    reader.load(f"{folder}/warehouse/s/t").createOrReplaceTempView("t")
-    session.sql(
-        "SELECT k, count(*) AS n, max(timestamp_seconds(id)) AS m, avg(id) AS a FROM (SELECT t.*, "
-        "count(*) OVER (PARTITION BY t.id) AS c FROM t LEFT JOIN q ON t.id <=> q.id) "
-        "GROUP BY k ORDER BY n DESC LIMIT 5"
-    ).collect()
-    root.stop()
-    if gateway is not None:
-        gateway.proc.stdin.close()
-        gateway.proc.wait()
-
-
-if __name__ == "__main__":
-    train(Path(sys.argv[1]))

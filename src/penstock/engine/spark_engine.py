@@ -237,13 +237,13 @@ class SparkEngine:
 
     def require(self, *, writes: bool = False) -> None:
         """See `Engine.require`."""
+        for uri in self._settings.written if writes else ():
+            require_safe_store(uri, self._settings.storage or {})
         if self._root is None:
             require_java(self._environ)
             spark_versions()
         else:
             require_delta(self._root, self._environ)
-        for uri in self._settings.written if writes else ():
-            require_safe_store(uri, self._settings.storage or {})
 
     @contextmanager
     def session(self, model: str, where: Location | None = None) -> Iterator[SparkStepSession]:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from penstock.engine.connectors import LOG_STORE
@@ -14,11 +15,22 @@ WRITER = Path(__file__).parents[2] / "fakes" / "bucket_writer.py"
 COMMITS = 8
 
 
-def start(endpoint, folder, table, first):
-    words = [endpoint, str(folder), table, str(first), str(COMMITS)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    # -P: not by its folder, whose modules have names of others
-    return subprocess.Popen([sys.executable, "-P", str(WRITER), *words], **pipes)
+@pytest.fixture
+def start(object_server, bucket, tmp_path):
+    """Start a writer of rows from a number on."""
+    writers = []
+
+    def started(table, first):
+        words = [object_server.endpoint, str(tmp_path), table, str(first), str(COMMITS)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        # -P: not by its folder, whose modules have names of others
+        writers.append(subprocess.Popen([sys.executable, "-P", str(WRITER), *words], **pipes))
+        return writers[-1]
+
+    yield started
+    for each in writers:
+        each.kill()
+        each.communicate()
 
 
 def until(process, word):
@@ -30,17 +42,16 @@ def until(process, word):
     return lines
 
 
-def test_two_drivers_lose_no_commit(object_server, bucket, tmp_path):
+def test_two_drivers_lose_no_commit(start, bucket):
     table = f"{bucket}/t"
     schema = pa.schema([("id", pa.int64())])
     write_deltalake(table, schema.empty_table(), storage_options=table_options_at(table))
-    writers = [start(object_server.endpoint, tmp_path, table, first) for first in (0, 100)]
+    writers = [start(table, first) for first in (0, 100)]
     kept = [until(each, "ready") for each in writers]
     for each in writers:
         print(file=each.stdin, flush=True)
     for each in writers:
         until(each, "done")
-        each.communicate()
 
     rows = DeltaTable(table, storage_options=table_options_at(table))
     found = rows.to_pyarrow_table().column("id").to_pylist()

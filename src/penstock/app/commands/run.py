@@ -84,7 +84,7 @@ def run(
     planned, report = begun(services, request, listener, make_plan, anew)
     report = replace(report, notes=(*messages, *report.notes))
     if packages:
-        services.engine.require()
+        services.engine.require(writes=True)
         refresh(services, packages)
     if not planned.plan.is_empty:
         return Runner(services, request, listener, planned, report).run()
@@ -156,7 +156,7 @@ class Runner:
         """Execute the plan; errors of steps are in the report."""
         services, request, report = self.services, self.request, self.report
         if self._steps:
-            services.engine.require()
+            services.engine.require(writes=True)
         self.planned.project_state.log_reader.keep()
         status = Status.FAILED
         record = services.run_record(

@@ -70,11 +70,15 @@ class LogReader:
     _heads: dict[str, Head | None] = field(default_factory=dict)
     _read: dict[str, _Reading] = field(default_factory=dict)
 
-    def head(self, uri: str, name: str = "") -> Head | None:
-        """Return the newest version of a table; `name` is that of its notes."""
+    def head(self, uri: str, name: str = "", record: ModelRecord | None = None) -> Head | None:
+        """Return the newest version of a table; `name` is that of its notes.
+
+        It is found sooner from a version that the notes, or else its record, know.
+        """
         if uri not in self._heads:
-            known = self.noted.get(name)
-            self._heads[uri] = self.services.log.head(uri, known.version if known else None)
+            settled = record.settled_version if record else None
+            hint = known.version if (known := self.noted.get(name)) else settled
+            self._heads[uri] = self.services.log.head(uri, hint)
         return self._heads[uri]
 
     def tail(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> Tail:

@@ -201,8 +201,13 @@ def observe_target(services: Services, model: Model, record: ModelRecord | None)
     """Read one target: the newest entry of its log, and more only if it changed."""
     if model.keeps_history or model.strategy.moves_forward:
         return _observe_guarded(services, model, record)
-    head = services.log.head(services.project.uri_of(model.table))
+    head = services.log.head(services.project.uri_of(model.table), version_known(record))
     return Observed() if head is None else _observe_there(services, model, record, head)
+
+
+def version_known(record: ModelRecord | None) -> int | None:
+    """Return a version that a table had, from which its newest one is found sooner."""
+    return record.settled_version if record else None
 
 
 def _observe_guarded(services: Services, model: Model, record: ModelRecord | None) -> Observed:
@@ -212,7 +217,7 @@ def _observe_guarded(services: Services, model: Model, record: ModelRecord | Non
     """
     uri = services.project.uri_of(model.table)
     try:
-        head = services.log.head(uri)
+        head = services.log.head(uri, version_known(record))
         if head is None:
             return Observed(clutter=services.log.is_cluttered(uri))
         facts = services.log.facts(uri) if model.keeps_history else None

@@ -224,8 +224,8 @@ class ProjectState:
     def _is_untouched(self, model: Model, parts: PartitionsRecord) -> bool:
         """Return whether the table has no foreign changes since its partitions were built."""
         name = str(model.table)
-        head = self.log_reader.head(self.project.uri_of(model.table), name)
         seen = self.log_reader.noted.get(name)
+        head = self.log_reader.head(self.project.uri_of(model.table), name) if seen else None
         if head is None or seen is None or head.version != seen.version:
             return False
         settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
@@ -281,7 +281,7 @@ class ProjectState:
 
     def _target(self, model: Model, parts: PartitionsRecord | None) -> Observed:
         uri = self.project.uri_of(model.table)
-        head = self.log_reader.head(uri, str(model.table))
+        head = self.log_reader.head(uri, str(model.table), self.records.get(model.name))
         if head is None:
             return Observed()
         if parts is None or not parts.table_id:

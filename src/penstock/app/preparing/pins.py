@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from penstock.app.observation.observe import ObservedTables, is_as_left
+from penstock.app.observation.observe import ObservedTables, is_as_left, version_known
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError
 from penstock.core.model import Model
@@ -107,7 +107,7 @@ def tombstone_column(services: Services, name: InputName) -> str:
 def table_pin(services: Services, name: InputName, record: ModelRecord | None) -> DeltaPin:
     """Return the newest version of a model's or seed's table."""
     uri = _table_uri(services, name)
-    head = services.log.head(uri)
+    head = services.log.head(uri, version_known(record))
     if head is not None and record is not None and is_as_left(head, record):
         return DeltaPin(record.table_id, head.version)
     facts = services.log.facts(uri)

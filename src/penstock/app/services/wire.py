@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.request import CommandRequest, WorkRequest
@@ -26,6 +26,8 @@ from penstock.core.ports.ports import Clock, Fault, Folders, Log, Store, inert
 from penstock.core.project import Project
 from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_fence
+from penstock.core.storage import StoreAccess, bucket_and_key, is_s3
+from penstock.engine.disk.buckets import BUCKETS
 from penstock.engine.disk.disks import DiskFolders
 from penstock.engine.launch import LaunchSettings
 from penstock.engine.log.delta_log import DeltaLog, DeltaRows
@@ -160,6 +162,7 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
     log_path = Path(project.root, OWN_FOLDER, "logs", f"{run_id}.log")
     stores = Stores(project, clock, environ)
     target = project.target
+    BUCKETS.use(target.storage)
     settings = LaunchSettings(
         target.spark,
         target.warehouse,
@@ -167,6 +170,7 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
         str(project.root),
         target.name,
         lambda what: services.waiting(what),  # noqa: PLW0108  a command sets it later
+        **reached(project),
     )
     engine = SparkEngine(settings, environ, stores.signature, fault or inert, spark)
     services = Services(
@@ -189,6 +193,20 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
         log_path=str(log_path),
     )
     return services
+
+
+class Reached(TypedDict):
+    """What the engine needs to know about buckets."""
+
+    storage: Mapping[str, StoreAccess] | None
+    written: tuple[str, ...]
+
+
+def reached(project: Project) -> Reached:
+    """Return how to connect to the buckets of a project, and one location of tables in each."""
+    storage, has_some = project.target.storage, any(map(is_s3, project.locations))
+    written = {bucket_and_key(uri)[0]: uri for uri in reversed(project.written) if is_s3(uri)}
+    return {"storage": storage if storage or has_some else None, "written": (*written.values(),)}
 
 
 def _close_to_others(folder: Path) -> None:

@@ -63,8 +63,8 @@ class Disk(FolderTree, Protocol):
     def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> int | None:
         """Return the last number, from `first` on, of files that are numbered without a gap.
 
-        None if the file of `first` does not exist. `name_of` returns the name of a number; names sort
-        like their numbers.
+        None if the file of `first` does not exist. `name_of` returns the name of a number; names
+        sort like their numbers.
         """
 
     def open(self, uri: str) -> BinaryIO:

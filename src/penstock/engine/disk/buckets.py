@@ -1,4 +1,4 @@
-"""The buckets of a process: how each is reached, by `obstore` and by `deltalake`."""
+"""The buckets of a process, and how `obstore` and `deltalake` connect to each."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Buckets:
-    """The buckets of a process, each opened when it is first asked."""
+    """The buckets of a process, each opened when it is first used."""
 
     def __init__(self) -> None:
-        """Reach all of them as the environment says."""
+        """Connect to all of them with the settings of the environment."""
         self._storage: Mapping[str, StoreAccess] = {}
         self.disks: dict[str, Disk] = {}
 
     def use(self, storage: Mapping[str, StoreAccess]) -> None:
-        """Reach them from now on as a target says."""
+        """Connect to them from now on with the settings of a target."""
         if storage != self._storage:
             self._storage, self.disks = storage, {}
 
@@ -36,12 +36,12 @@ class Buckets:
         return self.disks[bucket]
 
     def options(self, uri: str) -> dict[str, str]:
-        """Return how `deltalake` reaches the bucket of a location."""
+        """Return the options with which `deltalake` opens the bucket of a location."""
         return table_options(bucket_and_key(uri)[0], access_to(self._storage, uri))
 
 
 def open_bucket(bucket: str, access: StoreAccess) -> Disk:
-    """Return the disk of a bucket; nothing is asked of it yet."""
+    """Return the disk of a bucket; sends no request yet."""
     try:
         from obstore.store import S3Store
     except ImportError as error:
@@ -69,13 +69,13 @@ def open_bucket(bucket: str, access: StoreAccess) -> Disk:
 
 
 def region_of(access: StoreAccess) -> str:
-    """Return the region of a store: that of the environment where none is written."""
+    """Return the region of a store, by default the environment's."""
     named = (os.environ.get(name, "") for name in ("AWS_REGION", "AWS_DEFAULT_REGION"))
     return access.region or next(filter(None, named), "us-east-1")
 
 
 def _address(bucket: str, access: StoreAccess) -> dict[str, str]:
-    """Return the endpoint, with the bucket in the name of the host where it belongs there."""
+    """Return the endpoint, with the bucket in its host name if the store expects it there."""
     endpoint = access.endpoint.rstrip("/")
     if endpoint and not access.path_style:
         parts = urlsplit(endpoint)
@@ -84,7 +84,7 @@ def _address(bucket: str, access: StoreAccess) -> dict[str, str]:
 
 
 def table_options(bucket: str, access: StoreAccess) -> dict[str, str]:
-    """Return the same settings as `deltalake` has them."""
+    """Return the same settings in the words of `deltalake`."""
     seconds = f"{access.timeout.total_seconds():g}s"
     address = {f"aws_{key}": value for key, value in _address(bucket, access).items()}
     return {
@@ -103,5 +103,5 @@ BUCKETS = Buckets()
 
 
 def table_options_at(uri: str) -> dict[str, str] | None:
-    """Return how `deltalake` reaches a table."""
+    """Return the options with which `deltalake` opens a table; None for a local one."""
     return BUCKETS.options(uri) if is_s3(uri) else None

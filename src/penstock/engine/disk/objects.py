@@ -1,4 +1,4 @@
-"""Buckets as disks, by `obstore`: no JVM, and few requests, for each costs a round trip."""
+"""Buckets as disks, with `obstore`: no JVM, and few requests, because each takes a round trip."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 _CHUNK = 1 << 20
-"""How much one request for a part of a file asks for: all of most files of a log."""
+"""How many bytes one request reads; most files of a log are smaller."""
 _FOLDER = FileStat(0, 0, 0, 0, is_folder=True)
 _LAST = 10**20 - 1
-"""The last number that the name of a file of a log has place for."""
+"""The greatest number that fits into the name of a log file."""
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _REFUSED = ("401", "403")
 
 
 class ObjectDisk:
-    """The `Disk` of a bucket; a folder is there while an object, or its marker, is below it."""
+    """The `Disk` of a bucket; a folder exists while an object, or its own marker, is below it."""
 
     def __init__(self, store: ObjectStore, access: StoreAccess | None = None) -> None:
-        """Take a store; where it fails, errors name the place that says how it is reached."""
+        """Take a store; errors name the place in `penstock.yml` that configures it."""
         self._store, self._access = store, access or StoreAccess()
 
     def exists(self, uri: str) -> bool:
@@ -41,7 +41,7 @@ class ObjectDisk:
         return self.stat(uri) is not None
 
     def stat(self, uri: str) -> FileStat | None:
-        """See `Disk.stat`; one request for a file."""
+        """See `Disk.stat`; a file takes one request."""
         found = self._head(uri)
         if found is None and any(True for _ in self._below(uri)):
             return _FOLDER
@@ -62,11 +62,11 @@ class ObjectDisk:
         return [FolderEntry(name.rpartition("/")[2], is_folder) for name, is_folder in names]
 
     def listed(self, uri: str) -> ObjectTree:
-        """See `Disk.listed`: one listing, whose pages hold a thousand files each."""
+        """See `Disk.listed`: one listing, in pages of a thousand files."""
         return ObjectTree(uri, self._below(uri), self._head)
 
     def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> int | None:
-        """See `Disk.newest`; one request, for only what follows is listed."""
+        """See `Disk.newest`; one request, which lists only what follows."""
         root, names = _path(folder), set()
         for each in self._below(folder, f"{root}/{name_of(first)[:-1]}"):
             if each["path"] > f"{root}/{name_of(_LAST)}":
@@ -82,7 +82,7 @@ class ObjectDisk:
         return io.BufferedReader(ObjectFile(self, uri), _CHUNK)
 
     def part(self, uri: str, start: int, end: int, etag: str = "") -> tuple[bytes, FileStat]:
-        """Return bytes of a file from a place on; `OSError` if it is not the one of this etag."""
+        """Return bytes of a file; raise `OSError` if its etag is a different one."""
         from obstore import get
 
         options: GetOptions = {"range": (start, end)}
@@ -100,12 +100,12 @@ class ObjectDisk:
     def put_if_absent(self, uri: str, content: bytes) -> bool:
         """See `Disk.put_if_absent`.
 
-        False may also follow a try of its own whose answer was lost: read the file to be sure.
+        False can also mean that the answer to an earlier try was lost: read the file to be sure.
         """
         return self._write(uri, content, is_new=True)
 
     def drop(self, uri: str) -> None:
-        """See `Disk.drop`; markers of empty folders stay, for `obstore` cannot name them."""
+        """See `Disk.drop`; markers of empty folders stay, because `obstore` cannot name them."""
         from obstore import delete
 
         paths = [each["path"] for each in self._below(uri)]
@@ -146,7 +146,7 @@ class ObjectDisk:
 
     @contextmanager
     def _explaining(self, uri: str, *others: type[Exception]) -> Iterator[None]:
-        """Say in one sentence what went wrong: what the store says may hold credentials."""
+        """Report a failure in one sentence of our own: the store's text may contain credentials."""
         from obstore.exceptions import BaseError, PreconditionError
 
         try:
@@ -190,12 +190,12 @@ def _stat(meta: ObjectMeta) -> FileStat:
 
 
 class ObjectTree:
-    """The `FolderTree` of one listing: a file that went away since is still in it."""
+    """The `FolderTree` of one listing; a file that was deleted later is still in it."""
 
     def __init__(
         self, uri: str, objects: Iterable[ObjectMeta], head: Callable[[str], FileStat | None]
     ) -> None:
-        """Sort the objects into folders; `head` asks for one by its location."""
+        """Sort the objects into folders; `head` requests one by its location."""
         self._root, self._head = _path(uri), head
         self._files: dict[str, FileStat] = {}
         self._folders: dict[str, set[str]] = {}
@@ -236,10 +236,10 @@ class ObjectTree:
 
 
 class ObjectFile(io.RawIOBase):
-    """A file of a bucket, read in parts; all of them are of the file as it was at first."""
+    """A file of a bucket, read in parts that all belong to the file as first opened."""
 
     def __init__(self, disk: ObjectDisk, uri: str) -> None:
-        """Read the first part; `FileNotFoundError` where there is no such file."""
+        """Read the first part; raise `FileNotFoundError` if the file does not exist."""
         self._disk, self._uri, self._place = disk, uri, 0
         try:
             self._first, self._stat = disk.part(uri, 0, _CHUNK)
@@ -250,32 +250,32 @@ class ObjectFile(io.RawIOBase):
             self._first, self._stat = b"", known
 
     def readable(self) -> bool:
-        """Say yes."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Say yes."""
+        """Return True."""
         return True
 
     def tell(self) -> int:
-        """Return where it is read next."""
+        """Return the position of the next read."""
         return self._place
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Read from another place on."""
+        """Move the position of the next read."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._stat.size}[whence]
         self._place = start + offset
         return self._place
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read as much as fits, or what is left."""
+        """Read as much as fits into the buffer, or the rest."""
         view = memoryview(buffer)
         content = self._read(len(view))
         view[: len(content)] = content
         return len(content)
 
     def readall(self) -> bytes:
-        """Read what is left, by one request at most."""
+        """Read the rest, with one request at most."""
         return self._read(self._stat.size)
 
     def _read(self, length: int) -> bytes:

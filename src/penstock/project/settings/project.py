@@ -21,7 +21,7 @@ from penstock.core.project import (
     SparkSettings,
     Target,
 )
-from penstock.core.storage import StoreAccess
+from penstock.core.storage import S3_SCHEMES, StoreAccess, bucket_and_key, scheme_of
 from penstock.project.files.discovery import SEED_FORMATS, check_name, unreadable
 from penstock.project.files.nodes import node_of
 from penstock.project.files.parsed import YamlFile
@@ -131,19 +131,27 @@ def is_uri(path: str) -> bool:
 
 
 def refuse_remote(path: str, where: Location, findings: list[Finding]) -> None:
-    """Report a place that is not on a local disk; the finding shows only the kind of URI.
+    """Report a place that is neither on a local disk nor in an S3 bucket.
 
-    No code may access such a place: without credentials that takes most of a minute to fail.
+    The finding shows only the kind of URI, and no code may access such a place: without
+    credentials that takes most of a minute to fail.
     """
-    if is_uri(path) and not path.lower().startswith("file:/"):
-        kind = path.partition(":")[0].lower()
-        sentence = f"{kind}: is not supported yet; tables and files are read from local disks"
+    kind = scheme_of(path) if is_uri(path) else "file"
+    if kind in S3_SCHEMES:
+        bucket, _ = bucket_and_key(path)
+        if not bucket or "@" in path or "?" in path:
+            sentence = f"a location of {kind} is {kind}://BUCKET/PATH and nothing else"
+            hint = "write credentials under storage of the target"
+            findings.append(Finding(where, "bad-value", sentence, hint))
+    elif kind != "file":
+        sentence = f"{kind}: is not supported yet; tables and files are read from disks and from S3"
         findings.append(Finding(where, "remote-not-supported", sentence))
 
 
 def absolute(path: str, folder: Path) -> str:
-    """Return a URI unchanged, and a path as absolute, relative to `folder`."""
-    return path if is_uri(path) else os.path.normpath(folder / path)
+    """Return a URI with its scheme in lower case, and a path as absolute, relative to `folder`."""
+    scheme, _, rest = path.partition(":")
+    return f"{scheme.lower()}:{rest}" if is_uri(path) else os.path.normpath(folder / path)
 
 
 def defaults_for(

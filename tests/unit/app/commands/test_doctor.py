@@ -11,6 +11,7 @@ from penstock.app.commands import doctor
 from penstock.app.commands.doctor import DoctorReport, Health, HealthCheck, examine
 from penstock.app.commands.init import init
 from penstock.app.services.wire import version
+from penstock.core.project import Target
 from penstock.engine.java import Java
 
 JAVA = Java("/java/bin/java", 17)
@@ -126,7 +127,9 @@ def test_a_project_with_findings_sends_to_validate(tmp_path):
 def test_a_warehouse_under_a_file_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
 
-    check = HealthCheck("warehouse", *doctor._warehouse(str(tmp_path / "file" / "warehouse")))
+    check = HealthCheck(
+        "warehouse", *doctor._warehouse(Target("dev", str(tmp_path / "file" / "warehouse"), ""))
+    )
 
     assert not check.ok
 
