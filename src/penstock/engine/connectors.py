@@ -114,6 +114,18 @@ def bucket_settings(
     return found
 
 
+def session_settings(
+    storage: Mapping[str, StoreAccess], conf: Mapping[str, str] = _NOTHING
+) -> dict[str, str]:
+    """Return the settings of `storage` for one session of a Spark that already runs.
+
+    Sessions pass their settings to Hadoop under its own names. Empty without `storage`.
+    """
+    found = bucket_settings(storage, conf) if storage else {}
+    begin = "spark.hadoop."
+    return {key.removeprefix(begin): v for key, v in found.items() if key.startswith(begin)}
+
+
 def overridden(storage: Mapping[str, StoreAccess], conf: Mapping[str, str]) -> list[str]:
     """Return the user's settings that differ from `storage` and win over it."""
     ours = bucket_settings(storage)

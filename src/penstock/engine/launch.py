@@ -74,6 +74,7 @@ CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
 _FEW_CORES = 2
 QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+_LAST_CLASS_PATH = "SPARK_DIST_CLASSPATH"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +101,9 @@ class LaunchSettings:
         return replace(self.spark, conf={**bucket_settings(self.storage, conf), **conf})
 
     @property
-    def jars(self) -> tuple[str, ...]:
-        """The jars that Spark does not ship; the first use fetches them."""
-        return (*ensure_jars(), *(() if self.storage is None else bucket_jars(self.spark.conf)))
+    def bucket_jars(self) -> tuple[str, ...]:
+        """The jars for buckets; the first use fetches them."""
+        return () if self.storage is None else bucket_jars(self.spark.conf)
 
 
 def launch(
@@ -124,7 +125,7 @@ def launch(
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     is_first = SparkContext._gateway is None  # noqa: SLF001  has no public name
     if place is not None and is_first and (found := attach(place, settings.log)):
-        parts = JvmParts(settings.jars, Path(), Path())
+        parts = JvmParts(ensure_jars(), Path(), Path(), last_jars=settings.bucket_jars)
         try:
             return _session(spark_confs(settings, parts), found, settings.log)
         except Exception:  # noqa: BLE001  whatever is wrong with it, another one is started
@@ -134,13 +135,14 @@ def launch(
 
 def _cold(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession:
     java = require_java(environ)
-    jars = settings.jars
+    jars, last_jars = ensure_jars(), settings.bucket_jars
     from pyspark import SparkContext
 
     outside = " ".join(environ.get(name, "") for name in _OPTIONS_FROM_OUTSIDE)
     gateway = None
     with TemporaryDirectory(prefix="penstock-") as folder:  # ours alone, and gone when all is read
-        parts = JvmParts(jars, Path(folder), archive_path(java, jars, environ), outside)
+        archive = archive_path(java, jars, environ)
+        parts = JvmParts(jars, Path(folder), archive, outside, last_jars)
         confs = spark_confs(settings, parts)
         if SparkContext._gateway is None:  # noqa: SLF001  # a JVM of this process is used again
             gateway = _gateway(parts, secret_options(settings), confs, settings.log)
@@ -199,10 +201,13 @@ def _gateway(
     _write(parts.properties, properties_text(secret))
     conf = SparkConf(loadDefaults=False)
     conf.setAll([(key, value) for key, value in confs.items() if key not in secret])
-    before = os.environ.get(_SUBMIT_ARGUMENTS)
+    before = {name: os.environ.get(name) for name in (_SUBMIT_ARGUMENTS, _LAST_CLASS_PATH)}
     if secret:
         file = f"--load-spark-defaults --properties-file {shlex.quote(str(parts.properties))}"
-        os.environ[_SUBMIT_ARGUMENTS] = f"{file} {before or 'pyspark-shell'}"
+        os.environ[_SUBMIT_ARGUMENTS] = f"{file} {before[_SUBMIT_ARGUMENTS] or 'pyspark-shell'}"
+    if parts.last_jars and _CLASS_PATH in confs:
+        last = filter(None, (before[_LAST_CLASS_PATH], *parts.last_jars))
+        os.environ[_LAST_CLASS_PATH] = os.pathsep.join(last)
     reading, writing = os.pipe()
     copying = LogCopy(reading, log)
     copying.start()
@@ -215,9 +220,9 @@ def _gateway(
         raise _did_not_start(log) from error
     finally:
         os.close(writing)
-        if secret:
-            os.environ.pop(_SUBMIT_ARGUMENTS)
-            os.environ.update({_SUBMIT_ARGUMENTS: before} if before is not None else {})
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            os.environ.update({name: value} if value is not None else {})
     JVM.started(made.proc, log, copying)
     return made
 
@@ -272,6 +277,8 @@ class JvmParts:
     folder: Path
     archive: Path
     outside: str = ""
+    last_jars: tuple[str, ...] = ()
+    """Jars behind Spark's own: in front, they would make the archive useless."""
 
     @property
     def log4j(self) -> Path:
@@ -301,6 +308,7 @@ def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     }
     jars, separator = (_CLASS_PATH, os.pathsep) if is_local else ("spark.jars", ",")
+    last = () if is_local else parts.last_jars  # of a local one, `_gateway` puts them last
     return {
         **_DEFAULTS,
         "spark.sql.warehouse.dir": settings.warehouse,
@@ -315,7 +323,7 @@ def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
             else {}
         ),
         _JAVA_OPTIONS: java_options(settings, parts),
-        jars: separator.join(filter(None, (*parts.jars, user.get(jars)))),
+        jars: separator.join(filter(None, (*parts.jars, *last, user.get(jars)))),
     }
 
 

@@ -21,7 +21,7 @@ from penstock.core.findings import Location
 from penstock.core.ports.engine import ExportForm, FrameReaders, QueryResult
 from penstock.core.ports.ports import Fault
 from penstock.core.steps.inputs import Relation
-from penstock.engine.connectors import require_log_store, require_safe_store
+from penstock.engine.connectors import require_log_store, require_safe_store, session_settings
 from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
 from penstock.engine.java import require_java, spark_versions
@@ -110,10 +110,13 @@ def require_delta(spark: SparkSession, environ: Mapping[str, str]) -> None:
         )
 
 
-def _new_session(root: SparkSession) -> SparkSession:
+def _new_session(root: SparkSession, settings: LaunchSettings) -> SparkSession:
     spark = root.newSession()
-    for key in (_TIME_ZONE, SUBSTITUTION):  # a session that was handed in has others
-        spark.conf.set(key, ALWAYS[key])
+    # a session that was handed in has others
+    asked = {key: ALWAYS[key] for key in (_TIME_ZONE, SUBSTITUTION)}
+    asked |= session_settings(settings.storage or {}, settings.spark.conf)
+    for key, value in asked.items():
+        spark.conf.set(key, value)
     # With it a plain Python UDF over a Delta table waits for ever (Spark 4.2.0).
     spark.conf.set("spark.sql.execution.arrow.pythonUDF.columnarInput.enabled", "false")
     return spark
@@ -254,7 +257,7 @@ class SparkEngine:
         with explaining(where, interrupted=self._cancelled.is_set):
             root.sparkContext.addJobTag(self._tag)
             root.sparkContext.setJobDescription(model)
-            spark = _new_session(root)
+            spark = _new_session(root, self._settings)
         frames = self._frames
         home = self._settings.root
         session = SparkStepSession(spark, where, self._signature, self._fault, frames, home)
@@ -283,7 +286,7 @@ class SparkEngine:
         """See `Engine.frame`."""
         root = self._started()
         with explaining(None):
-            spark = _new_session(root)
+            spark = _new_session(root, self._settings)
             for relation in relations:
                 read(spark, relation).createOrReplaceTempView(relation.view)
             return spark.sql(sql)

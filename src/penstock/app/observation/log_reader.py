@@ -7,9 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 
-from penstock.app.observation.observe import last_writer, log_gap, rival, unrecorded, unsettled
+from penstock.app.observation.observe import (
+    in_parallel,
+    last_writer,
+    log_gap,
+    rival,
+    unrecorded,
+    unsettled,
+)
 from penstock.app.services.services import Services
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
@@ -68,7 +75,19 @@ class LogReader:
     store: str
     needs: Callable[[], Needs]
     _heads: dict[str, Head | None] = field(default_factory=dict)
+    _early: Mapping[str, Callable[[str], Head | None]] = field(default_factory=dict)
     _read: dict[str, _Reading] = field(default_factory=dict)
+
+    def read_ahead(self, models: Iterable[Model]) -> None:
+        """Read the newest versions of recorded tables; of those in buckets, all at once."""
+        project = self.services.project
+        hints = {
+            project.uri_of(model.table): known.version
+            for model in models
+            if model.partition and (known := self.noted.get(str(model.table)))
+        }
+        read = in_parallel(lambda uri: self.services.log.head(uri, hints[uri]), hints)
+        self._early = dict.fromkeys(hints, read)
 
     def head(self, uri: str, name: str = "", record: ModelRecord | None = None) -> Head | None:
         """Return the newest version of a table; `name` is that of its notes.
@@ -78,7 +97,8 @@ class LogReader:
         if uri not in self._heads:
             settled = record.settled_version if record else None
             hint = known.version if (known := self.noted.get(name)) else settled
-            self._heads[uri] = self.services.log.head(uri, hint)
+            read = self._early.get(uri) or partial(self.services.log.head, hint=hint)
+            self._heads[uri] = read(uri)
         return self._heads[uri]
 
     def tail(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> Tail:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 from typing import TypeVar
 
@@ -13,15 +15,33 @@ from penstock.app.services.services import Services
 from penstock.app.services.workers import left_open
 from penstock.core.entities.slices import BronzeFolder
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.facts import Head, Listing, LogCommit, Touched
+from penstock.core.facts import Head, Listing, LogCommit, TableFacts, Touched
 from penstock.core.model import Model, Source
 from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import NoPin, Pin
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import project_of, read_intent
+from penstock.core.storage import is_s3
 from penstock.plan.changes import sources_below
 from penstock.plan.values import Now, Observed, Owner, SlicesNow, Versions
 from penstock.plan.verdict import is_replaced
+
+AT_ONCE = 64
+"""How many requests to buckets a command has open at the same time."""
+Found = TypeVar("Found")
+
+
+def in_parallel(read: Callable[[str], Found], uris: Iterable[str]) -> Callable[[str], Found]:
+    """Read locations in buckets at the same time; return a function with the results.
+
+    The function raises what `read` raised, and reads a local disk only when it is called.
+    """
+    remote = [uri for uri in dict.fromkeys(uris) if is_s3(uri)]
+    if len(remote) <= 1:
+        return read
+    with ThreadPoolExecutor(min(AT_ONCE, len(remote))) as pool:
+        futures = {uri: pool.submit(read, uri) for uri in remote}
+    return lambda uri: futures[uri].result() if uri in futures else read(uri)
 
 
 def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
@@ -135,24 +155,29 @@ def observe(
     """Read the targets of the models and every source below them."""
     project = services.project
     wanted = [project.models[name] for name in models]
+    # a view has no log; of partitions the log is read range by range (`ProjectState`)
+    whole = {m.name: project.uri_of(m.table) for m in wanted if not (m.is_view or m.partition)}
+    hints = {uri: version_known(records.get(name)) for name, uri in whole.items()}
+    head = in_parallel(lambda uri: services.log.head(uri, hints[uri]), hints)
     targets: dict[str, Observed] = {}
     unreadable: dict[str, PenstockError] = {}
     for model in wanted:
-        # a view has no log; of partitions the log is read range by range (`ProjectState`)
-        if model.is_view or model.partition is not None:
+        if model.name not in whole:
             continue
         try:
-            targets[model.name] = observe_target(services, model, records.get(model.name))
+            targets[model.name] = observe_target(services, model, records.get(model.name), head)
         except (TableError, OSError) as error:
             unreadable[model.name] = unreadable_error(model, error)
     slices = _observe_slices(services, wanted, run_timestamp, unreadable)
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}
     listings: dict[str, Listing] = {}
-    for name in sources_below(project, *wanted):
-        source = project.sources[name]
+    below = {name: project.sources[name] for name in sources_below(project, *wanted)}
+    tables = [each.path for each in below.values() if each.may_be_delta or each.is_delta]
+    facts_of = in_parallel(services.log.facts, tables)
+    for name, source in below.items():
         try:
-            pins[name] = pin_source(services, source, listings)
+            pins[name] = pin_source(services, source, listings, facts_of)
         except PenstockError as error:
             broken[name] = error
         except OSError as error:
@@ -197,11 +222,21 @@ def slices_now(services: Services, folder: BronzeFolder) -> SlicesNow:
     return SlicesNow(there, folder=folder, unmatched=services.log.unmatched(folder))
 
 
-def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:
-    """Read one target: the newest entry of its log, and more only if it changed."""
+def observe_target(
+    services: Services,
+    model: Model,
+    record: ModelRecord | None,
+    head_of: Callable[[str], Head | None] | None = None,
+) -> Observed:
+    """Read one target: the newest entry of its log, and more only if it changed.
+
+    `head_of` returns an entry that was read in advance.
+    """
+    if head_of is None:
+        head_of = partial(services.log.head, hint=version_known(record))
     if model.keeps_history or model.strategy.moves_forward:
-        return _observe_guarded(services, model, record)
-    head = services.log.head(services.project.uri_of(model.table), version_known(record))
+        return _observe_guarded(services, model, record, head_of)
+    head = head_of(services.project.uri_of(model.table))
     return Observed() if head is None else _observe_there(services, model, record, head)
 
 
@@ -210,14 +245,19 @@ def version_known(record: ModelRecord | None) -> int | None:
     return record.settled_version if record else None
 
 
-def _observe_guarded(services: Services, model: Model, record: ModelRecord | None) -> Observed:
+def _observe_guarded(
+    services: Services,
+    model: Model,
+    record: ModelRecord | None,
+    head_of: Callable[[str], Head | None],
+) -> Observed:
     """Read a table that must never be mistaken for a missing one: no query can rebuild it.
 
     That is a history, for which more facts are read, or a table built from slices.
     """
     uri = services.project.uri_of(model.table)
     try:
-        head = services.log.head(uri, version_known(record))
+        head = head_of(uri)
         if head is None:
             return Observed(clutter=services.log.is_cluttered(uri))
         facts = services.log.facts(uri) if model.keeps_history else None
@@ -318,16 +358,25 @@ def log_gap(after: int, newest: int, commits: Iterable[LogCommit]) -> Versions |
     return (min(lost), max(lost)) if lost else None
 
 
-def pin_source(services: Services, source: Source, listings: dict[str, Listing]) -> Pin:
-    """Return the current version of a source; for files with their listing."""
+def pin_source(
+    services: Services,
+    source: Source,
+    listings: dict[str, Listing],
+    facts_of: Callable[[str], TableFacts | None] | None = None,
+) -> Pin:
+    """Return the current version of a source; for files with their listing.
+
+    `facts_of` returns facts that were read in advance.
+    """
     if not source.path:
         return NoPin()
-    if source.may_be_delta and (facts := services.log.facts(source.path)) is not None:
+    facts_of = facts_of or services.log.facts
+    if source.may_be_delta and (facts := facts_of(source.path)) is not None:
         return facts.pin
     if not source.is_delta:
         listings[str(source.table)] = services.log.listing(source)
         return listings[str(source.table)].pin
-    facts = services.log.facts(source.path)
+    facts = facts_of(source.path)
     if facts is None:
         raise TableError(
             "source-missing",

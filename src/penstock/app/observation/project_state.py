@@ -378,6 +378,7 @@ def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime)
         reading.partitions(),
         reading.fingerprints(),
     )
+    found.log_reader.read_ahead(project.models[name] for name in chosen)
     below: dict[str, frozenset[str]] = {}
     unreadable: dict[str, PenstockError] = {}
     for name in chosen:
