@@ -20,7 +20,7 @@ from penstock.core.masking import SECRETS
 pytest_plugins = ["fakes.spark_session", "fakes.drift_fixtures", "fakes.object_store"]
 
 HERE = Path(__file__).parent
-LANES = ("spark", "faults", "laws", "cli")
+LANES = ("spark", "faults", "laws", "cli", "lakes")
 
 # The gate takes a sample, the same in every run; `make test-laws` searches, EXAMPLES a law.
 settings.register_profile(
