@@ -58,6 +58,10 @@ test-faults: setup ## kill steps at every marked point, and KILLS=20 times at ra
 test-matrix: setup ## the long cases that the gate leaves out, killed processes apart
 	$(WITH_JAVA) $(PYTEST) -q -m "matrix and not faults" $(ON_TWO)
 
+.PHONY: test-lakes
+test-lakes: setup postgres ## buckets, a Hive metastore, a cluster: what needs servers, all started here
+	$(WITH_JAVA) $(PYTEST) -q -m lakes $(ON_TWO)
+
 .PHONY: test-laws
 test-laws: setup ## the ten laws as property tests, on EXAMPLES=300 new random cases each
 	$(WITH_JAVA) $(PYTEST) -q -m laws --hypothesis-profile search $(ON_TWO)

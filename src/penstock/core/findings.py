@@ -196,6 +196,7 @@ HINTS: Mapping[str, str] = {
     "slice-order-in-doubt": "set order: natural, or order: name to keep the order of names",
     "slice-out-of-order": "deliver the slice that is missing, or let it wait",
     "snapshot-needs-snapshot-run": "penstock snapshot run",
+    "spark-connect": "pass a session that runs its own driver",
     "spark-error": "read the message, and the log that the run names",
     "spark-in-trouble": "do what the warning says before the JVM dies",
     "sql-file-not-found": "correct the path; it is relative to the file that names it",

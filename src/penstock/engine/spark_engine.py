@@ -96,8 +96,15 @@ def running() -> SparkSession | None:
 def require_delta(spark: SparkSession, environ: Mapping[str, str]) -> None:
     """Raise `session-without-delta` if a foreign session does not support Delta tables.
 
-    Databricks has Delta built in. Another catalog than Delta's may support its tables too.
+    Databricks has Delta built in. Another catalog than Delta's may support its tables too. Raises
+    `spark-connect` for a session of Spark Connect.
     """
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise PythonModelError(
+            "spark-connect",
+            "the session is one of Spark Connect, which has no JVM in this process",
+            hint="pass a session that runs its own driver, as spark-submit and notebook jobs do",
+        )
     asked = {key: value for key, value in ALWAYS.items() if "delta" in value.lower()}
     given = {key: spark.conf.get(key, "") or "" for key in asked}
     without = {"spark.sql.extensions": "delta" not in given["spark.sql.extensions"].lower()}

@@ -155,19 +155,7 @@ def observe(
     """Read the targets of the models and every source below them."""
     project = services.project
     wanted = [project.models[name] for name in models]
-    # a view has no log; of partitions the log is read range by range (`ProjectState`)
-    whole = {m.name: project.uri_of(m.table) for m in wanted if not (m.is_view or m.partition)}
-    hints = {uri: version_known(records.get(name)) for name, uri in whole.items()}
-    head = in_parallel(lambda uri: services.log.head(uri, hints[uri]), hints)
-    targets: dict[str, Observed] = {}
-    unreadable: dict[str, PenstockError] = {}
-    for model in wanted:
-        if model.name not in whole:
-            continue
-        try:
-            targets[model.name] = observe_target(services, model, records.get(model.name), head)
-        except (TableError, OSError) as error:
-            unreadable[model.name] = unreadable_error(model, error)
+    targets, unreadable = _observe_targets(services, wanted, records)
     slices = _observe_slices(services, wanted, run_timestamp, unreadable)
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}
@@ -190,6 +178,25 @@ def observe(
     return ObservedTables(
         Now(run_timestamp, targets, pins, broken, unreadable=unreadable, slices=slices), listings
     )
+
+
+def _observe_targets(
+    services: Services, models: Iterable[Model], records: Mapping[str, ModelRecord]
+) -> tuple[dict[str, Observed], dict[str, PenstockError]]:
+    """Read the targets of the models, and return why some cannot be read."""
+    # a view has no log; of partitions the log is read range by range (`ProjectState`)
+    wanted = [each for each in models if not each.is_view and each.partition is None]
+    uri_of = services.project.uri_of
+    hints = {uri_of(each.table): version_known(records.get(each.name)) for each in wanted}
+    head = in_parallel(lambda uri: services.log.head(uri, hints[uri]), hints)
+    targets: dict[str, Observed] = {}
+    unreadable: dict[str, PenstockError] = {}
+    for model in wanted:
+        try:
+            targets[model.name] = observe_target(services, model, records.get(model.name), head)
+        except (TableError, OSError) as error:
+            unreadable[model.name] = unreadable_error(model, error)
+    return targets, unreadable
 
 
 def _observe_slices(

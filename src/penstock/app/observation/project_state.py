@@ -379,8 +379,7 @@ def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime)
         reading.fingerprints(),
     )
     found.log_reader.read_ahead(project.models[name] for name in chosen)
-    below: dict[str, frozenset[str]] = {}
-    unreadable: dict[str, PenstockError] = {}
+    below, unreadable = dict[str, frozenset[str]](), dict[str, PenstockError]()
     for name in chosen:
         try:
             below[name] = changed_below(found.log_reader, name, records)

@@ -37,7 +37,11 @@ class SparkSection(StrictSection):
     """How the Spark session of a target starts."""
 
     definition = "spark"
-    master = key(STRING, "local[4]", default="local[*]")
+    master = key(
+        spelt(r"(?!sc:).*", "`local[N]` or the URL of a cluster; Spark Connect is not supported"),
+        "local[4]",
+        default="local[*]",
+    )
     """Where Spark runs: `local[N]`, or the URL of a cluster."""
     driver_memory = key(STRING, "4g", default="2g")
     """The memory of the driver, as Java writes it."""
