@@ -1,7 +1,7 @@
 """A server of S3, run as a process of its own: moto behind a counter of requests.
 
 It prints its port. `GET /_requests` gives the requests since the last time that it was asked, a
-line each. Buckets that begin with `unsafe` ignore `If-None-Match`, as older stores do; those that
+line each; those of Java begin with `java `. Buckets that begin with `unsafe` ignore `If-None-Match`, as older stores do; those that
 begin with `refused` refuse everything and, as stores do, repeat the key of the user.
 """
 
@@ -22,7 +22,8 @@ class Counted:
             start_response("200 OK", [("Content-Type", "text/plain")])
             return [text.encode()]
         asked = f"?{environ['QUERY_STRING']}" if environ["QUERY_STRING"] else ""
-        self.requests.append(f"{environ['REQUEST_METHOD']} {path}{asked}")
+        who = "java " if "java" in environ.get("HTTP_USER_AGENT", "").lower() else ""
+        self.requests.append(f"{who}{environ['REQUEST_METHOD']} {path}{asked}")
         if path.startswith("/refused"):
             start_response("403 Forbidden", [("Content-Type", "application/xml")])
             key = environ.get("HTTP_AUTHORIZATION", "")

@@ -95,7 +95,10 @@ def test_rows_are_those_of_a_disk_and_looking_needs_no_java(shop, bucket, object
     (bucket / "in/orders/1.csv").write_text(ORDERS[0])
     penstock(shop, "run", "--as-of", "2024-01-02 12:00")
     (bucket / "in/orders/2.csv").write_text(ORDERS[1])
+    object_server.requests()
     penstock(shop, "run", "--as-of", "2024-01-03 12:00")
+    ours = [each for each in object_server.requests() if not each.startswith("java ")]
+    steps = 3
 
     for name, query, expected in (
         ("log", "SELECT id, amount FROM t ORDER BY at", [(1, 5), (2, 7), (1, 9)]),
@@ -103,6 +106,7 @@ def test_rows_are_those_of_a_disk_and_looking_needs_no_java(shop, bucket, object
         ("daily", "SELECT n, amount FROM t ORDER BY day", [(1, 7), (1, 9)]),
     ):
         assert read(f"{bucket}/prod/shop/{name}", query) == expected
+    assert len(ours) <= 10 * steps, ours
     blind = {"PATH": "/nowhere", "JAVA_HOME": ""}
     planned = penstock(shop, "plan", "--as-of", "2024-01-03 12:00", **blind)
     assert planned.startswith("nothing to do (3 models up to date)")
