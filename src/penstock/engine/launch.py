@@ -102,8 +102,18 @@ class LaunchSettings:
 
     @property
     def bucket_jars(self) -> tuple[str, ...]:
-        """The jars for buckets; the first use fetches them."""
-        return () if self.storage is None else bucket_jars(self.spark.conf)
+        """The jars for buckets; the first use fetches them.
+
+        If they cannot be fetched and no table is in a bucket, models that read no bucket still run.
+        """
+        if self.storage is None:
+            return ()
+        try:
+            return bucket_jars(self.spark.conf)
+        except EnvironmentMissingError as error:
+            if self.written or error.code != "jars-unreachable":
+                raise
+            return ()
 
 
 def launch(

@@ -1,5 +1,6 @@
 """What Spark is told of buckets, and which jars it gets for them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from penstock.core.errors import EnvironmentMissingError, TableError
 from penstock.core.findings import Location
 from penstock.core.project import SparkSettings
 from penstock.core.storage import StoreAccess
-from penstock.engine import connectors
+from penstock.engine import connectors, launch
 from penstock.engine.connectors import (
     LOG_STORE,
     bucket_jars,
@@ -17,8 +18,10 @@ from penstock.engine.connectors import (
     overridden,
     require_log_store,
     require_safe_store,
+    session_settings,
 )
 from penstock.engine.launch import JvmParts, LaunchSettings, secret_confs, spark_confs
+from penstock.engine.spark_errors import explained
 
 WHERE = Location("penstock.yml", 7, 9)
 LAKE = StoreAccess(
@@ -177,3 +180,40 @@ def test_a_store_that_overwrites_is_refused_and_nothing_of_the_trial_is_left(obj
     assert [each.partition("?")[0].partition(" ")[0] for each in asked[1:]] == [
         *("PUT", "PUT", "GET", "POST"),
     ]
+
+
+def test_a_session_that_already_runs_gets_the_same_settings_under_the_names_of_hadoop():
+    found = session_settings({"s3://lake": LAKE})
+
+    assert found["fs.s3a.bucket.lake.endpoint"] == "http://127.0.0.1:9000"
+    assert [key for key in found if key.startswith("spark.")] == []
+    assert session_settings({}) == {}
+
+
+def test_without_the_connector_only_what_has_tables_in_buckets_does_not_start(monkeypatch):
+    def unreachable(conf):
+        raise EnvironmentMissingError("jars-unreachable", "no network")
+
+    monkeypatch.setattr(launch, "bucket_jars", unreachable)
+    reads = LaunchSettings(SparkSettings(), "/w", Path("/logs/run.log"), storage={})
+
+    assert reads.bucket_jars == ()
+    with pytest.raises(EnvironmentMissingError, match="no network"):
+        _ = replace(reads, written=("s3://lake/prod",)).bucket_jars
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+        'org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "s3a"',
+    ],
+)
+def test_a_spark_without_a_connector_says_how_to_get_one(text):
+    found = explained(RuntimeError(text))
+
+    assert (found.code, found.sentence) == (
+        "connector-missing",
+        "this Spark has no connector for s3://",
+    )
+    assert "penstock doctor --fix" in found.hint
