@@ -70,7 +70,8 @@ def rows(uri):
     """Give the rows of a table as texts, without what only a run knows."""
     table = DeltaTable(uri, storage_options=table_options_at(uri))
     names = [each.name for each in table.schema().fields if not OF_RUNS.search(each.name)]
-    query = f"SELECT {', '.join(f'"{name}"' for name in names)} FROM t"
+    columns = ", ".join(f'"{name}"' for name in names)
+    query = f"SELECT {columns} FROM t"
     found = pa.table(QueryBuilder().register("t", table).execute(query).read_all())
     return sorted(str(tuple(row.values())) for row in found.to_pylist())
 
