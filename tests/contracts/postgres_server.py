@@ -66,6 +66,10 @@ class Server:
         self._running.kill()
         self._running.wait()
 
+    @property
+    def socket(self) -> str:
+        return f"{self._place}/.s.PGSQL.5432"
+
     def url(self, name: str) -> str:
         return f"postgresql+psycopg://{USER}@/{name}?host={self._place}&port={self.port or 5432}"
 

@@ -437,7 +437,7 @@ def remembered(store):
             ],
             store.records.fingerprints(),
             store.notes.seen_tables(),
-            [store.notes.touched(name, 1) for name in ("raw.a", "raw.b")],
+            [store.notes.touched({name: 1}).get(name, ()) for name in ("raw.a", "raw.b")],
             [store.records.watermark_history(model) for model in known],
             sorted(store.records.last_results().items()),
             store.records.texts(["text"]),

@@ -43,6 +43,7 @@ from penstock.engine.java import (
 from penstock.engine.jvm import newest_with_signs
 
 PYTHON_FLOOR = (3, 11)
+_SKEW = dt.timedelta(seconds=5)
 _RELEASED = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
 _FIX = "penstock doctor --fix"
 _PROJECT_FILE = "penstock.yml"
@@ -250,6 +251,13 @@ def _clock(services: Services) -> _Found:
     if now < latest:
         sentence = f"the clock says {now:%F %H:%M} UTC, but something ran at {latest:%F %H:%M} UTC"
         return Health.ERROR, sentence, "set the clock; leases and history need it"
+    skew = services.reading.leases.clock_skew() if services.has_state() else dt.timedelta()
+    if abs(skew) > _SKEW:
+        away = (
+            f"{abs(skew).total_seconds():.0f} s {'behind' if skew > dt.timedelta() else 'ahead of'}"
+        )
+        sentence = f"the clock says {now:%F %T} UTC, {away} the server of the state"
+        return Health.WARNING, sentence, "set the clocks of both machines by the same time service"
     return Health.OK, f"{now:%F %H:%M} UTC", ""
 
 

@@ -74,6 +74,8 @@ class LogReader:
     noted: Mapping[str, Seen]
     store: str
     needs: Callable[[], Needs]
+    _noted_commits: dict[str, tuple[int, tuple[Touched, ...]]] = field(default_factory=dict)
+    _unsettled: dict[str, bool] = field(default_factory=dict)
     _heads: dict[str, Head | None] = field(default_factory=dict)
     _early: Mapping[str, Callable[[str], Head | None]] = field(default_factory=dict)
     _read: dict[str, _Reading] = field(default_factory=dict)
@@ -109,9 +111,32 @@ class LogReader:
         known = self.noted.get(name)
         read = self._log(name, uri, after, columns)
         same = known is not None and known.table_id in ("", read.noted.table_id)
-        noted = self.services.reading.notes.touched(name, after) if same else ()
+        if same:
+            self.read_notes({name: after})
+        noted = self._noted_commits[name][1] if same else ()
+        noted = tuple(each for each in noted if each.version > after)
         commits = (*noted, *(c for c in read.tail.commits if c.version > after))
         return Tail(commits, read.tail.gap)
+
+    def read_notes(self, after: Mapping[str, int]) -> None:
+        """Read the notes of tables above a version each, unless that was done: one statement."""
+        wanted = {
+            name: version
+            for name, version in after.items()
+            if name in self.noted
+            and (name not in self._noted_commits or self._noted_commits[name][0] > version)
+        }
+        found = self.services.reading.notes.touched(wanted) if wanted else {}
+        for name, version in wanted.items():
+            self._noted_commits[name] = (version, found.get(name, ()))
+
+    def unsettled(self, commits: Iterable[Touched]) -> tuple[Touched, ...]:
+        """Return which of the commits have no record yet; each is looked up once."""
+        made = [each for each in commits if each.step]
+        new = [each for each in made if each.step not in self._unsettled]
+        lost = {each.step for each in unsettled(self.services, new)} if new else set()
+        self._unsettled |= {each.step: each.step in lost for each in new}
+        return tuple(each for each in made if self._unsettled[each.step])
 
     def is_foreign(self, commit: Touched) -> bool:
         """Return whether a commit was made outside this store."""
@@ -175,9 +200,8 @@ class LogReader:
 
 def open_log_reader(services: Services) -> LogReader:
     """Return a reader with the recorded notes; no table is opened yet."""
-    records = services.reading
     needs = cache(lambda: _needs(services))
-    return LogReader(services, records.notes.seen_tables(), records.archive.store_id(), needs)
+    return LogReader(services, services.reading.notes.seen_tables(), services.store_id, needs)
 
 
 def _needs(services: Services) -> Needs:
@@ -262,9 +286,7 @@ def observe_changed(log_reader: LogReader, model: Model, parts: PartitionsRecord
     """Read a partitioned table that was changed outside, or that another one replaced."""
     services, partition = log_reader.services, model.partition
     uri = services.project.uri_of(model.table)
-    settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
-    columns = (partition.field if partition else "",)
-    tail = log_reader.tail(str(model.table), uri, min(settled, default=-1), columns)
+    tail = changes_since(log_reader, model, parts)
     foreign = tuple(commit for commit in tail.commits if log_reader.is_foreign(commit))
     facts = services.log.facts(uri)
     table_id = facts.table_id if facts else ""
@@ -283,9 +305,22 @@ def observe_changed(log_reader: LogReader, model: Model, parts: PartitionsRecord
         foreign=foreign,
         lying=lying,
         gap=tail.gap,
-        unrecorded=unsettled(services, tail.commits),
+        unrecorded=log_reader.unsettled(tail.commits),
         owner=owner,
     )
+
+
+def changes_since(log_reader: LogReader, model: Model, parts: PartitionsRecord) -> Tail:
+    """Return what changed a partitioned table since its oldest partition was settled."""
+    uri = log_reader.services.project.uri_of(model.table)
+    columns = (model.partition.field if model.partition else "",)
+    return log_reader.tail(str(model.table), uri, settled_low(parts), columns)
+
+
+def settled_low(parts: PartitionsRecord) -> int:
+    """Return the lowest version to which a group of partitions is settled; -1 without any."""
+    settled = (each.settled_low for each in parts.groups if each.settled_low is not None)
+    return min(settled, default=-1)
 
 
 def changed_below(
@@ -322,12 +357,37 @@ def _has_changed(
     match above, pin:
         case ModelRecord(), ViewPin(read):
             return above.step_seq > read
-        case ModelRecord(commit_version=int() as changed), DeltaPin(table_id, read):
-            if above.table_id != table_id:
-                return True
-            return changed > read and _has_touched(log_reader, where, low, read)
+        case ModelRecord(commit_version=int()), DeltaPin(table_id, _) if above.table_id != table_id:
+            return True
         case _:
-            return False
+            since = _version_read(above, pin)
+            return since is not None and _has_touched(log_reader, where, low, since)
+
+
+def _version_read(above: ModelRecord | None, pin: Pin | None) -> int | None:
+    """Return the version that was read of an input if it has changed since; None if not."""
+    match above, pin:
+        case ModelRecord(commit_version=int() as changed), DeltaPin(table_id, read):
+            return read if above.table_id == table_id and changed > read else None
+        case _:
+            return None
+
+
+def notes_below(
+    project: Project, names: Iterable[str], records: Mapping[str, ModelRecord]
+) -> Mapping[str, int]:
+    """Return the tables whose notes `changed_below` reads for these models, and from where."""
+    after: dict[str, int] = {}
+    for name in names:
+        record = records.get(name)
+        windowed = project.models[name].strategy.window is not None
+        for each in record.watermarks if record is not None and windowed else ():
+            for up in tables_below(project, each.input):
+                read = _version_read(records.get(up), record.pins.get(up) if record else None)
+                if read is not None:
+                    table = str(project.table_of(InputName(InputKind.MODEL, up)))
+                    after[table] = min(read, after.get(table, read))
+    return after
 
 
 def _has_touched(log_reader: LogReader, where: tuple[str, str], low: Bound, read: int) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from threading import Lock
 from typing import TypeVar
 
@@ -60,7 +61,7 @@ def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
 
 def rival(services: Services, writer: Owner | None) -> Owner | None:
     """Return the last writer if it is another store, otherwise None."""
-    if writer is None or writer.store == services.reading.archive.store_id():
+    if writer is None or writer.store == services.store_id:
         return None
     return writer
 
@@ -87,7 +88,7 @@ def unrecorded(services: Services, changes: Iterable[Commit]) -> tuple[Commit, .
 
     The log is read before the store: a step that is running now is on record by then.
     """
-    store = services.reading.archive.store_id()
+    store = services.store_id
     named = {c.step: c for c in changes if c.step and c.store == store}
     versions = {step: commit.version for step, commit in named.items()}
     unknown = services.reading.records.unrecorded(versions) if named else ()
@@ -155,7 +156,9 @@ def observe(
     """Read the targets of the models and every source below them."""
     project = services.project
     wanted = [project.models[name] for name in models]
-    targets, unreadable = _observe_targets(services, wanted, records)
+    # a view has no log; of partitions the log is read range by range (`ProjectState`)
+    tables = [each for each in wanted if not each.is_view and each.partition is None]
+    targets, unreadable = _observe_tables(services, tables, records)
     slices = _observe_slices(services, wanted, run_timestamp, unreadable)
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}
@@ -180,22 +183,29 @@ def observe(
     )
 
 
-def _observe_targets(
-    services: Services, models: Iterable[Model], records: Mapping[str, ModelRecord]
+def _observe_tables(
+    services: Services, models: Sequence[Model], records: Mapping[str, ModelRecord]
 ) -> tuple[dict[str, Observed], dict[str, PenstockError]]:
-    """Read the targets of the models, and return why some cannot be read."""
-    # a view has no log; of partitions the log is read range by range (`ProjectState`)
-    wanted = [each for each in models if not each.is_view and each.partition is None]
+    """Read the targets of models; the store is asked once about commits in all of them."""
     uri_of = services.project.uri_of
-    hints = {uri_of(each.table): version_known(records.get(each.name)) for each in wanted}
+    hints = {uri_of(each.table): version_known(records.get(each.name)) for each in models}
     head = in_parallel(lambda uri: services.log.head(uri, hints[uri]), hints)
     targets: dict[str, Observed] = {}
     unreadable: dict[str, PenstockError] = {}
-    for model in wanted:
+    changes: dict[str, tuple[LogCommit, ...]] = {}
+    for model in models:
         try:
-            targets[model.name] = observe_target(services, model, records.get(model.name), head)
+            targets[model.name], changes[model.name] = _observe_commits(
+                services, model, records.get(model.name), head
+            )
         except (TableError, OSError) as error:
             unreadable[model.name] = unreadable_error(model, error)
+    unknown = unsettled(services, chain.from_iterable(changes.values()))
+    steps = {each.step for each in unknown}
+    for name, commits in changes.items():
+        lost = tuple(each for each in commits if each.step in steps) if steps else ()
+        if lost:
+            targets[name] = replace(targets[name], unrecorded=_touched_commits(lost))
     return targets, unreadable
 
 
@@ -229,22 +239,25 @@ def slices_now(services: Services, folder: BronzeFolder) -> SlicesNow:
     return SlicesNow(there, folder=folder, unmatched=services.log.unmatched(folder))
 
 
-def observe_target(
-    services: Services,
-    model: Model,
-    record: ModelRecord | None,
-    head_of: Callable[[str], Head | None] | None = None,
-) -> Observed:
-    """Read one target: the newest entry of its log, and more only if it changed.
+def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:
+    """Read one target: the newest entry of its log, and more only if it changed."""
+    head_of = partial(services.log.head, hint=version_known(record))
+    seen, changes = _observe_commits(services, model, record, head_of)
+    return replace(seen, unrecorded=_touched_commits(unsettled(services, changes)))
 
-    `head_of` returns an entry that was read in advance.
-    """
-    if head_of is None:
-        head_of = partial(services.log.head, hint=version_known(record))
+
+_Seen = tuple[Observed, tuple[LogCommit, ...]]
+"""A table, and the commits that changed its rows and that may be unrecorded."""
+_HeadOf = Callable[[str], Head | None]
+
+
+def _observe_commits(
+    services: Services, model: Model, record: ModelRecord | None, head_of: _HeadOf
+) -> _Seen:
     if model.keeps_history or model.strategy.moves_forward:
         return _observe_guarded(services, model, record, head_of)
     head = head_of(services.project.uri_of(model.table))
-    return Observed() if head is None else _observe_there(services, model, record, head)
+    return (Observed(), ()) if head is None else _observe_there(services, model, record, head)
 
 
 def version_known(record: ModelRecord | None) -> int | None:
@@ -253,11 +266,8 @@ def version_known(record: ModelRecord | None) -> int | None:
 
 
 def _observe_guarded(
-    services: Services,
-    model: Model,
-    record: ModelRecord | None,
-    head_of: Callable[[str], Head | None],
-) -> Observed:
+    services: Services, model: Model, record: ModelRecord | None, head_of: _HeadOf
+) -> _Seen:
     """Read a table that must never be mistaken for a missing one: no query can rebuild it.
 
     That is a history, for which more facts are read, or a table built from slices.
@@ -266,16 +276,16 @@ def _observe_guarded(
     try:
         head = head_of(uri)
         if head is None:
-            return Observed(clutter=services.log.is_cluttered(uri))
+            return Observed(clutter=services.log.is_cluttered(uri)), ()
         facts = services.log.facts(uri) if model.keeps_history else None
-        seen = _observe_there(services, model, record, head)
+        seen, changes = _observe_there(services, model, record, head)
     except TableError as error:
         raise _unreadable(model, error.sentence) from error
     if not model.keeps_history:
-        return seen
+        return seen, changes
     if facts is None:
         raise _unreadable(model, f"the log of {uri} says nothing about its table")
-    return replace(seen, facts=facts)
+    return replace(seen, facts=facts), changes
 
 
 def unreadable_error(model: Model, error: TableError | OSError) -> TableError:
@@ -296,18 +306,19 @@ def _unreadable(model: Model, why: str) -> TableError:
 
 def _observe_there(
     services: Services, model: Model, record: ModelRecord | None, head: Head
-) -> Observed:
+) -> _Seen:
     uri = services.project.uri_of(model.table)
     if record is None or not record.succeeded_once or record.settled_version is None:
         seen = without_record(services, uri)
-        return Observed() if seen.ever_ours and _is_of_others(services, model, uri) else seen
+        is_empty = seen.ever_ours and _is_of_others(services, model, uri)
+        return Observed() if is_empty else seen, ()
     relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
     if is_as_left(head, record) and not relaid:
-        return Observed(there=True)
+        return Observed(there=True), ()
     facts = services.log.facts(uri)
     table_id = facts.table_id if facts else ""
     seen = Observed(there=True, table_id=table_id, facts=facts if relaid else None)
-    store = services.reading.archive.store_id()
+    store = services.store_id
     if is_replaced(record.table_id, seen):
         every = services.log.commits(uri, -1, partial=True)
         commits = tuple(c for c in every if c.version > record.settled_version)
@@ -318,8 +329,7 @@ def _observe_there(
         foreign = tuple(c for c in commits if c.changes_data and c.store != store)
         owner = rival(services, last_writer(foreign))
         seen = replace(seen, foreign=_touched_commits(foreign), owner=owner, gap=gap)
-    unknown = unsettled(services, (c for c in commits if c.changes_data))
-    return replace(seen, unrecorded=_touched_commits(unknown))
+    return seen, tuple(each for each in commits if each.changes_data)
 
 
 def _is_of_others(services: Services, model: Model, uri: str) -> bool:

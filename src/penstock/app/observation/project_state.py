@@ -6,17 +6,20 @@ Partitions are compared by group if nothing changed, exactly if something did.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import islice
 
 from penstock.app.observation.log_reader import (
     LogReader,
     changed_below,
+    changes_since,
     is_newer,
+    notes_below,
     observe_changed,
     open_log_reader,
+    settled_low,
 )
 from penstock.app.observation.observe import (
     ObservedTables,
@@ -25,18 +28,18 @@ from penstock.app.observation.observe import (
     unreadable_error,
     without_record,
 )
+from penstock.app.observation.recorded import RecordedModels
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Touched
 from penstock.core.graph import ordered
-from penstock.core.masking import MASK
 from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import write_grid
 from penstock.core.partitions.ranges import count, intersection, merged, union
 from penstock.core.project import Project
-from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
-from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
+from penstock.core.records import ModelRecord, PartitionsRecord, Status
+from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, ViewPin
 from penstock.plan.cascade import parents_among
 from penstock.plan.changes import (
     Changes,
@@ -44,7 +47,6 @@ from penstock.plan.changes import (
     TableNow,
     code_drift,
     current_pin,
-    outside_differences,
     sources_below,
 )
 from penstock.plan.kinds.partitions import Evidence, detect_drift
@@ -52,8 +54,6 @@ from penstock.plan.kinds.tables import detect_table_drift
 from penstock.plan.resolve import dated_models, due_partitions, resolve
 from penstock.plan.values import Observed, State, error_line
 from penstock.plan.verdict import Verdict
-
-_AT_ONCE = 100  # models whose records are read with one statement
 
 
 @dataclass(slots=True)
@@ -72,13 +72,18 @@ class ProjectState:
     run_timestamp: dt.datetime
     parts: Mapping[str, PartitionsRecord] = field(default_factory=dict)
     fingerprints: Mapping[int, Fingerprint] = field(default_factory=dict)
+    recorded: RecordedModels = field(init=False)
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
-    _meanings: dict[str, str] = field(default_factory=dict)
-    _older: Mapping[str, str] | None = None
+    _untouched: dict[str, bool] = field(default_factory=dict)
     _changes: Changes | None = None
-    _runs: dict[str, tuple[PartitionRun, ...]] = field(default_factory=dict)
-    _pins: Mapping[str, Mapping[int, Mapping[str, Pin]]] = field(default_factory=dict)
     _quiet: dict[str, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Prepare to read more of the records."""
+        reading = self.services.reading.records
+        self.recorded = RecordedModels(
+            reading, self.project, self.records, self.parts, self.fingerprints
+        )
 
     def verdict(self, name: str) -> Verdict:
         """Return which partitions of a model drifted; a table without partitions is `*`.
@@ -118,37 +123,7 @@ class ProjectState:
 
     def meaning(self, fingerprint: Fingerprint) -> str:
         """Return the canonical checksum of a recorded SQL under the current parser."""
-        if fingerprint.sql not in self._meanings:
-            text, found = self._text(fingerprint.sql), fingerprint.canonical
-            if text is not None and MASK in text:  # SQL without its secrets means another thing
-                found = self._meanings_now().get(fingerprint.sql, found)
-            elif text is not None:
-                from penstock.project.files.values import digest
-                from penstock.project.sql.canonical import canonical_of  # imports sqlglot
-
-                found = digest(canonical_of(text))
-            self._meanings[fingerprint.sql] = found
-        return self._meanings[fingerprint.sql]
-
-    def explain(self, recorded: Fingerprint, now: Fingerprint) -> str:
-        """Return what changed between two checksums of settings."""
-        before = self.services.reading.records.texts((recorded.settings,)).get(recorded.settings)
-        return outside_differences(before, self.project.outside(now))
-
-    def _text(self, checksum: str) -> str | None:
-        """Read the SQL of a fingerprint; one statement reads all recorded ones."""
-        if self._older is None:
-            made = {one.fingerprint.sql for one in self.records.values() if one.fingerprint}
-            groups = (each.fingerprint for parts in self.parts.values() for each in parts.groups)
-            made |= {self.fingerprints[number].sql for number in groups if number}
-            self._older = self.services.reading.records.texts({*made, checksum})
-        return self._older.get(checksum)
-
-    def _meanings_now(self) -> Mapping[str, str]:
-        """Return the canonical checksums of all SQL in the files, by the checksums of its text."""
-        models = self.project.models.values()
-        made = [body.fingerprint for m in models for v in m.versions for body in v.bodies]
-        return {one.sql: one.canonical for one in [*made, *(m.fingerprint for m in models)]}
+        return self.recorded.meaning(fingerprint)
 
     def _detect(self, model: Model) -> Verdict:
         wanted = due_partitions(model, self.run_timestamp)
@@ -223,6 +198,11 @@ class ProjectState:
 
     def _is_untouched(self, model: Model, parts: PartitionsRecord) -> bool:
         """Return whether the table has no foreign changes since its partitions were built."""
+        if model.name not in self._untouched:
+            self._untouched[model.name] = self._look_untouched(model, parts)
+        return self._untouched[model.name]
+
+    def _look_untouched(self, model: Model, parts: PartitionsRecord) -> bool:
         name = str(model.table)
         seen = self.log_reader.noted.get(name)
         head = self.log_reader.head(self.project.uri_of(model.table), name) if seen else None
@@ -259,17 +239,17 @@ class ProjectState:
 
     def _evidence(self, model: Model, parts: PartitionsRecord | None, *, same: bool) -> Evidence:
         name = model.name
-        if parts is not None and same and name not in self._pins:
-            self._read_ahead(name)
-        runs = self._runs_of(name) if parts is not None and same else ()
+        if parts is not None and same and name not in self.recorded.pins:
+            self._read_ahead(name, self._is_loud)
+        runs = self.recorded.runs_of(name) if parts is not None and same else ()
         return Evidence(
             runs=runs,
-            pins=self._pins[name] if runs else {},
+            pins=self.recorded.pins[name] if runs else {},
             fingerprints=self.fingerprints,
             recorded=parts.table_id if parts is not None else "",
             target=self._target(model, parts),
             meaning=self.meaning,
-            explain=self.explain,
+            explain=self.recorded.explain,
             unread=self._unread_reason(model),
         )
 
@@ -294,26 +274,34 @@ class ProjectState:
         if name not in self.parts:
             return None
         parts = self.parts[name]
-        return PartitionsNow(parts.table_id, parts.grid, self._runs_of(name))
+        return PartitionsNow(parts.table_id, parts.grid, self.recorded.runs_of(name))
 
-    def _runs_of(self, name: str) -> tuple[PartitionRun, ...]:
-        """Read the records of a model once, for its own verdict and those of its readers."""
-        if name not in self._runs:
-            self._runs |= self.services.reading.records.runs(name)
-        return self._runs[name]
-
-    def _read_ahead(self, name: str) -> None:
-        """Read what one verdict needs together with what the next ones are likely to need.
-
-        Pins are used by one verdict only and not kept: there may be one for every partition.
-        """
+    def _read_ahead(self, name: str, is_wanted: Callable[[str], bool]) -> None:
+        """Read what one model needs together with what the next ones are likely to need."""
         after = self.names[self.names.index(name) + 1 :] if name in self.names else ()
-        wanted = [name, *islice(filter(self._is_loud, after), _AT_ONCE - 1)]
-        read = (each.name for one in wanted for each in self.project.models[one].inputs)
-        known = dict.fromkeys((*wanted, *read))
-        records = self.services.reading.records
-        self._pins = records.step_pins(*wanted)
-        self._runs |= records.runs(*(n for n in known if n in self.parts and n not in self._runs))
+        wanted = self.recorded.read_page(name, filter(is_wanted, after))
+        known = dict.fromkeys(e.name for one in wanted for e in self.project.models[one].inputs)
+        self.recorded.read_runs((*wanted, *known))
+        self._read_notes(wanted, known)
+
+    def _read_notes(self, names: Iterable[str], inputs: Iterable[str]) -> None:
+        """Read the notes that verdicts need, and look up all commits of the tables at once."""
+        changed: list[tuple[Model, PartitionsRecord]] = []
+        for name in names:
+            model, parts = self.project.models[name], self.parts.get(name)
+            with suppress(TableError, OSError):  # its own verdict tells
+                if parts and parts.table_id and not self._is_untouched(model, parts):
+                    changed.append((model, parts))
+        after = {str(model.table): settled_low(parts) for model, parts in changed}
+        news = (news for name in inputs if name not in self.parts and (news := self._news_of(name)))
+        for table, _, least in news:
+            after[table] = min(least, after.get(table, least))
+        self.log_reader.read_notes(after)
+        commits: list[Touched] = []
+        for model, parts in changed:
+            with suppress(TableError, OSError):
+                commits += changes_since(self.log_reader, model, parts).commits
+        self.log_reader.unsettled(commits)
 
     def _is_loud(self, name: str) -> bool:
         """Return whether it has partitions that must be compared one by one."""
@@ -325,16 +313,20 @@ class ProjectState:
             return False  # its own verdict tells
 
     def _table_now(self, name: str) -> TableNow:
-        least = min(
-            (p.pins[name].version for p in self.parts.values() if name in p.pins), default=0
-        )
         pin = current_pin(self.project, self.records, self.view.now, name) or NoPin()
+        news = self._news_of(name)
+        return TableNow(pin) if news is None else TableNow(pin, self._news(*news))
+
+    def _news_of(self, name: str) -> tuple[str, str, int] | None:
+        """Return an input that changed after it was read: its table, place and lowest version."""
+        pin = current_pin(self.project, self.records, self.view.now, name)
+        least = self.recorded.least_pin(name)
         if not isinstance(pin, DeltaPin) or pin.version <= least:
-            return TableNow(pin)
+            return None
         if name in self.view.now.sources:
-            return TableNow(pin, self._news(name, self.project.sources[name].path, least))
+            return name, self.project.sources[name].path, least
         table = self.project.table_of(InputName(InputKind.MODEL, name))
-        return TableNow(pin, self._news(str(table), self.project.uri_of(table), least))
+        return str(table), self.project.uri_of(table), least
 
     def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
         """Return the commits that changed a table; an unknown commit may change everything."""
@@ -344,19 +336,21 @@ class ProjectState:
 
     def files_lines(self, name: str) -> tuple[str, ...]:
         """Return which file inputs of a model changed; the affected partitions are unknown."""
-        parts, sources = self.parts.get(name), self.view.now.sources.items()
-        files = {
-            source: now
-            for source, now in sources
-            if isinstance(now, FilesPin) and parts and source in parts.pins
-        }
-        pins = self.services.reading.records.step_pins(name)[name] if files else {}
+        files = self._files_of(name)
+        if files and name not in self.recorded.pins:
+            self._read_ahead(name, lambda other: bool(self._files_of(other)))
+        pins = self.recorded.pins[name] if files else {}
         return tuple(
             f"{source}: files changed, partitions unknown; "
             f"penstock sync --full-refresh or backfill {name}"
             for source, now in files.items()
             if any(step.get(source) not in (None, now) for step in pins.values())
         )
+
+    def _files_of(self, name: str) -> Mapping[str, FilesPin]:
+        """Return the listed files that partitions of a model were built from, by source."""
+        sources, parts = self.view.now.sources.items(), self.parts.get(name)
+        return {s: f for s, f in sources if isinstance(f, FilesPin) and parts and s in parts.pins}
 
 
 @in_one_state
@@ -380,6 +374,7 @@ def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime)
     )
     found.log_reader.read_ahead(project.models[name] for name in chosen)
     below, unreadable = dict[str, frozenset[str]](), dict[str, PenstockError]()
+    found.log_reader.read_notes(notes_below(project, chosen, records))
     for name in chosen:
         try:
             below[name] = changed_below(found.log_reader, name, records)
@@ -387,7 +382,11 @@ def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime)
             unreadable[name] = unreadable_error(project.models[name], error)
     unreadable |= view.now.unreadable
     now = replace(
-        view.now, meaning=found.meaning, explain=found.explain, below=below, unreadable=unreadable
+        view.now,
+        meaning=found.meaning,
+        explain=found.recorded.explain,
+        below=below,
+        unreadable=unreadable,
     )
     found.view = replace(view, now=now)
     return found

@@ -69,6 +69,8 @@ class Services:
     """Shows what a command waits for, until the wait is over."""
     _reading: Store | None = None
     """The store, once it is open for reading."""
+    _store_id: tuple[Store, str] | None = None
+    """The id of the open store, read once."""
     patience: Patience = field(init=False)
     """How long to wait for an unavailable store."""
     interrupted: threading.Event = field(init=False, default_factory=threading.Event)
@@ -93,6 +95,14 @@ class Services:
     def writing(self) -> Store:
         """The store for commands that write."""
         return PatientStore(self.patience.repeat(self.open_writing), self.patience)
+
+    @property
+    def store_id(self) -> str:
+        """The id by which commits name this store."""
+        store = self.reading
+        if self._store_id is None or self._store_id[0] is not store:
+            self._store_id = store, store.archive.store_id()
+        return self._store_id[1]
 
     @property
     def written_log(self) -> str:

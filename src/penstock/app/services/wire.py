@@ -36,7 +36,7 @@ from penstock.engine.log.places import DeltaPlaces
 from penstock.engine.spark_engine import SparkEngine
 from penstock.project.first_pass import NOTHING_GIVEN, GivenParts
 from penstock.project.load import load_project
-from penstock.state.lease import is_gone
+from penstock.state.lease import Identity, StoreContext, is_gone
 
 if TYPE_CHECKING:
     from penstock.engine.spark_engine import SparkSession
@@ -259,39 +259,36 @@ class Stores:
     _store_id: str = ""
 
     def exists(self) -> bool:
-        """Return whether a database exists."""
-        from penstock.state.open import store_exists
+        """Return whether a database exists; it is then open, on the connection to use."""
+        from penstock.state.open import open_existing
 
-        return store_exists(self.project.target.state)
+        if self._store is None:
+            self._store = open_existing(self.project.target.state, self.context())
+        return self._store is not None
 
     def open_reading(self) -> Store:
         """Open the database, or an empty store in memory if there is none."""
-        if self.exists():
-            return self.open_writing()
+        if self.exists() and self._store is not None:
+            return self._store
         from penstock.state.memory import MemoryStore
 
         return MemoryStore(self.clock, self.project.lease)
 
     def open_writing(self) -> Store:
         """Open the database; create it if it does not exist."""
-        from penstock.state.lease import Identity
-        from penstock.state.open import open_store
+        from penstock.state.open import open_in
 
         if self._store is None:
-            opened = open_store(
-                self.project.target.state,
-                identity=Identity(self.project.name, self.project.target.name, version()),
-                clock=self.clock,
-                lease=self.project.lease,
-                fault=fault_from(self.environ) or inert,
-            )
-            try:
-                self._store_id = opened.archive.store_id()
-            except BaseException:
-                opened.close()
-                raise
-            self._store = opened
+            self._store = open_in(self.project.target.state, self.context())
+        if not self._store_id:
+            self._store_id = self._store.archive.store_id()
         return self._store
+
+    def context(self) -> StoreContext:
+        """Return what a store knows about its project and this process."""
+        identity = Identity(self.project.name, self.project.target.name, version())
+        fault = fault_from(self.environ) or inert
+        return StoreContext(identity, self.clock, self.project.lease, fault, is_gone)
 
     def signature(self) -> tuple[str, str, str]:
         """Return the signature of commits: penstock's version, the store's id, the project."""

@@ -98,15 +98,11 @@ def settings_of(
 
 
 def _target(name: str, section: TargetSection, root: Path, *, is_first: bool) -> Target:
-    spark, state = section.spark, section.state or "sqlite"
-    if state == "sqlite":
-        state = f"{_SQLITE}{root / '.penstock' / ('state.db' if is_first else f'state.{name}.db')}"
-    elif state.startswith(_SQLITE) and not state.startswith(f"{_SQLITE}/"):
-        state = f"{_SQLITE}{absolute(state.removeprefix(_SQLITE), root)}"
+    spark = section.spark
     return Target(
         name=name,
         warehouse=absolute(section.warehouse, root),
-        state=state,
+        state=state_url(section.state or "sqlite", name, root, is_first=is_first),
         spark=SparkSettings(
             master=spark.master,
             driver_memory=spark.driver_memory,
@@ -119,6 +115,20 @@ def _target(name: str, section: TargetSection, root: Path, *, is_first: bool) ->
             prefix: StoreAccess(**written_values(each)) for prefix, each in section.storage.items()
         },
     )
+
+
+def state_url(state: str, target: str, root: Path, *, is_first: bool) -> str:
+    """Return the URL that `state` of a target means; relative paths start at the project.
+
+    >>> state_url("sqlite:///records/dev.db", "dev", Path("/shop"), is_first=True)
+    'sqlite:////shop/records/dev.db'
+    """
+    if state == "sqlite":
+        file = "state.db" if is_first else f"state.{target}.db"
+        return f"{_SQLITE}{root / '.penstock' / file}"
+    if state.startswith(_SQLITE) and not state.startswith(f"{_SQLITE}/"):
+        return f"{_SQLITE}{absolute(state.removeprefix(_SQLITE), root)}"
+    return state
 
 
 def is_uri(path: str) -> bool:
