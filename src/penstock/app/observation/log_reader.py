@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from penstock.app.observation.observe import (
-    in_parallel,
     last_writer,
     log_gap,
     rival,
@@ -18,6 +17,7 @@ from penstock.app.observation.observe import (
     unsettled,
 )
 from penstock.app.services.services import Services
+from penstock.app.services.workers import in_parallel
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
 from penstock.core.model import Model

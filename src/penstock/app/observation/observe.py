@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +12,7 @@ from threading import Lock
 from typing import TypeVar
 
 from penstock.app.services.services import Services
-from penstock.app.services.workers import left_open
+from penstock.app.services.workers import in_parallel, left_open
 from penstock.core.entities.slices import BronzeFolder
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, Listing, LogCommit, TableFacts, Touched
@@ -22,27 +21,9 @@ from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import NoPin, Pin
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import project_of, read_intent
-from penstock.core.storage import is_s3
 from penstock.plan.changes import sources_below
 from penstock.plan.values import Now, Observed, Owner, SlicesNow, Versions
 from penstock.plan.verdict import is_replaced
-
-AT_ONCE = 64
-"""How many requests to buckets a command has open at the same time."""
-Found = TypeVar("Found")
-
-
-def in_parallel(read: Callable[[str], Found], uris: Iterable[str]) -> Callable[[str], Found]:
-    """Read locations in buckets at the same time; return a function with the results.
-
-    The function raises what `read` raised, and reads a local disk only when it is called.
-    """
-    remote = [uri for uri in dict.fromkeys(uris) if is_s3(uri)]
-    if len(remote) <= 1:
-        return read
-    with ThreadPoolExecutor(min(AT_ONCE, len(remote))) as pool:
-        futures = {uri: pool.submit(read, uri) for uri in remote}
-    return lambda uri: futures[uri].result() if uri in futures else read(uri)
 
 
 def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
@@ -157,8 +138,8 @@ def observe(
     project = services.project
     wanted = [project.models[name] for name in models]
     # a view has no log; of partitions the log is read range by range (`ProjectState`)
-    tables = [each for each in wanted if not each.is_view and each.partition is None]
-    targets, unreadable = _observe_tables(services, tables, records)
+    whole = [each for each in wanted if not each.is_view and each.partition is None]
+    targets, unreadable = _observe_tables(services, whole, records)
     slices = _observe_slices(services, wanted, run_timestamp, unreadable)
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}

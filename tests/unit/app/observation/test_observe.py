@@ -8,7 +8,8 @@ import pytest
 
 from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
-from penstock.app.observation.observe import in_parallel, observe
+from penstock.app.observation.observe import observe
+from penstock.app.services.workers import in_parallel
 from penstock.core.model import Fingerprint
 from penstock.core.steps.inputs import DeltaPin, InputPin, NoPin
 from penstock.plan.values import Observed, State
