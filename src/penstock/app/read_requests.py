@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
 from penstock.app.flags import AsOf, FlagSpec, Name, Package, Project
-from penstock.app.request import CommandRequest, Dated, WorkRequest
+from penstock.app.request import CommandRequest, Dated, ModelsRequest, WorkRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,13 @@ class LimitsRequest(CommandRequest, Dated):
     package: Package
     _: KW_ONLY
     as_of: AsOf = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsRequest(ModelsRequest):
+    """Arguments of `metrics`; `output` "" prints them."""
+
+    output: Annotated[str, FlagSpec("Write the metrics to this file.", ("--output",), "FILE")] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,7 @@ HINTS: Mapping[str, str] = {
     "output-type-mismatch": "cast the column in the query, or declare its type",
     "partition-field-missing": "add the column to that schema, or correct partition.field",
     "partition-type-mismatch": "give the column a type that the message names, or another grain",
+    "openlineage-missing": "pip install 'penstock-delta[openlineage]'",
     "path-outside-project": "name a file or folder of the project, relative to its root",
     "project-findings": "penstock validate prints them with their places; correct each",
     "python-import-failed": "correct the code at the place named; it runs when the project is read",

@@ -11,7 +11,7 @@ from penstock.core.checks.check import CheckSettings
 from penstock.core.entities.entity import Entity, EntityEnvironment, WholeTable
 from penstock.core.findings import Finding
 from penstock.core.graph import reach
-from penstock.core.masking import Json
+from penstock.core.masking import Json, is_secret_key
 from penstock.core.model import MODEL_COLUMNS, Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
 from penstock.core.sessions.package import SessionPackage
@@ -37,6 +37,8 @@ class LeaseSettings:
     heartbeat: dt.timedelta = dt.timedelta(seconds=10)
 
 
+_LONG = 8  # characters of a text that can be a secret
+_HEADERS = ("Authorization", "authorization", "Cookie", "cookie")
 STATE_PATIENCE = dt.timedelta(minutes=5)
 """Long enough for a server to restart or fail over."""
 
@@ -66,6 +68,29 @@ class Target:
         return self.places.get(table.folded, usual)
 
 
+@dataclass(frozen=True, slots=True)
+class Receivers:
+    """Other programs that receive events of runs."""
+
+    openlineage: bool = False
+    """Whether the project asks for OpenLineage events."""
+    namespace: str = ""
+    """The namespace of jobs, "" for the default."""
+    transport: Mapping[str, Json] = field(default_factory=dict, repr=False)
+    """The `transport` of the OpenLineage client; empty for its own configuration."""
+    webhook: str = field(default="", repr=False)
+    """The URL that is called after a run that did not succeed."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What messages must not show: the webhook, also without its server, and credentials."""
+        path = "/" + self.webhook.partition("://")[2].partition("/")[2]
+        sections = (self.transport.get(name) for name in ("auth", "custom_headers"))
+        keys = [pair for each in sections if isinstance(each, Mapping) for pair in each.items()]
+        credentials = (str(text) for name, text in keys if is_secret_key(name) or name in _HEADERS)
+        return tuple(each for each in (self.webhook, path, *credentials) if len(each) >= _LONG)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProjectSettings:
     """The settings of penstock.yml for one target."""
@@ -81,6 +106,7 @@ class ProjectSettings:
     max_partitions: int | None = None
     """The greatest number of partitions of one sync, None for no limit."""
     checks: CheckSettings = CheckSettings()
+    receivers: Receivers = Receivers()
 
 
 @dataclass(frozen=True, kw_only=True)

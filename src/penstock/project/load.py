@@ -76,6 +76,7 @@ def _settings(
         if not any(finding.is_error for finding in first.findings):
             raise
         settings = settings_of(None, first.root, None, {})
+    SECRETS.add(settings.receivers.secrets)
     return replace(
         settings,
         target=_with_storage(settings.target, first) if is_whole else settings.target,

@@ -38,6 +38,7 @@ from penstock.app.planning.selection import (
     selected_models,
     steps_of_their_own,
 )
+from penstock.app.receivers.notify import notified
 from penstock.app.reports import Cascaded, Overwrite, SyncPreview
 from penstock.app.request import AnySync, BackfillRequest
 from penstock.app.run_report import RunReport
@@ -139,6 +140,10 @@ def sync(
 
     If there is nothing to do, no JVM starts and there is no prompt. A refusal changes nothing.
     """
+    return notified(services, request, listener, lambda tell: _sync(services, request, tell, ask))
+
+
+def _sync(services: Services, request: AnySync, listener: Listener, ask: Ask) -> RunReport:
     request = effective_request(services, request)
     planned, report = begun(services, request, listener, plan_sync)
     if isinstance(request, RerunRequest):

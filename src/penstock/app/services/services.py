@@ -67,6 +67,8 @@ class Services:
     """Receives messages to show immediately beside the answer."""
     waiting: Waiting = nullcontext
     """Shows what a command waits for, until the wait is over."""
+    receiver_delay: float = 0.0
+    """The seconds that this command has waited for receivers of events."""
     _reading: Store | None = None
     """The store, once it is open for reading."""
     _store_id: tuple[Store, str] | None = None

@@ -18,6 +18,7 @@ from penstock.core.names import TableName
 from penstock.core.project import (
     LeaseSettings,
     ProjectSettings,
+    Receivers,
     SparkSettings,
     Target,
 )
@@ -37,7 +38,11 @@ from penstock.project.files.values import (
     text_of,
     texts_of,
 )
-from penstock.project.settings.project_keys import ProjectSection, TargetSection
+from penstock.project.settings.project_keys import (
+    ProjectSection,
+    ReceiversSection,
+    TargetSection,
+)
 from penstock.project.settings.validation import empty
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
@@ -94,6 +99,24 @@ def settings_of(
         immutable=document.immutable,
         max_partitions=document.sync.max_partitions,
         checks=CheckSettings(**written_values(document.checks)),
+        receivers=_receivers(document, targets[chosen], root),
+    )
+
+
+def _receivers(project: ReceiversSection, target: ReceiversSection, root: Path) -> Receivers:
+    """Return the receivers of a target, else those of the project."""
+    lineage = target.openlineage or project.openlineage
+    failure = target.on_failure or project.on_failure
+    sent = lineage.transport if lineage else None
+    transport = written_values(sent) if sent else {}
+    if sent is not None and sent.log_file_path:
+        path = absolute(sent.log_file_path, root)
+        transport |= {"log_file_path": path, "append": sent.append}
+    return Receivers(
+        openlineage=lineage is not None,
+        namespace=lineage.namespace if lineage else "",
+        transport=transport,
+        webhook=failure.webhook if failure else "",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ from penstock.project.settings.validation import (
     LISTED,
     SCALARS,
     STRING,
+    STRINGS,
     SWITCH,
     TEXT_OR_NULL,
     TREE,
@@ -139,7 +141,100 @@ STORAGE: PartKind[Mapping[str, StorageSection]] = replace(_BY_PREFIX, take=_take
 """Accesses by prefix."""
 
 
-class TargetSection(StrictSection):
+class TransportSection(StrictSection):
+    """How OpenLineage events are sent, in the words of the OpenLineage client."""
+
+    definition = "openlineage_transport"
+    type = key(word(("http", "file")), "http", needed=True)
+    """`http` or `file`. Set up other transports in `openlineage.yml`."""
+    url = key(
+        spelt(r"https?://[^/@\s?#]+\S*", "a URL such as https://lineage.example.com"),
+        "https://lineage.example.com",
+    )
+    """The server, for `http`."""
+    endpoint = key(STRING, "api/v1/lineage", "`api/v1/lineage`")
+    """The path on the server."""
+    auth = key(TREE, {"type": "api_key", "apiKey": "{{ env_var('PENSTOCK_SECRET_LINEAGE', '') }}"})
+    """How to authenticate: `type` and the keys of that type. Keys are never shown."""
+    compression = key(word(("gzip",)), "gzip")
+    """How requests are compressed."""
+    custom_headers = key(STRINGS, {"X-Team": "data"})
+    """Additional headers of requests."""
+    verify = key(SWITCH, example=False, unset="`true`")
+    """Whether the server's certificate is verified."""
+    log_file_path = key(STRING, ".penstock/lineage.jsonl")
+    """The file, for `file`; a relative path starts at the project."""
+    append = key(SWITCH, example=False, default=True)
+    """Whether all events go to one file, one per line; else each event is a file."""
+
+
+def _take_transport(section: Section, name: str) -> TransportSection | None:
+    """Read a transport; each type requires the place to send to."""
+    found = _TRANSPORT.take(section, name)
+    needed = {"http": "url", "file": "log_file_path"}.get(found.type if found else "")
+    if found is not None and needed and found.find(needed) is None:
+        sentence = f"{section.dotted(name)} has type {found.type} and no {needed}"
+        found.report("type", "missing-key", sentence, f"add {needed}: to it")
+    return found
+
+
+_TRANSPORT = subsection(TransportSection)
+
+
+class OpenLineageSection(StrictSection):
+    """OpenLineage events of runs and their steps."""
+
+    definition = "openlineage"
+    namespace = key(STRING, "analytics", "`OPENLINEAGE_NAMESPACE`, else `penstock`")
+    """The namespace of jobs."""
+    transport = key(
+        replace(_TRANSPORT, take=_take_transport),
+        {"type": "http", "url": "https://lineage.example.com"},
+        "`OPENLINEAGE_URL`, or `openlineage.yml`",
+    )
+    """How events are sent."""
+
+
+def _take_webhook(section: Section, name: str) -> str:
+    """Read a URL that no finding may show; "" is none."""
+    value = section.members[name].value
+    if isinstance(value, str) and (not value or _HTTP.fullmatch(value)):
+        return value
+    sentence = f"{section.dotted(name)} is not a URL that begins with http:// or https://"
+    section.report(name, "bad-value", sentence, "write the whole URL, or an env_var() with it")
+    return ""
+
+
+_HTTP = re.compile(r"https?://[^/@\s?#]+\S*")
+WEBHOOK: PartKind[str] = PartKind("a URL", str, {"type": "string"}, "", take=_take_webhook)
+
+
+class OnFailureSection(StrictSection):
+    """What happens after a run that did not succeed."""
+
+    definition = "on_failure"
+    webhook = key(WEBHOOK, "{{ env_var('PENSTOCK_SECRET_WEBHOOK', '') }}")
+    """The URL that gets a [document](../how-to/send-events.md#a-webhook-after-failures) by POST.
+    It is never shown.
+    """
+
+
+class ReceiversSection(StrictSection):
+    """Other programs that receive events of runs."""
+
+    openlineage = key(
+        subsection(OpenLineageSection), {"transport": {"type": "file", "log_file_path": "ol.jsonl"}}
+    )
+    """Sends [OpenLineage events](../how-to/send-events.md); those of a target win."""
+    on_failure = key(
+        subsection(OnFailureSection), {"webhook": "{{ env_var('PENSTOCK_SECRET_WEBHOOK', '') }}"}
+    )
+    """Calls a [webhook](../how-to/send-events.md#a-webhook-after-failures) after a run that did not
+    succeed; that of a target wins.
+    """
+
+
+class TargetSection(ReceiversSection):
     """An environment."""
 
     definition = "target"
@@ -224,7 +319,7 @@ VERSION: ValueKind[int | None] = ValueKind(
 )
 
 
-class ProjectSection(StrictSection):
+class ProjectSection(ReceiversSection):
     """penstock.yml."""
 
     name = key(TEXT, "shop", needed=True)

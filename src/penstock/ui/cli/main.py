@@ -38,6 +38,7 @@ _COMMANDS = {
     "status": ("status", "Show which partitions are no longer current."),
     "diff": ("status", "Show what changed since the partitions were built."),
     "history": ("history", "Show the executions of a model, newest first."),
+    "metrics": ("metrics", "Print metrics for Prometheus."),
     "audit": ("history", "Compare every version's SQL with what was run."),
     "accept": ("state", "Accept rows that were changed outside penstock."),
     "watermark": ("state", "Show, set or reset watermarks."),
@@ -145,7 +146,8 @@ def _terminating() -> Iterator[list[int]]:
 
     def interrupt(number: int, _: object) -> None:
         came.append(number)
-        raise KeyboardInterrupt  # everything ends as after Ctrl-C, with an exit code of its own
+        # everything ends as after Ctrl-C, with an exit code of its own
+        raise KeyboardInterrupt(signal.Signals(number).name)
 
     if threading.current_thread() is not threading.main_thread():
         yield came
