@@ -24,7 +24,7 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain, has_positions, position
 from penstock.core.project import Project
-from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
+from penstock.core.records import ModelRecord, PartitionsRecord
 from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
 from penstock.core.steps.window import Bound
 from penstock.plan.values import Observed
@@ -256,15 +256,6 @@ def tables_below(project: Project, name: str) -> Iterator[str]:
         for each in query_tables(project, model.query.inputs):
             if each.kind is InputKind.MODEL:
                 yield each.name
-
-
-def is_newer(pin: LeastPin | None, steps: int, table_id: str, changed: int | None) -> bool:
-    """Return whether an input changed after a step read it; None has never changed."""
-    if pin is None or pin.steps != steps:
-        return True
-    if pin.kind == "delta" and pin.table_ids - {table_id}:
-        return True
-    return changed is not None and changed > pin.version
 
 
 def note_written(services: Services, names: Iterable[str]) -> None:

@@ -15,7 +15,6 @@ from penstock.app.observation.log_reader import (
     LogReader,
     changed_below,
     changes_since,
-    is_newer,
     notes_below,
     observe_changed,
     open_log_reader,
@@ -28,7 +27,7 @@ from penstock.app.observation.observe import (
     unreadable_error,
     without_record,
 )
-from penstock.app.observation.recorded import RecordedModels
+from penstock.app.observation.recorded import RecordedModels, is_newer
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Touched

@@ -9,7 +9,7 @@ from penstock.core.masking import MASK
 from penstock.core.model import Fingerprint
 from penstock.core.ports.ports import Records
 from penstock.core.project import Project
-from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord
+from penstock.core.records import LeastPin, ModelRecord, PartitionRun, PartitionsRecord
 from penstock.core.steps.inputs import Pin
 from penstock.plan.changes import outside_differences
 
@@ -113,3 +113,12 @@ class RecordedModels:
         models = self.project.models.values()
         made = [body.fingerprint for m in models for v in m.versions for body in v.bodies]
         return {one.sql: one.canonical for one in [*made, *(m.fingerprint for m in models)]}
+
+
+def is_newer(pin: LeastPin | None, steps: int, table_id: str, changed: int | None) -> bool:
+    """Return whether an input changed after a step read it; None has never changed."""
+    if pin is None or pin.steps != steps:
+        return True
+    if pin.kind == "delta" and pin.table_ids - {table_id}:
+        return True
+    return changed is not None and changed > pin.version
