@@ -21,6 +21,7 @@ from penstock.core.partitions.partition import Grid, write_grid
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged
 from penstock.core.shown.notebooks import ShownInNotebooks, graph_svg
+from penstock.core.steps.inputs import FilesPin
 from penstock.plan.cascade import direct_parents, parents_among
 from penstock.plan.obstacles import table_of_another_store, take_flags
 from penstock.plan.slices import unmatched_note
@@ -39,7 +40,7 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
     parents = {name: direct_parents(model) for name, model in models.items()}
     # with all above them, because a drifted ancestor makes them pending
     involved = {name for name in reach(names, parents) if name in models}
-    project_state = survey(services, involved, run_timestamp)
+    project_state = survey(services, involved, run_timestamp, building=())
     drift = drift_report(project_state)
     lines = _lines(services, project_state, names)
     project, found = project_state.project, []
@@ -126,6 +127,9 @@ def _lines(services: Services, project_state: ProjectState, names: tuple[str, ..
     )
     for name, lines in seeds.items():
         found[name] = (*found.get(name, ()), *lines)
+    for name, other in project_state.view.now.deferred.items():
+        read = f"not built here; its readers read target {other.source.target}"
+        found[name] = (*found.get(name, ()), f"{read} at {other.pin}" if other.pin else read)
     for name, now in project_state.view.now.slices.items():
         if note := unmatched_note(now):
             found[name] = (*found.get(name, ()), note)
@@ -160,7 +164,7 @@ def status_of_models(
     says_more = not (verdict.of_table and states)  # of a whole table its own state is enough
     if pending and says_more and not (wanted and State.UPSTREAM_CHANGED not in wanted):
         states.append(_pending(drift, model, verdict, pending))
-    lines, mends = (*verdict.lines, *project_state.files_lines(name)), ""
+    lines, mends = (*verdict.lines, *_files_lines(project_state, name)), ""
     if verdict.owner is not None:  # as a plan says it
         takes = take_flags(model, verdict)
         project = project_state.project.name
@@ -179,6 +183,24 @@ def status_of_models(
         lines=lines,
         package=package.name if package else "",
         mends=mends,
+    )
+
+
+def _files_lines(project_state: ProjectState, name: str) -> tuple[str, ...]:
+    """Return which file inputs of a model changed; the affected partitions are unknown."""
+    parts, sources = project_state.parts.get(name), project_state.view.now.sources.items()
+    files = {
+        source: now
+        for source, now in sources
+        if isinstance(now, FilesPin) and parts and source in parts.pins
+    }
+    records = project_state.services.reading.records
+    pins = records.step_pins(name)[name] if files else {}
+    return tuple(
+        f"{source}: files changed, partitions unknown; "
+        f"penstock sync --full-refresh or backfill {name}"
+        for source, now in files.items()
+        if any(step.get(source) not in (None, now) for step in pins.values())
     )
 
 

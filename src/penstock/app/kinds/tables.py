@@ -48,7 +48,7 @@ def step_to_run(services: Services, context: Context, step: Step) -> Step | str:
 def _due_step(services: Services, context: Context, step: Step) -> Step | str:
     model, now = services.project.models[step.model], context.view.now
     if step.trigger != "run" and model.strategy.window is not None:
-        below = changed_below(open_log_reader(services), model.name, context.records)
+        below = changed_below(open_log_reader(services), model.name, context.upstreams)
         return step if below else NOTHING_CHANGED  # new rows are for the next run's window
     reason = detect_table_drift(services.project, model, context.records, now).reason
     if reason.state is not State.CURRENT and not reason.passed:

@@ -9,14 +9,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from penstock.app.observation.observe import last_writer, log_gap, rival, unrecorded, unsettled
+from penstock.app.observation.observe import (
+    last_writer,
+    log_gap,
+    rival,
+    unreadable_error,
+    unrecorded,
+    unsettled,
+)
 from penstock.app.services.services import Services
-from penstock.core.errors import StateError, TableError
+from penstock.core.errors import PenstockError, StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain, has_positions, position
-from penstock.core.project import Project
+from penstock.core.project import Project, read_uri
 from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
 from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
 from penstock.core.steps.window import Bound
@@ -64,6 +71,7 @@ class LogReader:
     """Reads logs for one command, above what is recorded."""
 
     services: Services
+    project: Project
     noted: Mapping[str, Seen]
     store: str
     needs: Callable[[], Needs]
@@ -153,11 +161,15 @@ class LogReader:
         return _Reading(start, columns, seen, Tail(commits, gap))
 
 
-def open_log_reader(services: Services) -> LogReader:
-    """Return a reader with the recorded notes; no table is opened yet."""
+def open_log_reader(services: Services, project: Project | None = None) -> LogReader:
+    """Return a reader with the recorded notes; no table is opened yet.
+
+    `project` says where inputs are read, by default as the services say it.
+    """
     records = services.reading
     needs = cache(lambda: _needs(services))
-    return LogReader(services, records.notes.seen_tables(), records.archive.store_id(), needs)
+    noted, store = records.notes.seen_tables(), records.archive.store_id()
+    return LogReader(services, project or services.project, noted, store, needs)
 
 
 def _needs(services: Services) -> Needs:
@@ -268,6 +280,20 @@ def observe_changed(log_reader: LogReader, model: Model, parts: PartitionsRecord
     )
 
 
+def changes_below(
+    log_reader: LogReader, names: Iterable[str], records: Mapping[str, ModelRecord]
+) -> tuple[dict[str, frozenset[str]], dict[str, PenstockError]]:
+    """Return the result of `changed_below` for some models, and the errors of the others."""
+    below: dict[str, frozenset[str]] = {}
+    unreadable: dict[str, PenstockError] = {}
+    for name in names:
+        try:
+            below[name] = changed_below(log_reader, name, records)
+        except (TableError, OSError) as error:
+            unreadable[name] = unreadable_error(log_reader.project.models[name], error)
+    return below, unreadable
+
+
 def changed_below(
     log_reader: LogReader, name: str, records: Mapping[str, ModelRecord]
 ) -> frozenset[str]:
@@ -277,7 +303,7 @@ def changed_below(
     than the one that was read. If a table was replaced, or a view rebuilt, every row counts as
     changed.
     """
-    project = log_reader.services.project
+    project = log_reader.project
     settings, record = project.models[name].strategy.window, records.get(name)
     if settings is None or record is None or not record.succeeded_once:
         return frozenset()
@@ -311,13 +337,14 @@ def _has_changed(
 
 
 def _has_touched(log_reader: LogReader, where: tuple[str, str], low: Bound, read: int) -> bool:
-    (name, column), project = where, log_reader.services.project
-    table = project.table_of(InputName(InputKind.MODEL, name))
+    (name, column), project = where, log_reader.project
+    source = InputName(InputKind.MODEL, name)
+    table = project.table_of(source)
     passed = position(low.value.text, low.value.type.lower())
     if passed is None:
         return True
     first = passed if low.inclusive else passed + 1
-    tail = log_reader.tail(str(table), project.uri_of(table), read, (column,))
+    tail = log_reader.tail(str(table), read_uri(project, source), read, (column,))
     if tail.gap is not None and tail.gap[1] > read:
         return True  # nobody can tell what was changed there
     return any(

@@ -6,14 +6,15 @@ Partitions are compared by group if nothing changed, exactly if something did.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 
+from penstock.app.observation.deferral import Deferral, read_deferral
 from penstock.app.observation.log_reader import (
     LogReader,
-    changed_below,
+    changes_below,
     is_newer,
     observe_changed,
     open_log_reader,
@@ -25,8 +26,8 @@ from penstock.app.observation.observe import (
     unreadable_error,
     without_record,
 )
-from penstock.app.services.services import Services, in_one_state
-from penstock.core.errors import PenstockError, TableError
+from penstock.app.services.services import Services, dated_project, in_one_state
+from penstock.core.errors import TableError
 from penstock.core.facts import Touched
 from penstock.core.graph import ordered
 from penstock.core.masking import MASK
@@ -34,9 +35,9 @@ from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import write_grid
 from penstock.core.partitions.ranges import count, intersection, merged, union
-from penstock.core.project import Project
+from penstock.core.project import Project, read_uri
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
-from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
+from penstock.core.steps.inputs import DeltaPin, NoPin, Pin, ViewPin
 from penstock.plan.cascade import parents_among
 from penstock.plan.changes import (
     Changes,
@@ -49,7 +50,7 @@ from penstock.plan.changes import (
 )
 from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.kinds.tables import detect_table_drift
-from penstock.plan.resolve import dated_models, due_partitions, resolve
+from penstock.plan.resolve import due_partitions, resolve
 from penstock.plan.values import Observed, State, error_line
 from penstock.plan.verdict import Verdict
 
@@ -72,6 +73,8 @@ class ProjectState:
     run_timestamp: dt.datetime
     parts: Mapping[str, PartitionsRecord] = field(default_factory=dict)
     fingerprints: Mapping[int, Fingerprint] = field(default_factory=dict)
+    deferral: Deferral = Deferral()
+    """What is read from another target."""
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _meanings: dict[str, str] = field(default_factory=dict)
     _older: Mapping[str, str] | None = None
@@ -243,7 +246,7 @@ class ProjectState:
         """Return whether an input changed after a step of the model read it."""
         name = mapping.input.name
         pin = parts.pins.get(name)
-        above = self.parts.get(name)
+        above = self._parts_of_input(name)
         if above is not None:
             versions = (g.commit_high for g in above.groups if g.commit_high is not None)
             return is_newer(pin, parts.steps, above.table_id, max(versions, default=None))
@@ -290,11 +293,15 @@ class ProjectState:
             return Observed(there=True, table_id=parts.table_id, ever_ours=True)
         return observe_changed(self.log_reader, model, parts)
 
+    def _parts_of_input(self, name: str) -> PartitionsRecord | None:
+        return (self.deferral if name in self.deferral.models else self).parts.get(name)
+
     def _partitions_now(self, name: str) -> PartitionsNow | None:
-        if name not in self.parts:
+        parts = self._parts_of_input(name)
+        if parts is None:
             return None
-        parts = self.parts[name]
-        return PartitionsNow(parts.table_id, parts.grid, self._runs_of(name))
+        runs = self.deferral.runs if name in self.deferral.models else self._runs_of
+        return PartitionsNow(parts.table_id, parts.grid, runs(name))
 
     def _runs_of(self, name: str) -> tuple[PartitionRun, ...]:
         """Read the records of a model once, for its own verdict and those of its readers."""
@@ -333,8 +340,9 @@ class ProjectState:
             return TableNow(pin)
         if name in self.view.now.sources:
             return TableNow(pin, self._news(name, self.project.sources[name].path, least))
-        table = self.project.table_of(InputName(InputKind.MODEL, name))
-        return TableNow(pin, self._news(str(table), self.project.uri_of(table), least))
+        source = InputName(InputKind.MODEL, name)
+        uri, table = read_uri(self.project, source), self.project.table_of(source)
+        return TableNow(pin, self._news(str(table), uri, least))
 
     def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
         """Return the commits that changed a table; an unknown commit may change everything."""
@@ -342,30 +350,25 @@ class ProjectState:
         lost = tail.gap and Touched(tail.gap[1], self.run_timestamp, "unknown")
         return (lost, *tail.commits) if lost else tail.commits
 
-    def files_lines(self, name: str) -> tuple[str, ...]:
-        """Return which file inputs of a model changed; the affected partitions are unknown."""
-        parts, sources = self.parts.get(name), self.view.now.sources.items()
-        files = {
-            source: now
-            for source, now in sources
-            if isinstance(now, FilesPin) and parts and source in parts.pins
-        }
-        pins = self.services.reading.records.step_pins(name)[name] if files else {}
-        return tuple(
-            f"{source}: files changed, partitions unknown; "
-            f"penstock sync --full-refresh or backfill {name}"
-            for source, now in files.items()
-            if any(step.get(source) not in (None, now) for step in pins.values())
-        )
-
 
 @in_one_state
-def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -> ProjectState:
-    """Read the state of some models; tables are opened only if something changed."""
+def survey(
+    services: Services,
+    names: Iterable[str],
+    run_timestamp: dt.datetime,
+    building: Collection[str] | None = None,
+) -> ProjectState:
+    """Read the state of some models; tables are opened only if something changed.
+
+    Models that are not `building` may be read from another target; None: it builds all of them.
+    Steps read them there once the services have the project of the result.
+    """
     project = dated_project(services, run_timestamp)
     reading = services.reading.records
     records = dict(reading.models())
     chosen = tuple(ordered(parents_among(project, {*names})))
+    deferral = read_deferral(services, chosen, chosen if building is None else building, records)
+    project = replace(project, deferred=deferral.uris)
     view = observe(services, chosen, records, run_timestamp)
     found = ProjectState(
         services,
@@ -373,28 +376,22 @@ def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime)
         chosen,
         view,
         records,
-        open_log_reader(services),
+        open_log_reader(services, project),
         run_timestamp,
         reading.partitions(),
         reading.fingerprints(),
+        deferral,
     )
-    below: dict[str, frozenset[str]] = {}
-    unreadable: dict[str, PenstockError] = {}
-    for name in chosen:
-        try:
-            below[name] = changed_below(found.log_reader, name, records)
-        except (TableError, OSError) as error:
-            unreadable[name] = unreadable_error(project.models[name], error)
+    own = [name for name in chosen if name not in deferral.models]
+    below, unreadable = changes_below(found.log_reader, own, deferral.upstreams(records))
     unreadable |= view.now.unreadable
     now = replace(
-        view.now, meaning=found.meaning, explain=found.explain, below=below, unreadable=unreadable
+        view.now,
+        meaning=found.meaning,
+        explain=found.explain,
+        below=below,
+        unreadable=unreadable,
+        deferred=deferral.models,
     )
     found.view = replace(view, now=now)
     return found
-
-
-def dated_project(services: Services, run_timestamp: dt.datetime) -> Project:
-    """Return the project with the SQL for a given time, and keep it in the services."""
-    models = dated_models(services.project.models, run_timestamp.date())
-    services.project = replace(services.project, models=models)
-    return services.project
