@@ -13,15 +13,19 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from penstock.app.flags import takes
-from penstock.app.read_requests import LimitsRequest, QueryRequest, VerifyRequest
+from penstock.app.read_requests import (
+    DiffRequest,
+    HistoryRequest,
+    LimitsRequest,
+    QueryRequest,
+    VerifyRequest,
+)
 from penstock.app.request import (
     AcceptRequest,
     AuditRequest,
     BackfillRequest,
     CheckRequest,
     CommandRequest,
-    DiffRequest,
-    HistoryRequest,
     RollbackRequest,
     RunRequest,
     SnapshotRequest,

@@ -1,10 +1,22 @@
-"""Arguments of commands that read tables and records; annotations are evaluated here too."""
+"""More arguments of commands; annotations are evaluated here too."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
-from penstock.app.flags import AsOf, FlagSpec, Name, Package, Project
+from penstock.app.flags import (
+    AsOf,
+    Exclude,
+    FlagSpec,
+    Name,
+    Package,
+    Partition,
+    Project,
+    Select,
+    Wait,
+    a_count,
+)
 from penstock.app.request import CommandRequest, Dated, ModelsRequest, WorkRequest
+from penstock.core.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +45,26 @@ class QueryRequest(WorkRequest):
 
 
 @dataclass(frozen=True, slots=True)
+class CloneRequest(WorkRequest):
+    """Arguments of `target clone`: the target to copy from, and the one that is written."""
+
+    project: Project
+    _: KW_ONLY
+    source: Annotated[str, FlagSpec(names=("FROM",))]
+    target: Annotated[str, FlagSpec(names=("TO",))]
+    force: Annotated[bool, FlagSpec("Replace tables that steps of TO have built.")] = False
+    select: Select = ()
+    exclude: Exclude = ()
+    wait: Wait = 0.0
+
+    def refuse_conflicts(self) -> None:
+        """Raise if the target to copy from is also the one that is written."""
+        if self.source == self.target:
+            sentence = f"{self.target} cannot be cloned into itself"
+            raise UsageError("option-conflict", sentence, hint="name another target to write")
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyRequest(WorkRequest):
     """Arguments of `snapshot verify` for one model."""
 
@@ -52,3 +84,26 @@ class WatermarkRequest(CommandRequest):
     )
     type_: Annotated[str, FlagSpec("Its Spark type, if unknown.", metavar="TYPE")] = ""
     reason: Annotated[str, FlagSpec("Why; kept in the history.", metavar="TEXT")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRequest(CommandRequest, Dated):
+    """Arguments of `diff`; without a model, all models."""
+
+    project: Project = "."
+    model: Annotated[str | None, FlagSpec(names=("MODEL",))] = None
+    _: KW_ONLY
+    partition: Partition = None
+    as_of: AsOf = None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRequest(CommandRequest):
+    """Arguments of `history`; `limit` is the greatest number of executions, newest first."""
+
+    project: Project
+    model: Name
+    _: KW_ONLY
+    partition: Partition = None
+    show_sql: Annotated[bool, FlagSpec("Also print the SQL of every execution.")] = False
+    limit: Annotated[int, a_count("Maximum executions or check results, newest first.")] = 20

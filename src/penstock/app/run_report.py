@@ -41,6 +41,7 @@ _RESULT = (
     f"watermarks[input column {_VALUE}] inputs[input version=pin] "
     "started duration notes partitions count trigger slice?"
 )
+_DEFERRED = "input=source.input target=source.target version=pin uri=source.uri"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,7 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
         "models": models,
         "resume": resume_document(report.left, report.resume),
         **document_of(report, "not_run recovered notes"),
+        **document_of(report.plan, f"deferred[{_DEFERRED}]"),
         "log": None if report.plan.is_empty else report.log_path or None,
         "preview": sync_document(report.preview) if report.preview else None,
     }

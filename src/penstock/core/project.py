@@ -128,6 +128,8 @@ class Project(ProjectSettings, ShownInNotebooks):
     environment: EntityEnvironment = EntityEnvironment()
     """The common settings of entity documents."""
     packages: Mapping[str, SessionPackage] = field(default_factory=dict)
+    deferred: Mapping[str, str] = field(default_factory=dict)
+    """The folders of models and seeds that are read from another target, and never written."""
 
     @cached_property
     def locations(self) -> tuple[str, ...]:
@@ -221,6 +223,23 @@ class Project(ProjectSettings, ShownInNotebooks):
         return model.query.shown_sql(names)
 
     def view_sql(self, model: Model, present: Mapping[InputName, str]) -> str:
-        """Return the SQL of a catalog's view; `present` excludes tombstones, if there are any."""
+        """Return the SQL of a catalog's view; `present` excludes tombstones, if there are any.
+
+        A table of another target is named by its folder.
+        """
         names = {n: shown_name(str(self.table_of(n, model))) for n in model.query.inputs}
+        others = {n: self.deferred[n.name] for n in names if is_deferred(self, n)}
+        names |= {n: f"delta.{quoted(uri)}" for n, uri in others.items()}
         return model.query.written(names, present)
+
+
+def is_deferred(project: Project, name: InputName) -> bool:
+    """Return whether an input is a table of another target."""
+    return name.kind is InputKind.MODEL and name.name in project.deferred
+
+
+def read_uri(project: Project, name: InputName) -> str:
+    """Return the folder from which a model or seed is read: its table, or another target's."""
+    if is_deferred(project, name):
+        return project.deferred[name.name]
+    return project.uri_of(project.table_of(name))

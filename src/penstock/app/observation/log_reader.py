@@ -21,14 +21,12 @@ from penstock.app.services.workers import in_parallel
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
 from penstock.core.model import Model
-from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.partition import Grain, has_positions, position
+from penstock.core.names import InputKind
+from penstock.core.partitions.partition import Grain, has_positions
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionsRecord
-from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
-from penstock.core.steps.window import Bound
+from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.values import Observed
-from penstock.plan.windows import low_bound
 from penstock.strategies.relations import query_tables
 
 
@@ -71,6 +69,7 @@ class LogReader:
     """Reads logs for one command, above what is recorded."""
 
     services: Services
+    project: Project
     noted: Mapping[str, Seen]
     store: str
     needs: Callable[[], Needs]
@@ -198,10 +197,14 @@ class LogReader:
         return _Reading(start, columns, seen, Tail(commits, gap))
 
 
-def open_log_reader(services: Services) -> LogReader:
-    """Return a reader with the recorded notes; no table is opened yet."""
+def open_log_reader(services: Services, project: Project | None = None) -> LogReader:
+    """Return a reader with the recorded notes; no table is opened yet.
+
+    `project` says where inputs are read, by default as the services say it.
+    """
     needs = cache(lambda: _needs(services))
-    return LogReader(services, services.reading.notes.seen_tables(), services.store_id, needs)
+    noted = services.reading.notes.seen_tables()
+    return LogReader(services, project or services.project, noted, services.store_id, needs)
 
 
 def _needs(services: Services) -> Needs:
@@ -312,86 +315,3 @@ def settled_low(parts: PartitionsRecord) -> int:
     """Return the lowest version to which a group of partitions is settled; -1 without any."""
     settled = (each.settled_low for each in parts.groups if each.settled_low is not None)
     return min(settled, default=-1)
-
-
-def changed_below(
-    log_reader: LogReader, name: str, records: Mapping[str, ModelRecord]
-) -> frozenset[str]:
-    """Return the upstreams of a model that changed rows below the model's watermarks.
-
-    Rows within `lookback` do not count. Logs are read only if an upstream has a newer data change
-    than the one that was read. If a table was replaced, or a view rebuilt, every row counts as
-    changed.
-    """
-    project = log_reader.services.project
-    settings, record = project.models[name].strategy.window, records.get(name)
-    if settings is None or record is None or not record.succeeded_once:
-        return frozenset()
-    return frozenset(
-        each.input
-        for each in record.watermarks
-        for up in tables_below(project, each.input)
-        for low in [low_bound(settings, each.value)]
-        if low is not None
-        and _has_changed(log_reader, records.get(up), record.pins.get(up), low, (up, each.column))
-    )
-
-
-def _has_changed(
-    log_reader: LogReader,
-    above: ModelRecord | None,
-    pin: Pin | None,
-    low: Bound,
-    where: tuple[str, str],
-) -> bool:
-    """Return whether an input has changed rows below a bound of a column since its pin."""
-    match above, pin:
-        case ModelRecord(), ViewPin(read):
-            return above.step_seq > read
-        case ModelRecord(commit_version=int()), DeltaPin(table_id, _) if above.table_id != table_id:
-            return True
-        case _:
-            since = _version_read(above, pin)
-            return since is not None and _has_touched(log_reader, where, low, since)
-
-
-def _version_read(above: ModelRecord | None, pin: Pin | None) -> int | None:
-    """Return the version that was read of an input if it has changed since; None if not."""
-    match above, pin:
-        case ModelRecord(commit_version=int() as changed), DeltaPin(table_id, read):
-            return read if above.table_id == table_id and changed > read else None
-        case _:
-            return None
-
-
-def notes_below(
-    project: Project, names: Iterable[str], records: Mapping[str, ModelRecord]
-) -> Mapping[str, int]:
-    """Return the tables whose notes `changed_below` reads for these models, and from where."""
-    after: dict[str, int] = {}
-    for name in names:
-        record = records.get(name)
-        windowed = project.models[name].strategy.window is not None
-        for each in record.watermarks if record is not None and windowed else ():
-            for up in tables_below(project, each.input):
-                read = _version_read(records.get(up), record.pins.get(up) if record else None)
-                if read is not None:
-                    table = str(project.table_of(InputName(InputKind.MODEL, up)))
-                    after[table] = min(read, after.get(table, read))
-    return after
-
-
-def _has_touched(log_reader: LogReader, where: tuple[str, str], low: Bound, read: int) -> bool:
-    (name, column), project = where, log_reader.services.project
-    table = project.table_of(InputName(InputKind.MODEL, name))
-    passed = position(low.value.text, low.value.type.lower())
-    if passed is None:
-        return True
-    first = passed if low.inclusive else passed + 1
-    tail = log_reader.tail(str(table), project.uri_of(table), read, (column,))
-    if tail.gap is not None and tail.gap[1] > read:
-        return True  # nobody can tell what was changed there
-    return any(
-        spans is None or any(begin < first for begin, _ in spans)
-        for spans in (commit.spans.get(column) for commit in tail.commits)
-    )

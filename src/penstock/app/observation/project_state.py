@@ -6,16 +6,16 @@ Partitions are compared by group if nothing changed, exactly if something did.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+from penstock.app.observation.deferral import Deferral, read_deferral
+from penstock.app.observation.late_rows import changes_below
 from penstock.app.observation.log_reader import (
     LogReader,
-    changed_below,
     changes_since,
-    notes_below,
     observe_changed,
     open_log_reader,
     settled_low,
@@ -28,15 +28,15 @@ from penstock.app.observation.observe import (
     without_record,
 )
 from penstock.app.observation.recorded import RecordedModels, is_newer
-from penstock.app.services.services import Services, in_one_state
-from penstock.core.errors import PenstockError, TableError
+from penstock.app.services.services import Services, dated_project, in_one_state
+from penstock.core.errors import TableError
 from penstock.core.facts import Touched
 from penstock.core.graph import ordered
 from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import write_grid
 from penstock.core.partitions.ranges import count, intersection, merged, union
-from penstock.core.project import Project
+from penstock.core.project import Project, read_uri
 from penstock.core.records import ModelRecord, PartitionsRecord, Status
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, ViewPin
 from penstock.plan.cascade import parents_among
@@ -50,7 +50,7 @@ from penstock.plan.changes import (
 )
 from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.kinds.tables import detect_table_drift
-from penstock.plan.resolve import dated_models, due_partitions, resolve
+from penstock.plan.resolve import due_partitions, resolve
 from penstock.plan.values import Observed, State, error_line
 from penstock.plan.verdict import Verdict
 
@@ -71,6 +71,8 @@ class ProjectState:
     run_timestamp: dt.datetime
     parts: Mapping[str, PartitionsRecord] = field(default_factory=dict)
     fingerprints: Mapping[int, Fingerprint] = field(default_factory=dict)
+    deferral: Deferral = Deferral()
+    """What is read from another target."""
     recorded: RecordedModels = field(init=False)
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _untouched: dict[str, bool] = field(default_factory=dict)
@@ -222,7 +224,7 @@ class ProjectState:
         """Return whether an input changed after a step of the model read it."""
         name = mapping.input.name
         pin = parts.pins.get(name)
-        above = self.parts.get(name)
+        above = self._parts_of_input(name)
         if above is not None:
             versions = (g.commit_high for g in above.groups if g.commit_high is not None)
             return is_newer(pin, parts.steps, above.table_id, max(versions, default=None))
@@ -269,11 +271,15 @@ class ProjectState:
             return Observed(there=True, table_id=parts.table_id, ever_ours=True)
         return observe_changed(self.log_reader, model, parts)
 
+    def _parts_of_input(self, name: str) -> PartitionsRecord | None:
+        return (self.deferral if name in self.deferral.models else self).parts.get(name)
+
     def _partitions_now(self, name: str) -> PartitionsNow | None:
-        if name not in self.parts:
+        parts = self._parts_of_input(name)
+        if parts is None:
             return None
-        parts = self.parts[name]
-        return PartitionsNow(parts.table_id, parts.grid, self.recorded.runs_of(name))
+        runs = self.deferral.runs if name in self.deferral.models else self.recorded.runs_of
+        return PartitionsNow(parts.table_id, parts.grid, runs(name))
 
     def _read_ahead(self, name: str, is_wanted: Callable[[str], bool]) -> None:
         """Read what one model needs together with what the next ones are likely to need."""
@@ -292,7 +298,11 @@ class ProjectState:
                 if parts and parts.table_id and not self._is_untouched(model, parts):
                     changed.append((model, parts))
         after = {str(model.table): settled_low(parts) for model, parts in changed}
-        news = (news for name in inputs if name not in self.parts and (news := self._news_of(name)))
+        news = (
+            news
+            for name in inputs
+            if self._parts_of_input(name) is None and (news := self._news_of(name))
+        )
         for table, _, least in news:
             after[table] = min(least, after.get(table, least))
         self.log_reader.read_notes(after)
@@ -324,8 +334,8 @@ class ProjectState:
             return None
         if name in self.view.now.sources:
             return name, self.project.sources[name].path, least
-        table = self.project.table_of(InputName(InputKind.MODEL, name))
-        return str(table), self.project.uri_of(table), least
+        source = InputName(InputKind.MODEL, name)
+        return str(self.project.table_of(source)), read_uri(self.project, source), least
 
     def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
         """Return the commits that changed a table; an unknown commit may change everything."""
@@ -353,12 +363,23 @@ class ProjectState:
 
 
 @in_one_state
-def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -> ProjectState:
-    """Read the state of some models; tables are opened only if something changed."""
+def survey(
+    services: Services,
+    names: Iterable[str],
+    run_timestamp: dt.datetime,
+    building: Collection[str] | None = None,
+) -> ProjectState:
+    """Read the state of some models; tables are opened only if something changed.
+
+    Models that are not `building` may be read from another target; None: it builds all of them.
+    Steps read them there once the services have the project of the result.
+    """
     project = dated_project(services, run_timestamp)
     reading = services.reading.records
     records = dict(reading.models())
     chosen = tuple(ordered(parents_among(project, {*names})))
+    deferral = read_deferral(services, chosen, chosen if building is None else building, records)
+    project = replace(project, deferred=deferral.uris)
     view = observe(services, chosen, records, run_timestamp)
     found = ProjectState(
         services,
@@ -366,19 +387,15 @@ def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime)
         chosen,
         view,
         records,
-        open_log_reader(services),
+        open_log_reader(services, project),
         run_timestamp,
         reading.partitions(),
         reading.fingerprints(),
+        deferral,
     )
     found.log_reader.read_ahead(project.models[name] for name in chosen)
-    below, unreadable = dict[str, frozenset[str]](), dict[str, PenstockError]()
-    found.log_reader.read_notes(notes_below(project, chosen, records))
-    for name in chosen:
-        try:
-            below[name] = changed_below(found.log_reader, name, records)
-        except (TableError, OSError) as error:
-            unreadable[name] = unreadable_error(project.models[name], error)
+    own = [name for name in chosen if name not in deferral.models]
+    below, unreadable = changes_below(found.log_reader, own, deferral.upstreams(records))
     unreadable |= view.now.unreadable
     now = replace(
         view.now,
@@ -386,13 +403,7 @@ def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime)
         explain=found.recorded.explain,
         below=below,
         unreadable=unreadable,
+        deferred=deferral.models,
     )
     found.view = replace(view, now=now)
     return found
-
-
-def dated_project(services: Services, run_timestamp: dt.datetime) -> Project:
-    """Return the project with the SQL for a given time, and keep it in the services."""
-    models = dated_models(services.project.models, run_timestamp.date())
-    services.project = replace(services.project, models=models)
-    return services.project

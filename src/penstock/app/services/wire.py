@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar
@@ -22,6 +23,7 @@ from penstock.app.services.files import write_names
 from penstock.app.services.services import Services
 from penstock.core.errors import DISTRIBUTION
 from penstock.core.masking import Json
+from penstock.core.ports.engine import Waiting
 from penstock.core.ports.ports import Clock, Fault, Folders, Log, Store, inert
 from penstock.core.project import Project
 from penstock.core.steps.step import Intent
@@ -101,25 +103,30 @@ def fault_from(environ: Mapping[str, str]) -> Fault | None:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A project, target, variables, and what a script passes in."""
+    """A project, target, variables, what a script passes in, and the target to defer to."""
 
     root: Path
     target: str | None = None
     variables: Mapping[str, Json] = field(default_factory=dict)
     parts: GivenParts = NOTHING_GIVEN
+    defer_to: str = ""
 
 
 def open_project(where: Where) -> Project:
     """Load the project, and write its names for shells; raise `ProjectError` with all findings."""
-    project = load_project(
+    project = _load(where)
+    write_names(project, dt.datetime.now(dt.UTC).date())
+    return project
+
+
+def _load(where: Where) -> Project:
+    return load_project(
         where.root,
         target=where.target,
         vars=where.variables,
         environ=dict(os.environ),
         parts=where.parts,
     )
-    write_names(project, dt.datetime.now(dt.UTC).date())
-    return project
 
 
 def open_tables() -> tuple[Log, Folders]:
@@ -129,18 +136,25 @@ def open_tables() -> tuple[Log, Folders]:
 
 def open_services(where: Where, spark: SparkSession | None = None) -> Services:
     """Load and wire the project without opening or starting anything."""
-    return wired(open_project(where), SystemClock(), spark)
+    project = open_project(where)
+    read = _load(replace(where, target=where.defer_to)) if where.defer_to else None
+    return wired(project, SystemClock(), spark, Others(where, read))
 
 
 def place_of(request: CommandRequest) -> Where:
     """Return the project of a request."""
-    return Where(Path(request.project), request.target, request.variables or {})
+    defer_to = getattr(request, "defer_to", None) or getattr(request, "source", None) or ""
+    return Where(Path(request.project), request.target, request.variables or {}, defer_to=defer_to)
 
 
 def open_request(request: CommandRequest) -> closing[Services]:
     """Open the services of a request; close databases and Spark at the end."""
     spark = request.spark if isinstance(request, WorkRequest) else None
-    return closing(open_services(place_of(request), spark))
+    where = place_of(request)
+    services = open_services(where, spark)
+    services.defer_to = where.defer_to
+    services.compared_with = getattr(request, "state", None) or where.defer_to
+    return closing(services)
 
 
 Answer = TypeVar("Answer")
@@ -153,25 +167,37 @@ def ask(request: Asked, use_case: Callable[[Services, Asked], Answer]) -> Answer
         return use_case(services, request)
 
 
-def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> Services:
+@dataclass(frozen=True, slots=True)
+class Others:
+    """How the other targets of a project are loaded; `read` is one whose tables steps read."""
+
+    where: Where
+    read: Project | None = None
+
+    def load(self, name: str) -> Project:
+        """Return the project for a target; raise `unknown-target`."""
+        if self.read is not None and self.read.target.name == name:
+            return self.read
+        return _load(replace(self.where, target=name))
+
+
+def wired(
+    project: Project,
+    clock: Clock,
+    spark: SparkSession | None = None,
+    others: Others | None = None,
+) -> Services:
     """Wire a loaded project with the real implementations."""
+    others = others or Others(Where(Path(project.root)))
     environ = dict(os.environ)
     fault = fault_from(environ)
     _close_to_others(Path(project.root, OWN_FOLDER))
     run_id = clock.new_id()
     log_path = Path(project.root, OWN_FOLDER, "logs", f"{run_id}.log")
     stores = Stores(project, clock, environ)
-    target = project.target
-    BUCKETS.use(target.storage)
-    settings = LaunchSettings(
-        target.spark,
-        target.warehouse,
-        log_path,
-        str(project.root),
-        target.name,
-        lambda what: services.waiting(what),  # noqa: PLW0108  a command sets it later
-        **reached(project),
-    )
+    BUCKETS.use(project.target.storage)
+    launch = _launch_settings(project, others, log_path)
+    settings = launch(lambda what: services.waiting(what))  # noqa: PLW0108  a command sets it later
     engine = SparkEngine(settings, environ, stores.signature, fault or inert, spark)
     services = Services(
         project=project,
@@ -191,7 +217,27 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
         environ=environ,
         run_id=run_id,
         log_path=str(log_path),
+        other_target=partial(_other_target, project, clock, others),
     )
+    return services
+
+
+def _launch_settings(
+    project: Project, others: Others, log_path: Path
+) -> Callable[[Waiting], LaunchSettings]:
+    """Return the settings of the project's Spark; they lack how it shows what it waits for."""
+    target = project.target
+    place = target.spark, target.warehouse, log_path, str(project.root), target.name
+    return partial(LaunchSettings, *place, **reached(project, others.read))
+
+
+def _other_target(project: Project, clock: Clock, others: Others, name: str) -> Services:
+    """Wire another target, for its records and tables; nothing there is written."""
+    if name == project.target.name:
+        return wired(project, clock, None, others)
+    loaded = others.load(name)
+    services = wired(loaded, clock, None, others)
+    BUCKETS.use({**loaded.target.storage, **project.target.storage})
     return services
 
 
@@ -202,9 +248,14 @@ class Reached(TypedDict):
     written: tuple[str, ...]
 
 
-def reached(project: Project) -> Reached:
-    """Return how to connect to the buckets of a project, and one location of tables in each."""
-    storage, has_some = project.target.storage, any(map(is_s3, project.locations))
+def reached(project: Project, read: Project | None = None) -> Reached:
+    """Return how to connect to the buckets of a project, and one location of tables in each.
+
+    Tables of the target `read` are read too; where both have settings, those of the project win.
+    """
+    projects = (project,) if read is None else (read, project)
+    storage = {prefix: each for one in projects for prefix, each in one.target.storage.items()}
+    has_some = any(is_s3(place) for one in projects for place in one.locations)
     written = {bucket_and_key(uri)[0]: uri for uri in reversed(project.written) if is_s3(uri)}
     return {"storage": storage if storage or has_some else None, "written": (*written.values(),)}
 

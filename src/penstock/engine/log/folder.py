@@ -184,7 +184,7 @@ def _number(value: object) -> int | None:
 def _overwrites(info: Mapping[str, Any]) -> bool:
     """Return whether a commit replaced all rows; with a predicate it replaced some."""
     operation, how = str(info.get("operation", "")), info.get("operationParameters") or {}
-    if operation.endswith("TABLE AS SELECT"):
+    if operation.endswith("TABLE AS SELECT") or operation == "CLONE":
         return True
     return operation == "WRITE" and how.get("mode") == "Overwrite" and not how.get("predicate")
 

@@ -90,7 +90,7 @@ def settings_of(
         targets=names,
         folders=document.models or ("models",),
         session_paths=document.session_paths,
-        vars=document.vars,
+        vars={**document.vars, **targets[chosen].vars},
         defaults=mapping_of(mapping_of(tree).get("defaults")),
         system_columns=mapping_of(mapping_of(tree).get("system_columns")),
         threads=document.threads,

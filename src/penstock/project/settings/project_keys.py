@@ -261,6 +261,10 @@ class TargetSection(ReceiversSection):
     """How [buckets](storage.md) are reached, by prefix: `s3://` for all, or `s3://BUCKET`, which
     wins.
     """
+    vars = key(TREE, {"days": 30})
+    """Values for `var()` in this target; they win over those of the project, and `--vars` over
+    both.
+    """
     entities = key(subsection(EntitiesSettingsSection), {"environment": {"name": "prod"}})
     """Settings of entities for this target; they win over those of the project."""
 

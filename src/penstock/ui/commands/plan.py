@@ -230,6 +230,7 @@ def sync_text(report: RunReport, *, verbose: bool = False) -> str:
     )
     steps = list(_models(report, verbose=verbose))
     blocks = [
+        "\n".join(report.said),
         _section("Drift detected:", drifted, limit),
         _section("Cascade analysis:", cascaded, limit),
         _section("Execution plan (topological order):", steps, limit),

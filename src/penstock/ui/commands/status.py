@@ -9,8 +9,9 @@ from typing import Annotated
 
 from penstock.app.documents import MODEL_STATUS, Json, document_of, model_diff_document
 from penstock.app.flags import NARROWING, FlagSpec, command_words
+from penstock.app.read_requests import DiffRequest
 from penstock.app.reports import DiffReport, ModelStatus, SqlDiff, State, StateCount, StatusReport
-from penstock.app.request import DiffRequest, StatusRequest
+from penstock.app.request import StatusRequest
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.cli.options import ask, command
