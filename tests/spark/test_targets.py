@@ -54,7 +54,7 @@ def test_only_what_changed_is_built_and_the_rest_is_read_in_the_other_target(pla
     run(place, "prod")
     place.model("totals", "select sum(amount) + 1 n from {{ ref('big') }}", materialized="table")
 
-    report = run(place, "dev", select="state:modified+", state="prod", defer_to="prod")
+    report = run(place, "dev", select=["state:modified+"], state="prod", defer_to="prod")
 
     assert {each.name: each.status for each in report.results} == {
         "totals": "success",
@@ -70,10 +70,10 @@ def test_only_what_changed_is_built_and_the_rest_is_read_in_the_other_target(pla
     assert states(place, "dev")["totals"] == "current"
 
     place.insert("events", "(3, 30, DATE'2024-03-03')")
-    run(place, "prod", select="log")
+    run(place, "prod", select=["log"])
 
     assert states(place, "dev")["totals"] == "upstream_changed"
-    run(place, "dev", select="totals+", defer_to="prod")
+    run(place, "dev", select=["totals+"], defer_to="prod")
     assert rows(place, "mine", "dev_m/report") == [(61,)]
 
 
@@ -90,9 +90,9 @@ def test_clones_are_current_and_go_on_from_where_the_other_target_is(place):
     assert [row[0] for row in rows(place, "mine", "dev_m/log")] == [1, 2, 3]
     assert rows(place, "mine", "dev_m/report") == [(60,)]
     assert [row[0] for row in rows(place, "theirs", "m/log")] == [1, 2]
-    refused = cloned(place, select="log")
+    refused = cloned(place, select=["log"])
     assert refused["log"].error.code == "table-exists"
-    assert cloned(place, select="log", force=True).succeeded
+    assert cloned(place, select=["log"], force=True).succeeded
     assert [row[0] for row in rows(place, "mine", "dev_m/log")] == [1, 2]
 
 
@@ -109,13 +109,13 @@ def test_partitions_and_histories_are_cloned_with_their_records(place):
         strategy="check",
         check_cols="all",
     )
-    run(place, "prod", exclude="daily kept")
+    run(place, "prod", exclude=["daily kept"])
     penstock.backfill(
         place.root, "daily", from_="2024-03-01", to="2024-03-02", target="prod", spark=place.spark
     )
     penstock.snapshot_run(place.root, target="prod", spark=place.spark)
 
-    report = cloned(place, select="+daily +kept")
+    report = cloned(place, select=["+daily +kept"])
 
     assert report.succeeded, [each.error for each in report.results]
     prod, dev = states(place, "prod"), states(place, "dev")
@@ -146,7 +146,7 @@ def test_of_a_table_in_another_target_only_the_partitions_that_changed_there_dri
     place.model("daily", f"{daily} group by 1", **cut)
     place.model("copied", copied, **cut)
     ends = {"from_": "2024-03-01", "to": "2024-03-02"}
-    run(place, "prod", select="log")
+    run(place, "prod", select=["log"])
     penstock.backfill(place.root, "daily", **ends, target="prod", spark=place.spark)
 
     report = penstock.backfill(
@@ -157,13 +157,13 @@ def test_of_a_table_in_another_target_only_the_partitions_that_changed_there_dri
     assert [d.source.input for d in report.plan.deferred] == ["daily"]
     assert states(place, "dev", **ends)["copied"] == "current"
     place.insert("events", "(3, 30, DATE'2024-03-02')")
-    run(place, "prod", select="log", full_refresh=True)
+    run(place, "prod", select=["log"], full_refresh=True)
     penstock.backfill(
         place.root, "daily", from_="2024-03-02", to="2024-03-02", target="prod", spark=place.spark
     )
     (drifted,) = (
         state
-        for model in penstock.status(place.root, target="dev", select="copied", **ends).models
+        for model in penstock.status(place.root, target="dev", select=["copied"], **ends).models
         for state in model.states
     )
     assert (str(drifted.state), drifted.ranges) == (
