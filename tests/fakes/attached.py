@@ -58,8 +58,8 @@ def drop_strangers(spark: SparkSession) -> None:
     held = JavaObject("GATEWAY_SERVER", client).getGateway().getBindings().keySet()
     names = {each for each in java.lang.String.join(",", held).split(",") if each[1:].isdigit()}
     if strangers := names - ours:
-        parts = java.util.regex.Pattern.compile(",").split(",".join(strangers))
-        held.removeAll(java.util.HashSet(java.util.Arrays.asList(parts)))
+        names_of_strangers = java.util.StringTokenizer(",".join(strangers), ",")
+        held.removeAll(java.util.HashSet(java.util.Collections.list(names_of_strangers)))
 
 
 def run(root: str, words: tuple[str, ...], environ: dict[str, str], output: str) -> None:
