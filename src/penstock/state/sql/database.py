@@ -269,7 +269,7 @@ def rows_of(
 ) -> Iterator[dict[str, Cell]]:
     """Return the rows of a table in document form, in the order of their keys.
 
-    With `at_once`, at most so many are in memory; then read them all.
+    With `at_once`, rows are read in parts of that size; then read all of them.
     """
     columns = map(stored, table.c)
     query = select(*columns).order_by(*table.primary_key.columns)
