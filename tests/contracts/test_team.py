@@ -4,6 +4,7 @@ import json
 import multiprocessing as mp
 import signal
 import time
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -34,26 +35,51 @@ def server():
         yield server
 
 
-def recorded(workshop):
-    """Run all models of a workshop, and give its state as the document of a project."""
-    workshop.run()
-    document = json.loads(workshop.store.archive.export())
-    ours = {"name": "shop", "target": "dev"}
+NUMBERS = ("id", "model_id", "fingerprint_id", "step_seq", "last_step_seq")
+ONCE = ("project", "runs")
+
+
+def recorded(models):
+    """Give a workshop with so many built models, and its state as the document of a project.
+
+    One model is run, and what it left in the state and in the lake is repeated for the others.
+    """
+    source, first = a_source("events"), a_model("mzero", "raw.events")
+    one = Workshop(source, first)
+    one.run()
+    document = json.loads(one.store.archive.export())
     document |= {"project": "shop", "target": "dev"}
-    document["tables"]["project"][0] |= ours
-    return json.dumps(document)
+    document["tables"]["project"][0] |= {"name": "shop", "target": "dev"}
+    step, table = document["tables"]["steps"][0]["id"], one.lake.tables[one.uri("mzero")]
+
+    def copy(row, number):
+        text = json.dumps(row).replace(step, f"{step}-{number}").replace("mzero", f"m{number}")
+        made = json.loads(text)
+        return made | {k: made[k] + number for k in NUMBERS if isinstance(made.get(k), int)}
+
+    for name, rows in document["tables"].items():
+        if name not in ONCE:
+            changed = [copy(row, number) for number in range(models) for row in rows]
+            if name == "execution_history":
+                changed = [row | {"id": f"{row['id']}-{n}"} for n, row in enumerate(changed)]
+            document["tables"][name] = list({json.dumps(row): row for row in changed}.values())
+    workshop = Workshop(source, *(a_model(f"m{n}", "raw.events") for n in range(models)))
+    workshop.clock.advance(seconds=60)
+    for number in range(models):
+        commits = [replace(each, step=each.step and f"{step}-{number}") for each in table.commits]
+        workshop.lake.tables[workshop.uri(f"m{number}")] = replace(table, commits=commits)
+    return workshop, json.dumps(document)
 
 
 @pytest.mark.parametrize(
     ("models", "seconds"), [(40, 0.0), pytest.param(5_000, 0.02, marks=pytest.mark.matrix)]
 )
 def test_reading_commands_take_few_round_trips_on_one_connection(server, models, seconds):
-    names = [f"m{number}" for number in range(models)]
-    workshop = Workshop(a_source("events"), *(a_model(name, "raw.events") for name in names))
-    document, database = recorded(workshop), server.new()
-    store = open_store(server.url(database), identity=OURS, clock=WallClock(), lease=LEASE)
-    store.archive.load(document)
-    store.close()
+    workshop, document = recorded(models)
+    database = server.new()
+    opened = open_store(server.url(database), identity=OURS, clock=WallClock(), lease=LEASE)
+    with closing(opened) as store:
+        store.archive.load(document)
     cost = {}
 
     for name, command in (
@@ -74,13 +100,15 @@ def test_reading_commands_take_few_round_trips_on_one_connection(server, models,
             found = command(services)
             services.close()
             cost[name] = (len(found), proxy.connections, proxy.round_trips <= 60)
+            if name == "status":
+                assert not any(each.states for each in found)
 
     assert cost == {"status": (models, 1, True), "plan": (0, 1, True)}
 
 
 @pytest.mark.parametrize(
     ("processes", "models", "away"),
-    [(4, 6, 1.0), pytest.param(20, 10, 8.0, marks=pytest.mark.matrix)],
+    [(4, 5, 0.6), pytest.param(20, 10, 8.0, marks=pytest.mark.matrix)],
 )
 def test_processes_lose_nothing_while_the_line_is_cut_and_the_server_restarts(
     server, processes, models, away

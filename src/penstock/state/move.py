@@ -125,7 +125,7 @@ def _fill(rows: Connection, goal: URL, context: StoreContext) -> None:
         _empty(connection)
         make_tables(connection)
         for table in metadata.sorted_tables:
-            found = rows_of(rows, table)
+            found = rows_of(rows, table, _AT_ONCE)
             while part := [read_row(table, row) for row in islice(found, _AT_ONCE)]:
                 connection.execute(insert(table), part)
         if _contents(connection) != _contents(rows):
@@ -205,7 +205,7 @@ def _contents(connection: Connection) -> StateContents:
     counts, whole = {}, hashlib.sha256()
     for table in metadata.sorted_tables:
         number, mixed = 0, 0
-        for row in rows_of(connection, table):
+        for row in rows_of(connection, table, _AT_ONCE):
             cells = {**row, "format_version": FORMAT} if table is project else row
             line = json.dumps(cells, sort_keys=True, ensure_ascii=False).encode()
             number, mixed = number + 1, mixed ^ int.from_bytes(hashlib.sha256(line).digest())

@@ -55,8 +55,6 @@ _SYMPTOMS = (
     zlib.error,
 )
 """Exceptions of a damaged row, or of a bug: the rows show which it is."""
-_ROWS = 1_000
-"""Rows that a reader of whole tables has in memory."""
 _UNREADABLE = (LookupError, TypeError, ValueError, zlib.error)
 _AT_ONCE = 5_000 if sqlite3.sqlite_version_info >= (3, 32) else 500  # values of a condition
 
@@ -266,9 +264,16 @@ def _damages(connection: Connection) -> Iterator[str]:
         yield f"it belongs to {len(owners)} projects"
 
 
-def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Cell]]:
-    """Return the rows of a table in document form, in the order of their keys."""
+def rows_of(
+    connection: Connection, table: Table, at_once: int | None = None
+) -> Iterator[dict[str, Cell]]:
+    """Return the rows of a table in document form, in the order of their keys.
+
+    With `at_once`, rows are read in parts of that size; then read all of them.
+    """
     columns = map(stored, table.c)
     query = select(*columns).order_by(*table.primary_key.columns)
-    for row in connection.execute(query, execution_options={"yield_per": _ROWS}):
-        yield {column.name: write_cell(column, row[n]) for n, column in enumerate(table.c)}
+    options: dict[str, int] = {} if at_once is None else {"yield_per": at_once}
+    with connection.execute(query, execution_options=options) as rows:
+        for row in rows:
+            yield {column.name: write_cell(column, row[n]) for n, column in enumerate(table.c)}
