@@ -53,10 +53,10 @@ def drop_strangers(spark: SparkSession) -> None:
     gateway = spark.sparkContext._gateway
     client = gateway._gateway_client
     begin = f"{client.address}{client.port}"
-    ours = {each.removeprefix(begin) for each in [*ThreadSafeFinalizer.finalizers]}
     java = gateway.jvm.java
     held = JavaObject("GATEWAY_SERVER", client).getGateway().getBindings().keySet()
     names = {each for each in java.lang.String.join(",", held).split(",") if each[1:].isdigit()}
+    ours = {each.removeprefix(begin) for each in [*ThreadSafeFinalizer.finalizers]}
     if strangers := names - ours:
         names_of_strangers = java.util.StringTokenizer(",".join(strangers), ",")
         held.removeAll(java.util.HashSet(java.util.Collections.list(names_of_strangers)))

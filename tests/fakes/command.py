@@ -125,7 +125,7 @@ class Command:
         if self._process.returncode == -signal.SIGKILL:
             self._spark.catalog.clearCache()
         _ALIVE.discard(self.pid)
-        if not _ALIVE:
+        if all(state_of(each) in ("Z", "") for each in _ALIVE):
             attached.drop_strangers(self._spark)
 
 
