@@ -41,6 +41,27 @@ def attach() -> None:
     _interrupt_anyway()  # Ctrl-C does what it does where penstock started the JVM
 
 
+def drop_strangers(spark: SparkSession) -> None:
+    """Let a JVM forget the objects that other processes held, which have ended.
+
+    Nobody tells it of their end. Plans and sessions of a few hundred of them fill the memory, and
+    then each collection of garbage takes seconds.
+    """
+    from py4j.finalizer import ThreadSafeFinalizer
+    from py4j.java_gateway import JavaObject
+
+    gateway = spark.sparkContext._gateway
+    client = gateway._gateway_client
+    begin = f"{client.address}{client.port}"
+    java = gateway.jvm.java
+    held = JavaObject("GATEWAY_SERVER", client).getGateway().getBindings().keySet()
+    names = {each for each in java.lang.String.join(",", held).split(",") if each[1:].isdigit()}
+    ours = {each.removeprefix(begin) for each in [*ThreadSafeFinalizer.finalizers]}
+    if strangers := names - ours:
+        names_of_strangers = java.util.StringTokenizer(",".join(strangers), ",")
+        held.removeAll(java.util.HashSet(java.util.Collections.list(names_of_strangers)))
+
+
 def run(root: str, words: tuple[str, ...], environ: dict[str, str], output: str) -> None:
     """Be `penstock WORDS` in a project's folder; what is printed goes to a file."""
     os.chdir(root)

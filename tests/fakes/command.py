@@ -23,6 +23,9 @@ _ON_ANOTHERS_JVM = (sys.executable, "-P", attached.__file__)  # -P: its folder h
 _PATIENCE_SECONDS = 180
 _LOOK_AGAIN_SECONDS = 0.05
 
+_ALIVE: set[int] = set()
+"""Processes in the JVM of the tests; what they hold there must stay."""
+
 Found = TypeVar("Found")
 
 
@@ -57,6 +60,8 @@ class Command:
                 stderr=subprocess.STDOUT,
                 text=True,
             )
+        if spark:
+            _ALIVE.add(self.pid)
 
     @property
     def pid(self) -> int:
@@ -114,9 +119,14 @@ class Command:
         return self._process.returncode, output
 
     def _sweep(self) -> None:
-        """Drop what steps that were killed had staged: with a JVM of its own it would be gone."""
-        if self._spark and self._process.returncode == -signal.SIGKILL:
+        """Drop what the process left in the JVM: with one of its own it would be gone."""
+        if self._spark is None:
+            return
+        if self._process.returncode == -signal.SIGKILL:
             self._spark.catalog.clearCache()
+        _ALIVE.discard(self.pid)
+        if all(state_of(each) in ("Z", "") for each in _ALIVE):
+            attached.drop_strangers(self._spark)
 
 
 def kill_at(fault: str, root: Path, *words: str, spark: SparkSession | None = None) -> None:
