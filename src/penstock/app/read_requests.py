@@ -1,5 +1,6 @@
 """More arguments of commands; annotations are evaluated here too."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
@@ -95,6 +96,30 @@ class DiffRequest(CommandRequest, Dated):
     _: KW_ONLY
     partition: Partition = None
     as_of: AsOf = None
+
+
+Source = Annotated[
+    str,
+    FlagSpec("With --data: the version, step or target to compare with.", ("--from",), "WHAT"),
+]
+Key = Annotated[
+    Sequence[str],
+    FlagSpec("With --data: a column that identifies rows.", ("--key",), "COLUMN", read=tuple),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DataDiffRequest(WorkRequest):
+    """Arguments of `diff --data`: `from_` is a version, a step or a target.
+
+    Without it, the version before the last step is compared. `key` replaces the model's own keys.
+    """
+
+    project: Project
+    model: Name
+    _: KW_ONLY
+    from_: Source = ""
+    key: Key = ()
 
 
 @dataclass(frozen=True, slots=True)

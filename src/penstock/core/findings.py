@@ -126,6 +126,7 @@ HINTS: Mapping[str, str] = {
     "column-added": "no action needed if intended; otherwise take the column out of the slice",
     "column-not-selected": "select the column in the query, or correct its name",
     "concurrent-writer": "run again when the other writer has finished",
+    "connector-missing": "penstock doctor --fix fetches it; or set spark.jars to one of your own",
     "crashed": "run again; nothing of the step is in the table",
     "delete-window-undefined": "no action needed: the next step has both bounds",
     "delta-needs-incremental": "take it out, or make the function incremental",

@@ -30,11 +30,10 @@ from penstock.app.observation.observe import (
 from penstock.app.observation.recorded import RecordedModels, is_newer
 from penstock.app.services.services import Services, dated_project, in_one_state
 from penstock.core.errors import TableError
-from penstock.core.facts import Touched
+from penstock.core.facts import TableFacts, Touched
 from penstock.core.graph import ordered
 from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.partition import write_grid
 from penstock.core.partitions.ranges import count, intersection, merged, union
 from penstock.core.project import Project, read_uri
 from penstock.core.records import ModelRecord, PartitionsRecord, Status
@@ -145,22 +144,10 @@ class ProjectState:
 
     def _layout_change(self, model: Model, parts: PartitionsRecord) -> str:
         """Return the recorded grain if the code declares another one."""
-        if not parts.groups or model.partition is None:
-            return ""
-        if parts.grid != model.grid:
-            return f"{write_grid(parts.grid)} and are {write_grid(model.grid)} now"
-        fingerprints = (self.fingerprints.get(group.fingerprint) for group in parts.groups)
-        if all(
-            fingerprint is None or fingerprint.layout == model.fingerprint.layout
-            for fingerprint in fingerprints
-        ):
-            return ""
-        facts = self.services.log.facts(self.project.uri_of(model.table))
-        columns = (*facts.partition_by, *facts.cluster_by) if facts is not None else ()
-        before, now = next(iter(columns), ""), model.partition.field
-        if not before or before.lower() == now.lower():
-            return ""
-        return f"by {before} and are by {now} now"
+        return self.recorded.layout_change(model, parts, lambda: self._facts(model))
+
+    def _facts(self, model: Model) -> TableFacts | None:
+        return self.services.log.facts(self.project.uri_of(model.table))
 
     def _is_quiet(self, name: str) -> bool:
         """Return whether nothing differs, determined without single partitions."""
@@ -217,7 +204,7 @@ class ProjectState:
         record = self.records.get(model.name)
         if record is not None and is_as_left(head, record):
             return True
-        facts = self.services.log.facts(self.project.uri_of(model.table))
+        facts = self._facts(model)
         return facts is not None and facts.table_id == parts.table_id
 
     def _has_news(self, mapping: InputMapping, parts: PartitionsRecord) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from penstock.core.facts import TableFacts
 from penstock.core.masking import MASK
-from penstock.core.model import Fingerprint
+from penstock.core.model import Fingerprint, Model
+from penstock.core.partitions.partition import write_grid
 from penstock.core.ports.ports import Records
 from penstock.core.project import Project
 from penstock.core.records import LeastPin, ModelRecord, PartitionRun, PartitionsRecord
@@ -33,6 +35,28 @@ class RecordedModels:
     _sql: Mapping[str, str] | None = None
     _settings: dict[str, str] | None = None
     _least: dict[str, int] | None = None
+
+    def layout_change(
+        self, model: Model, parts: PartitionsRecord, facts: Callable[[], TableFacts | None]
+    ) -> str:
+        """Return the recorded grain if the code declares another one.
+
+        `facts` reads the table, for which the columns of partitions are compared last.
+        """
+        if not parts.groups or model.partition is None:
+            return ""
+        if parts.grid != model.grid:
+            return f"{write_grid(parts.grid)} and are {write_grid(model.grid)} now"
+        fingerprints = (self.fingerprints.get(group.fingerprint) for group in parts.groups)
+        layout = model.fingerprint.layout
+        if all(made is None or made.layout == layout for made in fingerprints):
+            return ""
+        now = facts()
+        columns = (*now.partition_by, *now.cluster_by) if now is not None else ()
+        before, field_now = next(iter(columns), ""), model.partition.field
+        if not before or before.lower() == field_now.lower():
+            return ""
+        return f"by {before} and are by {field_now} now"
 
     def runs_of(self, name: str) -> tuple[PartitionRun, ...]:
         """Return the partitions of a model, read once for its own verdict and for its readers."""
