@@ -23,7 +23,7 @@ class Counted:
             start_response("200 OK", [("Content-Type", "text/plain")])
             return [text.encode()]
         asked = f"?{environ['QUERY_STRING']}" if environ["QUERY_STRING"] else ""
-        who = "java " if "java" in environ.get("HTTP_USER_AGENT", "").lower() else ""
+        who = "" if "object_store" in environ.get("HTTP_USER_AGENT", "") else "java "
         self.requests.append(f"{who}{environ['REQUEST_METHOD']} {path}{asked}")
         if path.startswith("/refused"):
             start_response("403 Forbidden", [("Content-Type", "application/xml")])

@@ -106,7 +106,7 @@ def test_rows_are_those_of_a_disk_and_looking_needs_no_java(shop, bucket, object
         ("daily", "SELECT n, amount FROM t ORDER BY day", [(1, 7), (1, 9)]),
     ):
         assert read(f"{bucket}/prod/shop/{name}", query) == expected
-    assert len(ours) <= 40 * steps, ours
+    assert len(ours) <= 25 * steps, ours
     blind = {"PATH": "/nowhere", "JAVA_HOME": ""}
     planned = penstock(shop, "plan", "--as-of", "2024-01-03 12:00", **blind)
     assert planned.startswith("nothing to do (3 models up to date)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from penstock.core.errors import EnvironmentMissingError, install_hint
@@ -12,7 +12,16 @@ from penstock.core.ports.engine import Disk
 from penstock.core.storage import StoreAccess, access_to, bucket_and_key, is_s3
 
 if TYPE_CHECKING:
+    from deltalake import DeltaTable
     from obstore.store import S3Config
+
+
+class OpenedTable(NamedTuple):
+    """A table as its log was read: its version, and the etag of that commit's file."""
+
+    version: int
+    etag: str
+    table: DeltaTable
 
 
 class Buckets:
@@ -22,11 +31,12 @@ class Buckets:
         """Connect to all of them with the settings of the environment."""
         self._storage: Mapping[str, StoreAccess] = {}
         self.disks: dict[str, Disk] = {}
+        self.tables: dict[str, OpenedTable] = {}
 
     def use(self, storage: Mapping[str, StoreAccess]) -> None:
         """Connect to them from now on with the settings of a target."""
         if storage != self._storage:
-            self._storage, self.disks = storage, {}
+            self._storage, self.disks, self.tables = storage, {}, {}
 
     def disk(self, uri: str) -> Disk:
         """Return the disk of the bucket of a location."""

@@ -13,13 +13,15 @@ from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
 from penstock.core.masking import mask
 from penstock.core.steps.token import read_metrics, signed_by
-from penstock.engine.disk.buckets import table_options_at
+from penstock.core.storage import is_s3
+from penstock.engine.disk.buckets import BUCKETS, OpenedTable, table_options_at
 from penstock.engine.disk.disks import disk_at
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 _COMMIT = re.compile(r"[0-9]{20}\.json")
+_MOST_OPENED = 64
 _CHECKPOINTED = re.compile(rb'"version"\s*:\s*(\d+)')
 
 
@@ -91,9 +93,42 @@ def gap_error(uri: str, version: int) -> TableError:
 
 
 def open_table(uri: str) -> DeltaTable | None:
-    """Open the current table, None without one; raise `log-unreadable` for a damaged log."""
-    if newest_version(uri) is None:
+    """Open the current table, None without one; raise `log-unreadable` for a damaged log.
+
+    Reading a log from a bucket takes a request for almost every commit, so a table there stays
+    open while its newest commit is the same file.
+    """
+    if not is_s3(uri):
+        return None if newest_version(uri) is None else _open_newest(uri)
+    kept = BUCKETS.tables.get(uri)
+    newest = newest_version(uri, kept.version) if kept is not None else None
+    if kept is not None and newest == kept.version and kept.etag == _etag(uri, newest):
+        return kept.table
+    try:
+        table = _open_newest(uri)
+    except (TableError, OSError) as error:
+        newest_version(uri)  # says it if the bucket itself cannot be read
+        if isinstance(error, TableError):
+            raise
+        raise unreadable_log(uri, type(error).__name__) from None
+    BUCKETS.tables.pop(uri, None)
+    if table is None:
+        newest_version(uri)  # so here
         return None
+    if etag := _etag(uri, table.version()):
+        BUCKETS.tables[uri] = OpenedTable(table.version(), etag, table)
+        for old in [*BUCKETS.tables][:-_MOST_OPENED]:
+            BUCKETS.tables.pop(old, None)
+    return table
+
+
+def _etag(uri: str, version: int) -> str:
+    place = commit_file(uri, version)
+    found = disk_at(place).stat(place)
+    return found.etag if found else ""
+
+
+def _open_newest(uri: str) -> DeltaTable | None:
     from deltalake import DeltaTable  # 0.1 s; most commands do without
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
@@ -102,11 +137,16 @@ def open_table(uri: str) -> DeltaTable | None:
     except TableNotFoundError:
         return None
     except DeltaError as error:
-        raise TableError(
-            "log-unreadable",
-            f"the Delta log of {uri} cannot be read: {mask(str(error)).splitlines()[0][:300]}",
-            hint="restore the missing or damaged log file from a backup; nothing was written",
-        ) from error
+        raise unreadable_log(uri, mask(str(error)).splitlines()[0][:300]) from error
+
+
+def unreadable_log(uri: str, why: str) -> TableError:
+    """Return the error of a log that `deltalake` cannot read."""
+    return TableError(
+        "log-unreadable",
+        f"the Delta log of {uri} cannot be read: {why}",
+        hint="restore the missing or damaged log file from a backup; nothing was written",
+    )
 
 
 def open_version(uri: str, version: int) -> DeltaTable | None:
