@@ -91,7 +91,7 @@ class _Rows:
 
     uri: str
     version: int
-    shown: str
+    label: str
 
 
 def data_diff(services: Services, request: DataDiffRequest) -> DataDiff:
@@ -111,7 +111,7 @@ def data_diff(services: Services, request: DataDiffRequest) -> DataDiff:
         compared = compare(model, schemas[BEFORE], schemas[AFTER], request.key)
         found = session.rows(compared.sql)
     schema = version_schema_diff(schemas[BEFORE], schemas[AFTER])
-    return compared.diff(model.name, (before.shown, after.shown), found, schema)
+    return compared.diff(model.name, (before.label, after.label), found, schema)
 
 
 def _rows_now(services: Services, model: Model) -> _Rows:
@@ -169,7 +169,7 @@ def _unknown(model: Model, source: str, why: str) -> UsageError:
     return UsageError("unknown-version", f"--from {source}: {why}", where=model.where, hint=hint)
 
 
-def compare(model: Model, before: Schema, after: Schema, key: Sequence[str] = ()) -> Comparison:
+def compare(model: Model, before: Schema, after: Schema, key: Sequence[str] = ()) -> RowComparison:
     """Return how to compare two tables: by these columns, else by the model's keys if both have it.
 
     Raises `unknown-column` for a column of `key`, and `nothing-to-compare` if no column is in both.
@@ -196,7 +196,7 @@ def compare(model: Model, before: Schema, after: Schema, key: Sequence[str] = ()
     keys = [names[name.lower()] for name in dict.fromkeys(key)]
     values = [pair for pair in shared if pair not in keys] if keys else []
     left_out = tuple(f"{a.name} {a.type.upper()}" for b, a in both if (b, a) not in shared)
-    return Comparison(tuple(keys or shared), tuple(values), bool(keys), left_out)
+    return RowComparison(tuple(keys or shared), tuple(values), bool(keys), left_out)
 
 
 Pair = tuple[Column, Column]
@@ -204,7 +204,7 @@ Pair = tuple[Column, Column]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RowComparison:
     """The columns of two tables that find each row's counterpart, and those that may differ."""
 
     keys: tuple[Pair, ...]
@@ -255,13 +255,13 @@ class Comparison:
         return f"SELECT {', '.join((*named, number))} FROM {view}"
 
     def diff(
-        self, model: str, shown: tuple[str, str], rows: Iterable[Row], schema: tuple[str, ...]
+        self, model: str, labels: tuple[str, str], rows: Iterable[Row], schema: tuple[str, ...]
     ) -> DataDiff:
         """Return the report of the query's rows."""
         found = [*rows]
         count = {kind: sum(cast("int", r["rows"]) for r in _of(found, kind)) for kind in _KINDS}
         keys = {kind: tuple(str(row["shown_key"]) for row in _of(found, kind)) for kind in _KINDS}
-        before, after = shown
+        before, after = labels
         return DataDiff(
             model=model,
             before=before,

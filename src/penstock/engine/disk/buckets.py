@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from obstore.store import S3Config
 
 
-class OpenedTable(NamedTuple):
+class CachedTable(NamedTuple):
     """A table as its log was read: its version, and the etag of that commit's file."""
 
     version: int
@@ -31,7 +31,7 @@ class Buckets:
         """Connect to all of them with the settings of the environment."""
         self._storage: Mapping[str, StoreAccess] = {}
         self.disks: dict[str, Disk] = {}
-        self.tables: dict[str, OpenedTable] = {}
+        self.tables: dict[str, CachedTable] = {}
 
     def use(self, storage: Mapping[str, StoreAccess]) -> None:
         """Connect to them from now on with the settings of a target."""

@@ -14,7 +14,7 @@ from penstock.core.facts import AddedFile, LogCommit
 from penstock.core.masking import mask
 from penstock.core.steps.token import read_metrics, signed_by
 from penstock.core.storage import is_s3
-from penstock.engine.disk.buckets import BUCKETS, OpenedTable, table_options_at
+from penstock.engine.disk.buckets import BUCKETS, CachedTable, table_options_at
 from penstock.engine.disk.disks import disk_at
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def open_table(uri: str) -> DeltaTable | None:
         newest_version(uri)  # so here
         return None
     if etag := _etag(uri, table.version()):
-        BUCKETS.tables[uri] = OpenedTable(table.version(), etag, table)
+        BUCKETS.tables[uri] = CachedTable(table.version(), etag, table)
         for old in [*BUCKETS.tables][:-_MOST_OPENED]:
             BUCKETS.tables.pop(old, None)
     return table
