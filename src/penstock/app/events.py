@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.app.reports import Keys, ModelResult
-from penstock.plan.values import Plan
+from penstock.app.reports import ModelResult
+from penstock.plan.values import Plan, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class StepStarted:
 
     model: str
     reason: str
-    partitions: Keys = (("*", "*"),)
+    step: Step | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,7 +276,7 @@ class Runner:
     def _step(self, step: Step, ahead: Ahead | None = None) -> tuple[ModelResult, ...]:
         """Run a step; if a gate before it removes partitions, run the rest."""
         started, clock = self.services.clock.now(), time.monotonic()
-        self.tell(StepStarted(step.model, str(step.reason), step.keys))
+        self.tell(StepStarted(step.model, str(step.reason), step))
         out: TakenOut | None = None
         try:
             result = self._attempt(step, ahead)

@@ -53,6 +53,7 @@ from penstock.core.model import Model, kind_of
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.steps.inputs import DeltaPin, FilesPin, Pin
 from penstock.core.storage import bucket_and_key, is_s3, scheme_of
+from penstock.plan.values import Step
 from penstock.project.entities.places import bronze_folder
 from penstock.project.sql.lineage import column_lineage
 
@@ -85,8 +86,8 @@ class LineageEvents:
             case RunStarted(run, _):
                 self._run = run
                 self._send_run(at, RunState.START)
-            case StepStarted(model, _, partitions):
-                run = self._open[model, partitions] = self._services.clock.new_id()
+            case StepStarted(model, _, Step() as step):
+                run = self._open[model, step.keys] = self._services.clock.new_id()
                 self._send_step(at, RunState.START, run, self._project.models[model])
             case StepEnded(result, _):
                 self._end_step(at, result)
