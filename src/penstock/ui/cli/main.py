@@ -43,7 +43,7 @@ _COMMANDS = {
     "accept": ("state", "Accept rows that were changed outside penstock."),
     "watermark": ("state", "Show, set or reset watermarks."),
     "recover": ("state", "Settle steps that a crash left open."),
-    "state": ("state", "Export, import, restore or rebuild the state."),
+    "state": ("state", "Export, import, move, restore or rebuild the state."),
     "target": ("target", "Copy tables between targets."),
     "unlock": ("state", "Release the lease of a run that is gone."),
     "doctor": ("doctor", "Check this machine and say what to fix."),
