@@ -210,6 +210,7 @@ def test_each_of_two_projects_has_a_jvm_of_its_own(shop, tmp_path) -> None:
 def test_a_jvm_that_is_stopped_is_not_waited_for(shop) -> None:
     shop.command("run", "--select", "one")
     java = shop.waiting()
+    assert java  # 0 would stop the tests themselves
     os.kill(java, signal.SIGSTOP)
 
     assert shop.rows("m.one") == [1]
