@@ -126,6 +126,8 @@ def bound_now(services: Services, parsed: Query) -> BoundQuery:
 def _read(services: Services, name: InputName) -> Read:
     project = services.project
     if name.kind is InputKind.SOURCE:
+        if project.sources[name.name].in_catalog:
+            return CatalogRead(shown_name(name.name))
         view = ObservedTables.empty(services.clock.now())
         pin = pin_source(services, project.sources[name.name], view.listings)
         return source_read(project, name, pin, view)

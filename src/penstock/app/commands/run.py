@@ -39,6 +39,7 @@ from penstock.app.receivers.notify import notified
 from penstock.app.reports import ModelResult
 from penstock.app.request import AnyRun, AnySync
 from penstock.app.run_report import SIGTERM, RunReport
+from penstock.app.services.catalog_sources import find_places
 from penstock.app.services.services import Services
 from penstock.app.services.workers import beating
 from penstock.core.errors import (
@@ -112,7 +113,10 @@ def begun(
     for sentence in recovery.messages_by_step:
         listener(Said(sentence))
     settled = settle(services)
-    planned = planner(services, request).after(settled).without(recovery.stuck)
+    planned = planner(services, request)
+    if planned.plan.steps and find_places(services, planned.sources):
+        planned = planner(services, request)
+    planned = planned.after(settled).without(recovery.stuck)
     for sentence in planned.said:
         listener(Said(sentence))
     report = report_of(planned, request)

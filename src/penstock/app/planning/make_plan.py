@@ -39,6 +39,7 @@ from penstock.core.partitions.ranges import difference, intersection
 from penstock.core.project import Project
 from penstock.core.sessions.package import SessionPackage
 from penstock.plan.cascade import direct_parents
+from penstock.plan.changes import sources_below
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
 from penstock.plan.resolve import due_partitions
@@ -73,6 +74,13 @@ class Planned:
     def again(self) -> Mapping[str, str]:
         """How to select models of session packages again."""
         return selecting(self.project_state.project, self.names)
+
+    @property
+    def sources(self) -> list[str]:
+        """The sources that its steps read, also through views."""
+        project = self.project_state.project
+        models = dict.fromkeys(step.model for step in self.plan.steps)
+        return sources_below(project, *(project.models[name] for name in models))
 
     def after(self, settled: Settled) -> Planned:
         """Return the plan without steps that this command settled as failed.

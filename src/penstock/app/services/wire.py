@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.request import CommandRequest, WorkRequest
+from penstock.app.services.catalog_sources import with_places
 from penstock.app.services.files import write_names
 from penstock.app.services.services import Services
 from penstock.core.errors import DISTRIBUTION
@@ -120,13 +121,14 @@ def open_project(where: Where) -> Project:
 
 
 def _load(where: Where) -> Project:
-    return load_project(
+    loaded = load_project(
         where.root,
         target=where.target,
         vars=where.variables,
         environ=dict(os.environ),
         parts=where.parts,
     )
+    return with_places(loaded)
 
 
 def open_tables() -> tuple[Log, Folders]:
