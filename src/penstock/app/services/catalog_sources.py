@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from penstock.app.services.files import replace_file
 from penstock.app.services.services import Services
 from penstock.core.errors import QueryError
 from penstock.core.model import Source
@@ -26,7 +27,7 @@ def with_places(project: Project) -> Project:
     """Return the project with the known places of sources that only the catalog knows."""
     if not any(map(_is_by_name, project.sources.values())):
         return project
-    return _placed(project, _known(project))
+    return _with_paths(project, _stored_places(project))
 
 
 def find_places(services: Services, names: Iterable[str]) -> bool:
@@ -39,13 +40,11 @@ def find_places(services: Services, names: Iterable[str]) -> bool:
         found = {name: _place_of(session, source) for name, source in asked.items()}
     if all(asked[name].path == place for name, place in found.items()):
         return False
-    known = {**_known(project), **found}
+    known = {**_stored_places(project), **found}
     file = Path(project.root, _FILE)
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(f".{services.clock.new_id()}.tmp")
-    part.write_text(json.dumps({**_read(file), _key(project): known}), encoding="utf-8")
-    part.replace(file)
-    services.project = _placed(project, known)
+    replace_file(file, json.dumps({**_read(file), _key(project): known}))
+    services.project = _with_paths(project, known)
     return True
 
 
@@ -53,7 +52,7 @@ def _is_by_name(source: Source) -> bool:
     return source.is_delta and (source.in_catalog or not source.path)
 
 
-def _placed(project: Project, places: Mapping[str, str]) -> Project:
+def _with_paths(project: Project, places: Mapping[str, str]) -> Project:
     sources = {
         name: replace(source, path=places.get(name, ""), in_catalog=True)
         if _is_by_name(source)
@@ -67,7 +66,7 @@ def _key(project: Project) -> str:
     return f"{project.target.name}: {project.target.catalog}"
 
 
-def _known(project: Project) -> Mapping[str, str]:
+def _stored_places(project: Project) -> Mapping[str, str]:
     found = _read(Path(project.root, _FILE)).get(_key(project))
     return found if isinstance(found, dict) else {}
 
@@ -87,9 +86,9 @@ def _place_of(session: StepSession, source: Source) -> str:
         rows = session.rows(f"DESCRIBE TABLE EXTENDED {shown_name(str(source.table))}")
     except QueryError:
         return ""  # the step that reads it says so
-    told = {str(row.get("col_name")): str(row.get("data_type")) for row in rows}
-    place = told.get("Location", "")
-    if told.get("Provider", "").lower() != "delta":
+    details = {str(row.get("col_name")): str(row.get("data_type")) for row in rows}
+    place = details.get("Location", "")
+    if details.get("Provider", "").lower() != "delta":
         return ""
     if place.startswith("file:"):
         return f"/{place.removeprefix('file:').lstrip('/')}"
