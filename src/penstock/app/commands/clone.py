@@ -27,12 +27,13 @@ from penstock.core.model import Fingerprint, Model, kind_of
 from penstock.core.names import literal, quoted
 from penstock.core.partitions.partition import shown_ranges, write_ranges
 from penstock.core.partitions.ranges import Ranges, difference, intersection, merged
+from penstock.core.query import Query
 from penstock.core.records import ModelRecord, Status
 from penstock.core.statement import Commit, Work
-from penstock.core.steps.inputs import DeferredInput, InputPin
+from penstock.core.steps.inputs import DeferredInput, InputPin, ViewPin
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Writing
-from penstock.plan.changes import current_pin
+from penstock.plan.changes import code_drift, current_pin
 from penstock.plan.obstacles import foreign_table
 from penstock.plan.planner import plan
 from penstock.plan.values import Plan, State
@@ -111,6 +112,30 @@ def _result_of(services: Services, cloning: Cloning, name: str) -> ModelResult:
     except PenstockError as error:
         result = replace(result, status="failed", error=services.cause_of(error))
     return replace(result, started=started, duration=round(time.monotonic() - clock, 3))
+
+
+_NEVER = ViewPin(-1)
+"""The pin of a view that the rows were not read through: they drift."""
+Code = tuple[Query, Fingerprint]
+
+
+def _codes(model: Model) -> Mapping[tuple[int, int], Code]:
+    """Return the queries of a model by version and revision."""
+    bodies = [body for version in model.versions for body in version.bodies]
+    found = [(body.query, body.fingerprint) for body in bodies]
+    found = found or [(model.query, model.fingerprint)]
+    return {(own.version, own.revision): (query, own) for query, own in found}
+
+
+def _is_same_code(one: Code, other: Code) -> bool:
+    """Return whether two queries are equal but for the names of tables, with equal settings."""
+    (query, own), (query_there, own_there) = one, other
+    return (query.text, query.incremental, own.settings, own.schema) == (
+        query_there.text,
+        query_there.incremental,
+        own_there.settings,
+        own_there.schema,
+    )
 
 
 @dataclass(slots=True)
@@ -260,7 +285,7 @@ class Cloning:
             reason=f"cloned from {self.source}",
             triggered_by=CLONE,
             run_timestamp=self.context.run_timestamp,
-            fingerprint=record.fingerprint or model.fingerprint,
+            fingerprint=self._own_code(model, record.fingerprint or model.fingerprint),
             inputs=inputs,
             deferred=deferred,
             watermarks=record.watermarks,
@@ -289,11 +314,35 @@ class Cloning:
         for run in runs:
             made = self.there.fingerprints.get(run.fingerprint)
             if made is not None and (here := intersection(((run.low, run.high),), good)):
-                found[made] = merged((*found.get(made, ()), *here))
+                own = self._own_code(model, made)
+                found[own] = merged((*found.get(own, ()), *here))
         if not found:
             sentence = f"all partitions of {model.name} have drifted in target {self.source}"
             raise self._nothing(model, sentence, "sync")
         return found
+
+    def _own_code(self, model: Model, made: Fingerprint) -> Fingerprint:
+        """Return the fingerprint of the same code here, where tables have other names.
+
+        If the code here is another one, because it uses variables of the target or was changed,
+        the rows keep the fingerprint of what built them, and drift.
+        """
+        there, meaning = _codes(self.there.project.models[model.name]), self.there.meaning
+        for label, (query, own) in _codes(model).items():
+            if label not in there:
+                continue
+            other, built = there[label]
+            states = {state for state, _ in code_drift(made, built, meaning)}
+            if states <= {State.CURRENT} and _is_same_code((query, own), (other, built)):
+                return own
+        return made
+
+    def _has_own_code(self, name: str) -> bool:
+        """Return whether a view has another query here than in the other target."""
+        here, there = self.here.project.models.get(name), self.there.project.models.get(name)
+        if here is None or there is None or not here.is_view:
+            return False
+        return not _is_same_code((here.query, here.fingerprint), (there.query, there.fingerprint))
 
     def _inputs(
         self, model: Model, record: ModelRecord, verdict: Verdict
@@ -316,7 +365,7 @@ class Cloning:
             state = self.here if is_here else self.there
             records = self.context.records if is_here else self.there.records
             now = current_pin(state.project, records, state.view.now, name) if is_current else None
-            pins.append(InputPin(name, now or was))
+            pins.append(InputPin(name, _NEVER if self._has_own_code(name) else now or was))
         return tuple(pins), tuple(deferred.values())
 
     def _texts(self, of: Fingerprint) -> Mapping[str, str]:

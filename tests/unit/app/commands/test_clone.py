@@ -210,3 +210,23 @@ def test_a_target_is_not_cloned_into_itself():
         CloneRequest(".", source="prod", target="prod")
 
     assert caught.value.code == "option-conflict"
+
+
+def test_rows_that_came_through_another_view_than_this_targets_have_drifted(targets):
+    dev, _ = targets
+    text = replace(RECENT.query, text="select 2", incremental="select 2", canonical="select 2")
+    dev.has(replace(RECENT, query=text, fingerprint=Fingerprint("own", "own")))
+
+    cloned(dev)
+
+    assert dev.states() == {"users": "current", "recent": "current", "orders": "upstream_changed"}
+
+
+def test_the_same_code_over_tables_of_another_name_is_current(targets):
+    dev, _ = targets
+    dev.has(replace(ORDERS, fingerprint=Fingerprint("named", "otherwise")))
+
+    cloned(dev)
+
+    assert dev.states()["orders"] == "current"
+    assert dev.records()["orders"].fingerprint.sql == "named"
