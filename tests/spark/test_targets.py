@@ -128,6 +128,7 @@ def test_partitions_and_histories_are_cloned_with_their_records(place):
 @pytest.mark.matrix
 @pytest.mark.parametrize("fault", ["after-begin:2", "after-commit:2", "after-finish:2"])
 def test_a_clone_that_is_killed_is_settled_like_any_step(place, fault):
+    place.write("penstock.yml", YML.replace("vars: {least: 1}, ", ""))
     run(place, "prod")
 
     kill_at(fault, place.root, "target", "clone", "prod", "dev", spark=place.spark)
@@ -136,6 +137,23 @@ def test_a_clone_that_is_killed_is_settled_like_any_step(place, fault):
     assert report.succeeded, report.results
     assert set(states(place, "dev").values()) == {"current"}
     assert rows(place, "mine", "dev_m/report") == [(30,)]
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("fault", ["before-commit:1", "before-commit:2", "after-commit:1"])
+def test_a_clone_that_is_killed_while_it_replaces_rows_is_told_and_repeated(place, fault):
+    place.write("penstock.yml", YML.replace("vars: {least: 1}, ", ""))
+    run(place, "prod")
+    assert cloned(place).succeeded
+
+    kill_at(fault, place.root, "target", "clone", "prod", "dev", "-s", "log", spark=place.spark)
+
+    penstock.run(place.root, target="dev", spark=place.spark, select=["totals"])
+    found = states(place, "dev", select=["log"])["log"]
+    assert found != "current" or len(rows(place, "mine", "dev_m/log")) == 2
+    assert cloned(place, select=["log"], force=True).succeeded
+    assert [row[0] for row in rows(place, "mine", "dev_m/log")] == [1, 2]
+    assert states(place, "dev", select=["log"]) == {"log": "current"}
 
 
 @pytest.mark.matrix
@@ -156,7 +174,7 @@ def test_of_a_table_in_another_target_only_the_partitions_that_changed_there_dri
 
     assert report.succeeded, report.results
     assert [d.source.input for d in report.plan.deferred] == ["daily"]
-    assert states(place, "dev", **ends)["copied"] == "current"
+    assert states(place, "dev", select=["copied"], **ends) == {"copied": "current"}
     place.insert("events", "(3, 30, DATE'2024-03-02')")
     run(place, "prod", select=["log"], full_refresh=True)
     penstock.backfill(

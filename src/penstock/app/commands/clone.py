@@ -28,7 +28,7 @@ from penstock.core.names import literal, quoted
 from penstock.core.partitions.partition import shown_ranges, write_ranges
 from penstock.core.partitions.ranges import Ranges, difference, intersection, merged
 from penstock.core.query import Query
-from penstock.core.records import ModelRecord, Status
+from penstock.core.records import ModelRecord
 from penstock.core.statement import Commit, Work
 from penstock.core.steps.inputs import DeferredInput, InputPin, ViewPin
 from penstock.core.steps.step import Intent, StepKind
@@ -43,7 +43,6 @@ from penstock.plan.work import work_of
 COMMAND = "target clone"
 CLONE = "clone"
 """What triggered a step that cloned a table."""
-_RECENT = 20
 _UNUSABLE = (State.NEVER_RUN, State.MISSING, State.FOREIGN_TABLE, State.UNRECORDED)
 
 
@@ -194,7 +193,10 @@ class Cloning:
                 committer = Committer(self.services, self.context, model.where, None)
                 committer.session, committer.texts = session, self._texts(intent.fingerprint)
                 committer.await_target(intent)
-                ended = run_plain_step(committer, intent, Work.just(statement))
+                work = Work.just(statement)
+                if statement is not None and intent.base_version is not None:
+                    work = replace(work, last_look=lambda: self._empty(committer, intent))
+                ended = run_plain_step(committer, intent, work)
                 refresh_record(self.services, self.context.records, model.name)
                 return ended
 
@@ -202,6 +204,15 @@ class Cloning:
             for each in others:
                 run(replace(each, base_version=ended.outcome.settled_version), None)
         return ended
+
+    def _empty(self, committer: Committer, intent: Intent) -> None:
+        """Delete all rows in a step of its own: Delta clones over empty tables alone.
+
+        A process that dies after it leaves an empty table, and a step that the next command calls
+        failed.
+        """
+        sql = f"DELETE FROM {self.here.project.sql_of(intent.table)}"
+        committer.alter(intent, Commit(sql, once=False))
 
     def _sql(self, model: Model, intent: Intent) -> str:
         """Return the statement that clones the version that is on record."""
@@ -262,9 +273,9 @@ class Cloning:
 
     def _is_clone(self, name: str) -> bool:
         """Return whether the newest rows of a table came from a clone."""
-        found = self.services.reading.records.history(name, _RECENT)
-        good = (each for each in found if each.status is Status.SUCCESS)
-        return next((each.triggered_by == CLONE for each in good), False)
+        steps = self.services.reading.records.steps_of(name)
+        built = [each for each in steps if each.outcome and each.intent.kind is StepKind.BUILD]
+        return bool(built) and built[-1].intent.triggered_by == CLONE
 
     def _intents(self, model: Model, verdict: Verdict) -> list[Intent]:
         """Return the step that clones, and one without a commit for every other code.

@@ -74,11 +74,12 @@ def drift_report(project_state: ProjectState) -> DriftReport:
     }
     if not any(start.values()):
         return DriftReport(project_state, verdicts)
+    own = verdicts.keys() - deferred.keys()
     todo = cascade(
         project,
         start,
-        lambda name: verdicts[name].segments if name in verdicts else (),
-        lambda model: model.name in verdicts and not model.is_view,
+        lambda name: verdicts[name].segments if name in own else (),
+        lambda model: model.name in own and not model.is_view,
     )
     pending = {name: difference(ranges, start.get(name, ())) for name, ranges in todo.items()}
     return DriftReport(project_state, verdicts, {n: r for n, r in pending.items() if r})
