@@ -332,7 +332,7 @@ class Cloning:
             raise self._nothing(model, sentence, "sync")
         return found
 
-    def _own_code(self, model: Model, made: Fingerprint) -> Fingerprint:
+    def _own_code(self, model: Model, recorded: Fingerprint) -> Fingerprint:
         """Return the fingerprint of the same code here, where tables have other names.
 
         If the code here is another one, because it uses variables of the target or was changed,
@@ -343,10 +343,10 @@ class Cloning:
             if label not in there:
                 continue
             other, built = there[label]
-            states = {state for state, _ in code_drift(made, built, meaning)}
+            states = {state for state, _ in code_drift(recorded, built, meaning)}
             if states <= {State.CURRENT} and _is_same_code((query, own), (other, built)):
                 return own
-        return made
+        return recorded
 
     def _has_own_code(self, name: str) -> bool:
         """Return whether a view has another query here than in the other target."""
