@@ -50,8 +50,8 @@ where date(at) = @partition_date group by 1
 """
 FIRST, SECOND = "2021-01-02T12:00:00Z", "2021-01-05T12:00:00Z"
 COMMANDS = {
-    "log": ("run", "--select", "log", "--as-of", SECOND),
-    "best": ("run", "--select", "best", "--as-of", SECOND),
+    "log": ("run", "--select", "log", "--as-of", "2024-01-03T12:00:00Z"),
+    "best": ("run", "--select", "best", "--as-of", "2024-01-03T12:00:00Z"),
     "daily": ("run", "--select", "daily", "--as-of", "2024-01-03T12:00:00Z"),
     "people": ("snapshot", "run", "--select", "people", "--as-of", SECOND),
     "silver_aw.x": ("run", "--select", "silver_aw.x", "--processing-time", SECOND),
@@ -66,8 +66,8 @@ LEFT = {
     "prod/m/daily": "SELECT day, n, amount FROM t ORDER BY day",
     "prod/m/people": "SELECT id, value, _ps_is_current FROM t ORDER BY id, _ps_valid_from",
     "lake/silver/aw/x": 'SELECT "ID", "SeqNr", name FROM t ORDER BY "ID"',
-    "prod/derived/web_sessions": "SELECT domain_sessionid FROM t ORDER BY 1",
-    "prod/derived/web_users": "SELECT domain_userid FROM t ORDER BY 1",
+    "prod/derived/web_sessions": "SELECT session_identifier FROM t ORDER BY 1",
+    "prod/derived/web_users": "SELECT user_identifier FROM t ORDER BY 1",
     "prod/m/tagged": "SELECT event_id FROM t ORDER BY 1",
 }
 UNDISTURBED = {
