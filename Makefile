@@ -11,6 +11,7 @@ ON_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 INSTALLED := $(VENV)/.installed
 JAVA := $(VENV)/.java-home
 JARS := $(VENV)/.jars
+LOG_STORE := src/penstock/engine/penstock-delta-storage.jar
 WITH_JAVA := JAVA_HOME="$$(cat $(JAVA))" PATH="$(CURDIR)/$(BIN):$$PATH"
 
 .PHONY: help
@@ -18,7 +19,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(INSTALLED) $(JAVA) $(JARS) ## install what is missing: .venv, Java 17, the Delta jars
+setup: $(INSTALLED) $(JAVA) $(JARS) $(LOG_STORE) ## install what is missing: .venv, Java 17, the Delta jars; compile java/
 
 .PHONY: postgres
 postgres: ## find a PostgreSQL server for the contracts of stores, or install one where permitted
@@ -57,6 +58,10 @@ test-faults: setup ## kill steps at every marked point, and KILLS=20 times at ra
 test-matrix: setup ## the long cases that the gate leaves out, killed processes apart
 	$(WITH_JAVA) $(PYTEST) -q -m "matrix and not faults" $(ON_TWO)
 
+.PHONY: test-lakes
+test-lakes: setup postgres ## buckets, a Hive metastore, a cluster: what needs servers, all started here
+	$(WITH_JAVA) $(PYTEST) -q -m lakes $(ON_TWO)
+
 .PHONY: test-laws
 test-laws: setup ## the ten laws as property tests, on EXAMPLES=300 new random cases each
 	$(WITH_JAVA) $(PYTEST) -q -m laws --hypothesis-profile search $(ON_TWO)
@@ -78,7 +83,7 @@ docs: $(INSTALLED) ## write docs/cli.md and the tables of docs/reference/ anew
 	$(BIN)/python scripts/docs
 
 .PHONY: release-check
-release-check: $(INSTALLED) ## build the package and try its wheel in an empty environment
+release-check: setup ## build the package and try its wheel in an empty environment
 	scripts/release-check
 
 .PHONY: lock
@@ -104,3 +109,6 @@ $(JAVA): scripts/ensure-java | $(INSTALLED)
 $(JARS): $(INSTALLED) | $(JAVA)
 	$(WITH_JAVA) $(BIN)/penstock doctor --fix
 	@touch $@
+
+$(LOG_STORE): scripts/ensure-log-store $(shell find java -name '*.java') | $(JARS)
+	$(WITH_JAVA) scripts/ensure-log-store $@

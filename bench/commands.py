@@ -28,6 +28,7 @@ from penstock.core.steps.inputs import DeltaPin, InputPin, Pin
 from penstock.core.steps.step import Intent, Outcome, StepKind
 from penstock.core.steps.token import write_token
 from penstock.core.steps.window import Watermark
+from penstock.engine.disk.disks import disk_at
 from penstock.plan.cascade import upstream_models
 from penstock.plan.changes import current_pins
 from penstock.plan.values import Now
@@ -46,7 +47,7 @@ def main(sizes: list[int]) -> None:
         generate.main(root, size)
         cold = spread(seconds_of(lambda root=root: _cold(root), 3))
         print(f"{f'list, {size:,} models, cold':<30} {cold}  (aim <= 12 of 5,000)")
-        _pretend_built(root)
+        pretend_built(root)
         for word in ("list", "plan", "status", "run"):
             aim = "<= 1" if size <= 1000 else "<= 1.5" if word == "list" else "<= 5"
             name = f"{word}, {size:,} models, warm"
@@ -71,14 +72,14 @@ def _call(words: list[str], root: Path) -> None:
     assert told.returncode == 0, told.stderr.decode()
 
 
-def _pretend_built(root: Path) -> None:
+def pretend_built(root: Path) -> None:
     """Write the logs and the records that a run of everything would leave."""
     services = open_services(Where(root))
     store = services.writing
     project = services.project
     sources: dict[str, Pin] = {}
     for name, source in project.sources.items():
-        write_log(Path(source.path), f"id-{name}", "")
+        write_log(source.path, f"id-{name}", "")
         sources[name] = DeltaPin(f"id-{name}", 0)
     records: dict[str, ModelRecord] = {}
     steps = []
@@ -90,7 +91,7 @@ def _pretend_built(root: Path) -> None:
         intent = step.intent
         if intent.uri:
             token = write_token(intent, "bench", store.archive.store_id())
-            write_log(Path(intent.uri), f"id-{name}", token)
+            write_log(intent.uri, f"id-{name}", token)
         records[name] = ModelRecord(
             name,
             Status.SUCCESS,
@@ -137,10 +138,8 @@ def _step(project: Project, name: str, number: int, pins: dict[str, Pin]) -> Reb
     return RebuiltStep(intent, Outcome(version, f"id-{name}", version), moment)
 
 
-def write_log(folder: Path, table_id: str, token: str) -> None:
+def write_log(uri: str, table_id: str, token: str) -> None:
     """Write a log of one commit that carries a token."""
-    log = folder / "_delta_log"
-    log.mkdir(parents=True)
     metadata = {
         "id": table_id,
         "format": {"provider": "parquet", "options": {}},
@@ -154,7 +153,7 @@ def write_log(folder: Path, table_id: str, token: str) -> None:
         {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
         {"metaData": metadata},
     ]
-    (log / f"{0:020d}.json").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    disk_at(uri).put(f"{uri}/_delta_log/{0:020d}.json", "\n".join(map(json.dumps, lines)).encode())
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def _pretend_processed(root: Path) -> None:
         uri = services.project.uri_of(model.table)
         intent = _intent(model, uri, number, slice=listed.id)
         token = write_token(intent, "bench", services.writing.archive.store_id())
-        write_log(Path(uri), f"id-{model.name}", token)
+        write_log(uri, f"id-{model.name}", token)
         steps.append(RebuiltStep(intent, Outcome(0, f"id-{model.name}", 0), T))
     services.writing.archive.rebuild(steps)
     services.close()

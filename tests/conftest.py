@@ -17,10 +17,10 @@ import penstock.strategies.registry  # noqa: F401  strategies are found by their
 from fakes.clock import FixedClock
 from penstock.core.masking import SECRETS
 
-pytest_plugins = ["fakes.spark_session", "fakes.drift_fixtures"]
+pytest_plugins = ["fakes.spark_session", "fakes.drift_fixtures", "fakes.object_store"]
 
 HERE = Path(__file__).parent
-LANES = ("spark", "faults", "laws", "cli")
+LANES = ("spark", "faults", "laws", "cli", "lakes")
 
 # The gate takes a sample, the same in every run; `make test-laws` searches, EXAMPLES a law.
 settings.register_profile(

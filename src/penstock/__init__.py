@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from penstock.app.application import App as App
     from penstock.app.checking.results import CheckReport as CheckReport
+    from penstock.app.commands.data_diff import DataDiff as DataDiff
     from penstock.app.commands.verify import VerifyReport as VerifyReport
     from penstock.app.commands.verify import Violation as Violation
     from penstock.app.entry import accept as accept
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.app.entry import backfill as backfill
     from penstock.app.entry import check as check
     from penstock.app.entry import diff as diff
+    from penstock.app.entry import diff_data as diff_data
     from penstock.app.entry import history as history
     from penstock.app.entry import load as load
     from penstock.app.entry import query as query
@@ -76,10 +78,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "penstock.app.application": "App conf=App",
     "penstock.app.checking.results": "CheckReport",
+    "penstock.app.commands.data_diff": "DataDiff",
     "penstock.app.commands.verify": "VerifyReport Violation",
     "penstock.app.entry": """
-        accept audit backfill check diff history load query rollback run sessions_limits
-        snapshot_run snapshot_verify status sync
+        accept audit backfill check diff diff_data history load query rollback run
+        sessions_limits snapshot_run snapshot_verify status sync
     """,
     "penstock.app.metadata": """
         Connection EntityConnectionGroup EntityGroup Environment Full=FULL

@@ -42,9 +42,17 @@ def made(services, monkeypatch):
 
 
 def write_commit(  # what a commit says
-    root, name, version, token="", operation="WRITE", *, changes_data=True, table_id=""
+    root,
+    name,
+    version,
+    token="",
+    operation="WRITE",
+    *,
+    changes_data=True,
+    table_id="",
+    warehouse="warehouse",
 ):
-    log = root / "warehouse" / "m" / name / "_delta_log"
+    log = root / warehouse / "m" / name / "_delta_log"
     log.mkdir(parents=True, exist_ok=True)
     file = {"path": f"{version}.parquet", "partitionValues": {}, "size": 1, "modificationTime": 0}
     metadata = {

@@ -14,6 +14,7 @@ WITHOUT_JVM = [
     ["plan"],
     ["run", "--dry-run"],
     ["status"],
+    ["metrics"],
     ["watermark", "show"],
     ["watermark", "show", "log", "--history"],
     ["watermark", "set", "log", "2024-03-01"],

@@ -190,7 +190,7 @@ def test_a_folder_of_others_is_not_taken_for_a_table_that_is_not_there(lake, cal
     (silver / "_delta_log" / "00000000000000000000.json").write_text("{")
     assert code() == ("failed", "target-unreadable")
 
-    def denied(_, uri):
+    def denied(_, uri, _hint=None):
         raise PermissionError(13, "Permission denied", uri)
 
     monkeypatch.setattr(DeltaLog, "head", denied)

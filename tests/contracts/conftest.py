@@ -10,9 +10,9 @@ import pytest
 from contracts.postgres_server import programs, started
 from contracts.store_cases import HERE, LEASE, OURS, run
 from fakes.clock import FixedClock
-from penstock.state.lease import Identity
+from penstock.state.lease import Identity, StoreContext
 from penstock.state.memory import MemoryStore
-from penstock.state.open import open_store
+from penstock.state.open import open_in, open_store
 
 
 class World:
@@ -96,11 +96,13 @@ def opened(place, world):
 
     def open_one(identity: Identity = OURS, name: str = "state"):
         outside = {"fault": world.strike, "is_gone": world.is_gone}
+        # no server's clock: that of the test is the clock of all machines
+        context = StoreContext(identity, world.clock, LEASE, *outside.values(), server_clock=False)
         url = place(name, identity)
         if url is None:
             store = MemoryStore(world.clock, LEASE, identity=identity, **outside)
         else:
-            store = open_store(url, identity=identity, clock=world.clock, lease=LEASE, **outside)
+            store = open_in(url, context)
         stores.append(store)
         return store
 

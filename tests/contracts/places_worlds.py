@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 
 from fakes.lake import FakeLake, columns
+from fakes.object_store import ObjectPath
 from fakes.places import FakeFile, FakePlaces
 from penstock.engine.log.places import DeltaPlaces
 
@@ -57,9 +58,9 @@ class LakePlaces:
 
 
 class FolderPlaces:
-    """Commit files of this machine, as Spark and others write them, and empty data files."""
+    """Commit files in a folder or a bucket, as Spark and others write them; empty data files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | ObjectPath) -> None:
         self.places = DeltaPlaces()
         self.root = folder / "t"
         self.uri = str(self.root)
@@ -107,7 +108,7 @@ class FolderPlaces:
         self._file(self.version).write_text("\n".join(lines) + "\n", encoding="utf-8")
         return self.version
 
-    def _file(self, version: int) -> Path:
+    def _file(self, version: int) -> Path | ObjectPath:
         return self.root / "_delta_log" / f"{version:020d}.json"
 
     def _add(self, file: FakeFile) -> dict[str, dict[str, object]]:

@@ -14,7 +14,7 @@ from penstock.state.schema import metadata
 
 FINDER = Path(__file__).resolve().parents[2] / "scripts" / "ensure-postgres"
 USER = "penstock"
-QUICK = ("fsync=off", "full_page_writes=off", "listen_addresses=")
+QUICK = ("fsync=off", "full_page_writes=off")
 
 
 def programs():
@@ -30,8 +30,9 @@ def programs():
 class Server:
     """Hands out databases; one that was given back is emptied and handed out again."""
 
-    def __init__(self, folder: Path, place: Path) -> None:
+    def __init__(self, folder: Path, place: Path, port: int = 0) -> None:
         self._folder = folder
+        self.port = port  # of this machine; 0: only its socket
         self._place = place
         self._made = 0
         self._free = []
@@ -49,7 +50,9 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        settings = [part for each in QUICK for part in ("-c", each)]
+        address = ("listen_addresses=127.0.0.1", f"port={self.port}")
+        asked = (*QUICK, *(address if self.port else ("listen_addresses=",)))
+        settings = [part for each in asked for part in ("-c", each)]
         program = [self._folder / "postgres", "-D", self._place / "cluster", "-k", self._place]
         with (self._place / "log").open("ab") as log:
             self._running = subprocess.Popen([*program, *settings], stderr=log, **self._options)
@@ -63,8 +66,12 @@ class Server:
         self._running.kill()
         self._running.wait()
 
+    @property
+    def socket(self) -> str:
+        return f"{self._place}/.s.PGSQL.5432"
+
     def url(self, name: str) -> str:
-        return f"postgresql+psycopg://{USER}@/{name}?host={self._place}"
+        return f"postgresql+psycopg://{USER}@/{name}?host={self._place}&port={self.port or 5432}"
 
     def take(self, identity) -> str:
         """Give the name of a database: a new one, that a store will migrate, or an empty one."""
@@ -92,7 +99,7 @@ class Server:
     def run(self, database: str, sql: str, values=()):
         import psycopg
 
-        place = f"host={self._place} user={USER} dbname={database}"
+        place = f"host={self._place} port={self.port or 5432} user={USER} dbname={database}"
         with psycopg.connect(place, autocommit=True) as connection:
             connection.execute(sql, values or None)
 
@@ -113,10 +120,10 @@ class Server:
 
 
 @contextmanager
-def started(folder: Path):
+def started(folder: Path, port: int = 0):
     """Start a server and give it; it ends with the block, and nothing of it stays."""
     place = Path(tempfile.mkdtemp(prefix="pg-"))  # a socket's path is at most 107 bytes
-    server = Server(folder, place)
+    server = Server(folder, place, port)
     try:
         server.make()
         server.start()

@@ -7,8 +7,9 @@ import pytest
 
 from fakes.disk import MemoryDisk
 from fakes.folders import FakeFolders
+from fakes.object_store import ObjectPath
 from penstock.core.ports.engine import FolderEntry
-from penstock.engine.disk.disks import DiskFolders, LocalDisk
+from penstock.engine.disk.disks import DiskFolders, LocalDisk, disk_at
 
 
 class FakeWorld:
@@ -59,8 +60,23 @@ class NoLinksWorld(DiskWorld):
         monkeypatch.setattr(os, "link", refuse)
 
 
-@pytest.fixture(params=[FakeWorld, DiskWorld, UriWorld, NoLinksWorld])
+class BucketWorld:
+    """Folders of a bucket: of a server, or in memory."""
+
+    def __init__(self, bucket: ObjectPath) -> None:
+        self.folders = DiskFolders()
+        self.root = f"{bucket}/a folder"
+        self.disk = disk_at(self.root)
+
+    def make(self, *paths: str) -> None:
+        for path in paths:
+            self.disk.put(f"{self.root}/{path}/part-0.parquet", b"")
+
+
+@pytest.fixture(params=[FakeWorld, DiskWorld, UriWorld, NoLinksWorld, "memory_bucket", "bucket"])
 def world(request, tmp_path, monkeypatch):
+    if isinstance(request.param, str):
+        return BucketWorld(request.getfixturevalue(request.param))
     return request.param(tmp_path, monkeypatch)
 
 
@@ -106,6 +122,48 @@ def test_one_of_several_writers_puts_a_file_that_was_absent(world):
     with world.disk.open(place) as file:
         assert file.read() == b"first"
     assert world.disk.entries(f"{world.root}/log") == [FolderEntry("0.json", False)]
+
+
+def test_the_newest_of_numbered_files_is_found_from_one_that_is_there(world):
+    for number in range(5, 18):
+        world.disk.put(f"{world.root}/log/{number:020d}.json", b"")
+    world.disk.put(f"{world.root}/log/{17:020d}.crc", b"")
+    world.disk.put(f"{world.root}/log/_sidecars/1.parquet", b"")
+
+    found = [world.disk.newest(f"{world.root}/log", "{:020d}.json".format, n) for n in (5, 17, 4)]
+
+    assert found == [17, 17, None]
+
+
+def test_what_is_below_a_folder_is_listed(world):
+    for name in ("a/b/c", "a/d", "e"):
+        world.disk.put(f"{world.root}/{name}", name.encode())
+
+    tree = world.disk.listed(f"{world.root}/a")
+
+    assert sorted(tree.entries(f"{world.root}/a/")) == [("b", True), ("d", False)]
+    assert tree.stat(f"{world.root}/a/b").is_folder
+    assert tree.stat(f"{world.root}/a/b/c").size == 5
+    assert tree.stat(f"{world.root}/a/nowhere") is None
+    with pytest.raises(FileNotFoundError):
+        world.disk.listed(f"{world.root}/nowhere").entries(f"{world.root}/nowhere")
+
+
+def test_a_file_is_read_from_any_place_on_however_large_it_is(world):
+    content = bytes(range(256)) * 12_000  # 3 MB
+    world.disk.put(f"{world.root}/large", content)
+    world.disk.put(f"{world.root}/empty", b"")
+
+    with world.disk.open(f"{world.root}/large") as file:
+        assert file.read(3) == content[:3]
+        assert file.seek(-5, os.SEEK_END) == len(content) - 5
+        assert file.read() == content[-5:]
+        file.seek(1_500_000)
+        assert file.read(7) == content[1_500_000:1_500_007]
+        file.seek(0)
+        assert file.read() == content
+    with world.disk.open(f"{world.root}/empty") as file:
+        assert file.read() == b""
 
 
 def test_dropping_takes_a_folder_with_its_files(world):

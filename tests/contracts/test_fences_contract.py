@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from contracts.log_worlds import FolderWorld, LakeWorld
+from contracts.log_worlds import FolderWorld, world_in
 from penstock.core.errors import TableError
 from penstock.core.steps.token import signed_by
 from penstock.engine.log.fences import DeltaFences
@@ -13,10 +13,10 @@ from penstock.engine.log.fences import DeltaFences
 SIGNED = '{"penstock":"0.1.0","store":"store-1","kind":"fence","fences":"step-1"}'
 
 
-@pytest.fixture(params=["lake", "folder"])
-def fenced(request, tmp_path):
+@pytest.fixture(params=["lake", "folder", "bucket"])
+def fenced(request):
     """Give a world with a table of one commit, and the fences of its kind."""
-    world = LakeWorld(tmp_path) if request.param == "lake" else FolderWorld(tmp_path)
+    world = world_in(request.param, request)
     fences = world.lake.fences if request.param == "lake" else DeltaFences(lambda: 1_700_000_000)
     return world, fences
 

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from contracts.log_worlds import FolderWorld, LakeWorld
+from contracts.log_worlds import world_in
 from contracts.store_cases import intent
 from penstock.core.columns.schema import Column
 from penstock.core.errors import TableError
@@ -14,9 +14,9 @@ from penstock.core.steps.token import write_token
 TOKEN = write_token(intent("step-7"), "0.1.0", "store-1")
 
 
-@pytest.fixture(params=[LakeWorld, FolderWorld])
-def world(request, tmp_path):
-    return request.param(tmp_path)
+@pytest.fixture(params=["lake", "folder", "bucket"])
+def world(request):
+    return world_in(request.param, request)
 
 
 def test_a_table_that_is_not_there_is_none_and_has_no_commits(world):

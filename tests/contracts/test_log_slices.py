@@ -2,7 +2,7 @@
 
 import pytest
 
-from contracts.log_worlds import FolderWorld, LakeWorld
+from contracts.log_worlds import world_in
 from penstock.core.entities.slices import BronzeFolder
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
@@ -10,9 +10,9 @@ from penstock.core.findings import Location
 WHERE = Location("entities/sales.json", 6)
 
 
-@pytest.fixture(params=[LakeWorld, FolderWorld])
-def world(request, tmp_path):
-    return request.param(tmp_path)
+@pytest.fixture(params=["lake", "folder", "memory_bucket", "bucket"])
+def world(request):
+    return world_in(request.param, request)
 
 
 def listed(world, pattern="*.parquet", **more):
@@ -68,7 +68,7 @@ def test_a_folder_that_fits_is_one_slice_of_all_its_files(world):
     (found,) = listed(world, "**/*.parquet")
 
     assert found.files == ("d.parquet/a=1/part-0.parquet", "d.parquet/part-1.parquet")
-    assert (found.id.name, found.id.size, found.id.modified) == ("d.parquet", 5, 9_000_000)
+    assert (found.id.name, found.id.size, found.id.modified) == ("d.parquet", 5, world.time(9))
     assert not found.is_incomplete
 
 
@@ -77,7 +77,7 @@ def test_a_file_is_a_slice_of_itself(world):
 
     (found,) = listed(world)
 
-    assert (found.id.size, found.id.modified, found.id.etag) == (3, 7_000_000, "")
+    assert (found.id.size, found.id.modified, found.id.etag) == (3, world.time(7), "")
     assert (found.files, found.is_incomplete) == (("a.parquet",), False)
 
 

@@ -16,9 +16,10 @@ ONE = 20_059 * DAY  # 2024-12-02
 TWO, THREE, FOUR = ONE + DAY, ONE + 2 * DAY, ONE + 3 * DAY
 
 
-@pytest.fixture(params=[LakePlaces, FolderPlaces])
-def world(request, tmp_path):
-    return request.param(tmp_path)
+@pytest.fixture(params=["lake", "folder", "bucket"])
+def world(request):
+    folder = request.getfixturevalue("bucket" if request.param == "bucket" else "tmp_path")
+    return LakePlaces(folder) if request.param == "lake" else FolderPlaces(folder)
 
 
 def day(path, *dates, **more):

@@ -24,7 +24,7 @@ from penstock.app.events import RunStarted, Said
 from penstock.app.services.workers import beating
 from penstock.core.errors import LeaseHeldError, StateError
 from penstock.core.records import Status
-from penstock.state.open import open_store, store_exists
+from penstock.state.open import open_store
 from penstock.state.patience import Patience
 from penstock.state.sql import postgres as words
 from penstock.state.sql.database import Database
@@ -179,7 +179,7 @@ class Run(threading.Thread):
             workshop.services(),
             open_writing=self._open,
             open_reading=self._open,
-            has_state=lambda: store_exists(self._url),
+            has_state=lambda: True,
         )
         self.report = run_models(services, a_run(()), self._listen)
         services.close()
@@ -220,9 +220,10 @@ def test_runs_that_begin_their_steps_while_the_server_is_stopped_all_succeed(
     assert [statuses(each.report) for each in (*begun, *late)] == [
         {f"m{number}": "success"} for number in range(runs)
     ]
-    assert {len(each.said) for each in begun} == {1}
+    assert {len(each.said) for each in begun} == {2}
     assert begun[0].said[0].startswith("state-away: postgresql+psycopg://")
     assert begun[0].said[0].endswith("; waiting up to 300 s for it")
+    assert begun[0].said[1].startswith("state-away: the state store answers again, after ")
     for number in range(runs):
         assert [each.status for each in store.records.history(f"m{number}", None)] == ["SUCCESS"]
     assert (store.journal.running(), store.leases.taken()) == ((), ())
@@ -234,7 +235,7 @@ def test_a_store_that_refuses_for_good_is_not_waited_for(server):
     url = server.url("nowhere")
 
     with pytest.raises(StateError) as refused:
-        patience.repeat(lambda: store_exists(url))
+        patience.repeat(lambda: open_store(url, identity=OURS, clock=WallClock(), lease=LEASE))
 
     assert refused.value.code == "state-unreachable"
     assert 'database "nowhere" does not exist' in refused.value.sentence

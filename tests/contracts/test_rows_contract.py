@@ -7,6 +7,7 @@ from deltalake import write_deltalake
 from fakes.kept_rows import FakeRows
 from fakes.session_world import at
 from penstock.core.ports.sessions import FewRows
+from penstock.engine.disk.buckets import table_options_at
 from penstock.engine.log.delta_log import DeltaRows
 
 ROWS = [
@@ -16,16 +17,18 @@ ROWS = [
 ]
 
 
-@pytest.fixture(params=["fake", "delta"])
-def reader(request, tmp_path):
-    uri = str(tmp_path / "held")
+@pytest.fixture(params=["fake", "folder", "bucket"])
+def reader(request):
+    folder = request.getfixturevalue("bucket" if request.param == "bucket" else "tmp_path")
+    uri = str(folder / "held")
     if request.param == "fake":
         found = FakeRows()
         found.tables[uri] = ROWS
         return found, uri
     times = pa.timestamp("us", "UTC")
     schema = pa.schema([("id", pa.string()), ("since", times), ("odd name", pa.int64())])
-    write_deltalake(uri, pa.Table.from_pylist(ROWS, schema))
+    rows = pa.Table.from_pylist(ROWS, schema)
+    write_deltalake(uri, rows, storage_options=table_options_at(uri))
     return DeltaRows(), uri
 
 

@@ -183,6 +183,12 @@ def test_the_history_of_checks_comes_newest_first(store, world):
     assert names("min_rows") == [("step-2", "min_rows"), ("step-1", "min_rows")]
     assert names(None, 2) == [("step-2", "min_rows"), ("step-2", "nulls")]
     assert store.checks.checks_of("users") == ()
+    newest = store.checks.newest_of({"orders": 2, "lines": 5, "users": 1})
+    assert newest == {
+        "orders": store.checks.checks_of("orders", None, 2),
+        "lines": store.checks.checks_of("lines"),
+    }
+    assert store.checks.newest_of({"orders": 1})["orders"] == newest["orders"][:1]
 
 
 def test_what_penstock_check_found_is_of_no_step(store, world):

@@ -14,9 +14,21 @@ SECOND = Touched(4, NOON, "MERGE", step="s", store="another", user="ann")
 def test_noted_commits_read_back_oldest_first(store):
     store.notes.note(RAW, [SECOND, FIRST])
 
-    assert store.notes.touched("raw.events", -1) == (FIRST, SECOND)
-    assert store.notes.touched("raw.events", 2) == (SECOND,)
-    assert store.notes.touched("raw.other", -1) == ()
+    assert store.notes.touched({"raw.events": -1}).get("raw.events", ()) == (FIRST, SECOND)
+    assert store.notes.touched({"raw.events": 2}).get("raw.events", ()) == (SECOND,)
+    assert store.notes.touched({"raw.other": -1}).get("raw.other", ()) == ()
+
+
+def test_notes_of_many_tables_are_read_at_once(store):
+    store.notes.note(RAW, [FIRST, SECOND])
+    store.notes.note(Seen("raw.users", "table-b", 1), [replace(FIRST, version=1)])
+    after = {"raw.events": 2, "raw.users": 0, "raw.gone": 0}
+
+    assert store.notes.touched(after) == {
+        "raw.events": (SECOND,),
+        "raw.users": (replace(FIRST, version=1),),
+    }
+    assert store.notes.touched({}) == {}
 
 
 def test_seen_says_how_far_a_log_was_read_and_the_newest_commit_of_others(store):
@@ -45,7 +57,9 @@ def test_noting_more_adds_to_what_is_there(store):
     store.notes.note(replace(RAW, version=7), [replace(SECOND, version=6)])
 
     assert store.notes.seen_tables() == {"raw.events": replace(RAW, version=7, foreign=6)}
-    assert [commit.version for commit in store.notes.touched("raw.events", 0)] == [2, 6]
+    assert [
+        commit.version for commit in store.notes.touched({"raw.events": 0}).get("raw.events", ())
+    ] == [2, 6]
 
 
 def test_a_commit_that_is_noted_again_is_noted_as_of_now(store):
@@ -53,7 +67,7 @@ def test_a_commit_that_is_noted_again_is_noted_as_of_now(store):
     store.notes.note(RAW, [FIRST, SECOND])
     store.notes.note(replace(RAW, version=3), [wider])
 
-    assert store.notes.touched("raw.events", 0) == (wider, SECOND)
+    assert store.notes.touched({"raw.events": 0}).get("raw.events", ()) == (wider, SECOND)
     assert store.notes.seen_tables()["raw.events"].version == 5
 
 
@@ -63,7 +77,9 @@ def test_a_table_of_another_id_starts_anew(store):
     store.notes.note(other, [replace(FIRST, version=1)])
 
     assert store.notes.seen_tables() == {"raw.events": replace(other, foreign=1)}
-    assert [commit.version for commit in store.notes.touched("raw.events", -1)] == [1]
+    assert [
+        commit.version for commit in store.notes.touched({"raw.events": -1}).get("raw.events", ())
+    ] == [1]
 
 
 def test_notes_survive_export_and_import(opened, store):
@@ -72,5 +88,5 @@ def test_notes_survive_export_and_import(opened, store):
     fresh.archive.load(store.archive.export())
 
     assert fresh.notes.seen_tables() == store.notes.seen_tables()
-    assert fresh.notes.touched("raw.events", -1) == (FIRST, SECOND)
+    assert fresh.notes.touched({"raw.events": -1}).get("raw.events", ()) == (FIRST, SECOND)
     assert fresh.archive.export() == store.archive.export()

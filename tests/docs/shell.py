@@ -61,6 +61,10 @@ class Shell:
             case ["make", *targets]:
                 unknown = set(targets) - TARGETS
                 return f"no such make targets: {sorted(unknown)}" if unknown else None
+            case ["penstock", *_, ">", file]:
+                code, printed = self.in_process(words[:-2], environment() | settings)
+                (self.folder / file).write_text(printed)
+                return None if code == 0 else f"exit {code}\n{printed}"
             case [name, *_] if name in RUN:
                 return self.compare(words, settings, shown)
             case [name, *_] if name in KNOWN:

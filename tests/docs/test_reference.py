@@ -96,6 +96,10 @@ PLACES = {
     "penstock": ("penstock.yml", ""),
     "target": ("penstock.yml", "targets.dev"),
     "spark": ("penstock.yml", "targets.dev.spark"),
+    "storage": ("penstock.yml", "targets.dev.storage.s3://lake"),
+    "openlineage": ("penstock.yml", "openlineage"),
+    "openlineage_transport": ("penstock.yml", "openlineage.transport"),
+    "on_failure": ("penstock.yml", "on_failure"),
     "lease": ("penstock.yml", "lease"),
     "sync": ("penstock.yml", "sync"),
     "checks_settings": ("penstock.yml", "checks"),
@@ -176,6 +180,16 @@ INSTEAD = {
 OF_RANGE = {"type": "RANGE", "start": 0, "end": 10, "interval": 5}
 BESIDE = {
     ("header", "overwrite"): {"partition_by": ["id"], "materialized": "table"},
+    ("storage", "access_key_id"): {"secret_access_key": "b"},
+    ("storage", "secret_access_key"): {"access_key_id": "a"},
+    ("storage", "session_token"): {"access_key_id": "a", "secret_access_key": "b"},
+    **{
+        ("openlineage_transport", key): {"type": "http", "url": "http://a"}
+        for key in ("endpoint", "auth", "compression", "custom_headers", "verify", "append")
+    },
+    ("openlineage_transport", "type"): {"url": "http://a"},
+    ("openlineage_transport", "url"): {"type": "http"},
+    ("openlineage_transport", "log_file_path"): {"type": "file"},
     ("check", "empty"): {"type": "not_null", "column": "id"},
     ("test", "version"): {"model": "v", "partition": "2024-01-01"},
     ("error", "contains"): {"code": "duplicate-keys"},

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from penstock.core.ports.engine import FileStat, FolderEntry
+from penstock.core.ports.engine import FileStat, FolderEntry, FolderTree
 
 
 @dataclass
@@ -31,6 +32,15 @@ class MemoryDisk:
             raise NotADirectoryError(uri) if uri in self.files else FileNotFoundError(uri)
         parts = (path.removeprefix(f"{uri.rstrip('/')}/").partition("/") for path in below)
         return [FolderEntry(*each) for each in {(name, bool(rest)) for name, rest, _ in parts}]
+
+    def listed(self, uri: str) -> FolderTree:
+        return self
+
+    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> int | None:
+        number = first
+        while f"{folder}/{name_of(number)}" in self.files:
+            number += 1
+        return number - 1 if number > first else None
 
     def open(self, uri: str) -> io.BytesIO:
         if uri not in self.files:

@@ -19,12 +19,11 @@ from penstock.app.commands.rollback import RollbackReport, rollback
 from penstock.app.commands.run import run
 from penstock.app.commands.status import status
 from penstock.app.commands.sync import Ask, preview_sync, sync
+from penstock.app.read_requests import DiffRequest, HistoryRequest
 from penstock.app.reports import AuditReport, DiffReport, HistoryReport, StatusReport
 from penstock.app.request import (
     AuditRequest,
     BackfillRequest,
-    DiffRequest,
-    HistoryRequest,
     RollbackRequest,
     StatusRequest,
     SyncRequest,

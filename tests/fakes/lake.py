@@ -183,7 +183,7 @@ class FakeEngine:
     lake: FakeLake
     is_cancelled: bool = False
 
-    def require(self) -> None:
+    def require(self, *, writes: bool = False) -> None:
         self.lake.meet("", "require")
 
     @contextmanager

@@ -96,7 +96,7 @@ class RowLake:
     def sharing(self, frames: Mapping[str, FrameReaders]) -> Iterator[None]:
         yield
 
-    def require(self) -> None:
+    def require(self, *, writes: bool = False) -> None:
         """Need nothing."""
 
     def cancel(self) -> None:

@@ -35,7 +35,10 @@ def spark(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("spark")
     settings = LaunchSettings(
-        SparkSettings("local[2]", "2g", SMALL), str(folder / "warehouse"), folder / "spark.log"
+        SparkSettings("local[2]", "2g", SMALL),
+        str(folder / "warehouse"),
+        folder / "spark.log",
+        storage={},  # the jars for buckets, which some tests use
     )
     session = launch(settings, os.environ)
     yield session

@@ -10,7 +10,7 @@ CALLS = {
     *("rglob", "rmdir", "rmtree", "scandir", "stat", "touch", "unlink", "write_bytes"),
     "write_text",
 }
-OF_OTHERS = {"disk", "disk_at", "Opening"}
+OF_OTHERS = {"disk", "disk_at", "tree", "Opening"}
 """What is asked here is not a file system."""
 OTHER_FILES = {
     # files of the project
@@ -23,6 +23,7 @@ OTHER_FILES = {
     "app/artifacts/manifest.py": "files of models, for their text",
     "app/artifacts/write.py": "the log of a run",
     "app/services/files.py": "manifest.json, run_results.json and the names of a project",
+    "app/services/catalog_sources.py": "where tables of a catalog were, in the project's folder",
     # files that a user names
     "app/commands/query.py": "rows that a user asked for, in a file",
     "app/commands/state.py": "an export of the state",
@@ -30,6 +31,7 @@ OTHER_FILES = {
     "app/commands/doctor.py": "whether this machine can hold a warehouse",
     "app/commands/test.py": "the temporary warehouse of unit tests",
     "app/unit_testing/preparing.py": "the temporary warehouse of unit tests",
+    "engine/connectors.py": "jars of the connector, and of penstock",
     "engine/java.py": "Java, jars and what they keep between sessions",
     "engine/jvm.py": "Spark's log",
     "engine/keeper.py": "sockets of the process that keeps a JVM",

@@ -37,7 +37,7 @@ from penstock.core.strategy import Writing
 from penstock.state.memory import MemoryStore
 from penstock.state.open import open_store
 from penstock.state.schema import steps
-from penstock.state.sql import journal
+from penstock.state.sql import transaction
 from penstock.state.sql.load import HISTORY, _ModelRows, load
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -269,7 +269,7 @@ def test_partitions_read_back_as_they_were_written(empty, intent, outcome):
 def test_whatever_is_done_all_stores_say_the_same(empty, deeds):
     answers = []
     for (store, clock), loading in zip(stores(empty), (whole, load), strict=True):
-        with patch.object(journal, "load", loading):
+        with patch.object(transaction, "load", loading):
             answers.append(story(store, clock, deeds))
 
     memory, sqlite = answers
@@ -437,7 +437,7 @@ def remembered(store):
             ],
             store.records.fingerprints(),
             store.notes.seen_tables(),
-            [store.notes.touched(name, 1) for name in ("raw.a", "raw.b")],
+            [store.notes.touched({name: 1}).get(name, ()) for name in ("raw.a", "raw.b")],
             [store.records.watermark_history(model) for model in known],
             sorted(store.records.last_results().items()),
             store.records.texts(["text"]),

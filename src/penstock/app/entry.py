@@ -13,15 +13,20 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from penstock.app.flags import takes
-from penstock.app.read_requests import LimitsRequest, QueryRequest, VerifyRequest
+from penstock.app.read_requests import (
+    DataDiffRequest,
+    DiffRequest,
+    HistoryRequest,
+    LimitsRequest,
+    QueryRequest,
+    VerifyRequest,
+)
 from penstock.app.request import (
     AcceptRequest,
     AuditRequest,
     BackfillRequest,
     CheckRequest,
     CommandRequest,
-    DiffRequest,
-    HistoryRequest,
     RollbackRequest,
     RunRequest,
     SnapshotRequest,
@@ -34,6 +39,7 @@ from penstock.app.services.wire import ask, open_project, open_request, place_of
 if TYPE_CHECKING:
     from penstock.app.checking.results import CheckReport
     from penstock.app.commands.accept import AcceptedCommits
+    from penstock.app.commands.data_diff import DataDiff
     from penstock.app.commands.rollback import RollbackReport
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.reports import AuditReport, DiffReport, HistoryReport, StatusReport
@@ -157,6 +163,14 @@ def diff(request: DiffRequest) -> DiffReport:
     from penstock.app.commands.diff import diff as compare
 
     return ask(request, compare)
+
+
+@takes(DataDiffRequest)
+def diff_data(request: DataDiffRequest) -> DataDiff:
+    """Compare the rows of a model's table with those of another version, step or target."""
+    from penstock.app.commands.data_diff import data_diff
+
+    return ask(request, data_diff)
 
 
 @takes(HistoryRequest)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.app.reports import ModelResult
-from penstock.plan.values import Plan
+from penstock.plan.values import Plan, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class StepStarted:
 
     model: str
     reason: str
+    step: Step | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,19 @@ class Said:
 
 
 Event = RunStarted | StepStarted | StepEnded | Said
+SUCCEEDED, FAILED, INTERRUPTED = "succeeded", "failed", "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """How a run ended; `message` explains a failure. Only receivers get it."""
+
+    state: str
+    message: str = ""
+
+
+Notification = tuple[dt.datetime, Event | RunEnded]
+"""An event, and when it happened."""
 Listener = Callable[[Event], None]
 
 

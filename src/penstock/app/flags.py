@@ -333,6 +333,14 @@ States = Annotated[
     Sequence[str],
     FlagSpec("Only partitions in these states.", ("--state",), "S,…", read=read_states),
 ]
+DeferTo = Annotated[
+    str | None,
+    FlagSpec("Read models that are not built here from this target.", metavar="TARGET"),
+]
+ComparedWith = Annotated[
+    str | None,
+    FlagSpec("Target that state:modified and state:new compare with.", ("--state",), "TARGET"),
+]
 Partition = Annotated[str | None, FlagSpec("Only this partition.", metavar="P")]
 AsOf = Annotated[
     dt.datetime | str | None,

@@ -1,10 +1,23 @@
-"""Arguments of commands that read tables and records; annotations are evaluated here too."""
+"""More arguments of commands; annotations are evaluated here too."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
-from penstock.app.flags import AsOf, FlagSpec, Name, Package, Project
-from penstock.app.request import CommandRequest, Dated, WorkRequest
+from penstock.app.flags import (
+    AsOf,
+    Exclude,
+    FlagSpec,
+    Name,
+    Package,
+    Partition,
+    Project,
+    Select,
+    Wait,
+    a_count,
+)
+from penstock.app.request import CommandRequest, Dated, ModelsRequest, WorkRequest
+from penstock.core.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +30,39 @@ class LimitsRequest(CommandRequest, Dated):
     as_of: AsOf = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsRequest(ModelsRequest):
+    """Arguments of `metrics`; `output` "" prints them."""
+
+    output: Annotated[str, FlagSpec("Write the metrics to this file.", ("--output",), "FILE")] = ""
+
+
 @dataclass(frozen=True, slots=True)
 class QueryRequest(WorkRequest):
     """Arguments of `query`."""
 
     project: Project
     sql: Annotated[str, FlagSpec(names=("SQL",))]
+
+
+@dataclass(frozen=True, slots=True)
+class CloneRequest(WorkRequest):
+    """Arguments of `target clone`: the target to copy from, and the one that is written."""
+
+    project: Project
+    _: KW_ONLY
+    source: Annotated[str, FlagSpec(names=("FROM",))]
+    target: Annotated[str, FlagSpec(names=("TO",))]
+    force: Annotated[bool, FlagSpec("Replace tables that steps of TO have built.")] = False
+    select: Select = ()
+    exclude: Exclude = ()
+    wait: Wait = 0.0
+
+    def refuse_conflicts(self) -> None:
+        """Raise if the target to copy from is also the one that is written."""
+        if self.source == self.target:
+            sentence = f"{self.target} cannot be cloned into itself"
+            raise UsageError("option-conflict", sentence, hint="name another target to write")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +85,50 @@ class WatermarkRequest(CommandRequest):
     )
     type_: Annotated[str, FlagSpec("Its Spark type, if unknown.", metavar="TYPE")] = ""
     reason: Annotated[str, FlagSpec("Why; kept in the history.", metavar="TEXT")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRequest(CommandRequest, Dated):
+    """Arguments of `diff`; without a model, all models."""
+
+    project: Project = "."
+    model: Annotated[str | None, FlagSpec(names=("MODEL",))] = None
+    _: KW_ONLY
+    partition: Partition = None
+    as_of: AsOf = None
+
+
+Source = Annotated[
+    str,
+    FlagSpec("With --data: the version, step or target to compare with.", ("--from",), "WHAT"),
+]
+Key = Annotated[
+    Sequence[str],
+    FlagSpec("With --data: a column that identifies rows.", ("--key",), "COLUMN", read=tuple),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DataDiffRequest(WorkRequest):
+    """Arguments of `diff --data`: `from_` is a version, a step or a target.
+
+    Without it, the version before the last step is compared. `key` replaces the model's own keys.
+    """
+
+    project: Project
+    model: Name
+    _: KW_ONLY
+    from_: Source = ""
+    key: Key = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRequest(CommandRequest):
+    """Arguments of `history`; `limit` is the greatest number of executions, newest first."""
+
+    project: Project
+    model: Name
+    _: KW_ONLY
+    partition: Partition = None
+    show_sql: Annotated[bool, FlagSpec("Also print the SQL of every execution.")] = False
+    limit: Annotated[int, a_count("Maximum executions or check results, newest first.")] = 20

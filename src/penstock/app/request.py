@@ -20,8 +20,10 @@ from penstock.app.flags import (
     AllowSchemaChange,
     AsOf,
     CatchUp,
+    ComparedWith,
     Date,
     Days,
+    DeferTo,
     DryRun,
     Exclude,
     FailFast,
@@ -32,7 +34,6 @@ from penstock.app.flags import (
     MaxPartitions,
     Name,
     OnFailureOf,
-    Partition,
     Phases,
     Process,
     ProcessingTime,
@@ -140,6 +141,7 @@ class StepsRequest(WorkRequest, Dated):
     on_failure: OnFailureOf = None
     wait: Wait = 0.0
     as_of: AsOf = None
+    defer_to: DeferTo = None
     allow_schema_change: AllowSchemaChange = False
 
     @property
@@ -170,6 +172,8 @@ class RunRequest(PartitionsRequest):
     dry_run: DryRun = False
     select: Select = ()
     exclude: Exclude = ()
+    state: ComparedWith = None
+    """The target of `state:modified`; by default that of `defer_to`."""
     date: Date = None
     from_: From = None
     to: To = None
@@ -206,6 +210,7 @@ class SnapshotRequest(StepsRequest):
     dry_run: Annotated[bool, FlagSpec("Count what would change; write nothing.")] = False
     select: Select = ()
     exclude: Exclude = ()
+    state: ComparedWith = None
 
     command = "snapshot run"
     batch_size = None
@@ -307,6 +312,7 @@ class CheckRequest(WorkRequest, Dated):
     as_of: AsOf = None
     select: Select = ()
     exclude: Exclude = ()
+    state: ComparedWith = None
 
     def refuse_conflicts(self) -> None:
         """Raise if --all is used with flags that narrow it, or if groups are named in two ways.
@@ -334,6 +340,7 @@ class UnitTestRequest(WorkRequest):
     fail_fast: FailFast = False
     select: Select = ()
     exclude: Exclude = ()
+    state: ComparedWith = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +359,7 @@ class ModelsRequest(CommandRequest):
 
     select: Select = ()
     exclude: Exclude = ()
+    state: ComparedWith = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,7 +371,7 @@ class AuditRequest(ModelsRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatusRequest(ModelsRequest, Dated):
+class StatusRequest(CommandRequest, Dated):
     """Arguments of `status`; with `states`, return only partitions in one of them."""
 
     from_: From = None
@@ -371,29 +379,9 @@ class StatusRequest(ModelsRequest, Dated):
     days: Days = None
     states: States = ()
     as_of: AsOf = None
-
-
-@dataclass(frozen=True, slots=True)
-class DiffRequest(CommandRequest, Dated):
-    """Arguments of `diff`; without a model, all models."""
-
-    project: Project = "."
-    model: Annotated[str | None, FlagSpec(names=("MODEL",))] = None
-    _: KW_ONLY
-    partition: Partition = None
-    as_of: AsOf = None
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryRequest(CommandRequest):
-    """Arguments of `history`; `limit` is the greatest number of executions, newest first."""
-
-    project: Project
-    model: Name
-    _: KW_ONLY
-    partition: Partition = None
-    show_sql: Annotated[bool, FlagSpec("Also print the SQL of every execution.")] = False
-    limit: Annotated[int, a_count("Maximum executions or check results, newest first.")] = 20
+    defer_to: DeferTo = None
+    select: Select = ()
+    exclude: Exclude = ()
 
 
 AnyRun = RunRequest | SnapshotRequest

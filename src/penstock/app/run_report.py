@@ -18,11 +18,18 @@ from penstock.app.documents import (
     resume_document,
 )
 from penstock.app.reports import RESULT_COLUMNS, ModelResult, SyncPreview
-from penstock.core.errors import interruption
+from penstock.core.errors import (
+    CheckFailedError,
+    InterruptedRunError,
+    LeaseHeldError,
+    interruption,
+)
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.plan.values import PassesNow, Plan, Step
 
 Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
+SIGTERM, TERMINATED = "SIGTERM", 143
+_HAVE_CODES = (CheckFailedError, LeaseHeldError)
 WOULD_COMMIT = "would commit"
 NO_CHANGE = "no change"
 _VALUE = "type=value.type value=value.text"
@@ -34,6 +41,7 @@ _RESULT = (
     f"watermarks[input column {_VALUE}] inputs[input version=pin] "
     "started duration notes partitions count trigger slice?"
 )
+_DEFERRED = "input=source.input target=source.target version=pin uri=source.uri"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,8 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
     left: tuple[str, ...] = ()
     log_path: str = ""
     interrupted: bool = False
+    terminated: bool = False
+    """Whether SIGTERM interrupted it."""
     not_run: tuple[str, ...] = ()
     preview: SyncPreview | None = None
     aborted: bool = False
@@ -77,6 +87,22 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
         """Whether every model succeeded or had nothing to do."""
         stopped = self.interrupted or self.aborted
         return all(result.ok for result in self.results) and not stopped
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command.
+
+        A held lease or a failed check has its own code if nothing else failed: a later run, or an
+        inspection of the rows, is enough.
+        """
+        if self.interrupted:
+            return TERMINATED if self.terminated else InterruptedRunError.exit_code
+        if self.succeeded:
+            return 0
+        errors = [result.error for result in self.results if result.error is not None]
+        codes = {error.exit_code for error in errors if isinstance(error, _HAVE_CODES)}
+        others = [error for error in errors if not isinstance(error, _HAVE_CODES)]
+        return min(codes) if codes and not others else 1
 
     def to_json(self) -> str:
         """Return the document that `penstock run --json` prints, without secrets."""
@@ -123,6 +149,7 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
         "models": models,
         "resume": resume_document(report.left, report.resume),
         **document_of(report, "not_run recovered notes"),
+        **document_of(report.plan, f"deferred[{_DEFERRED}]"),
         "log": None if report.plan.is_empty else report.log_path or None,
         "preview": sync_document(report.preview) if report.preview else None,
     }

@@ -277,6 +277,9 @@ class CheckRecords(Protocol):
     ) -> tuple[CheckRecord, ...]:
         """Return the history of a model's checks, newest first."""
 
+    def newest_of(self, limits: Mapping[str, int]) -> Mapping[str, tuple[CheckRecord, ...]]:
+        """Return the same for many models, up to a limit each; without models that have none."""
+
     def steps_that_skipped(self, model: str, why: str) -> frozenset[str]:
         """Return the steps of a model whose checks were skipped for this reason."""
 

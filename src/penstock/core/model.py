@@ -309,6 +309,8 @@ class Source:
     freshness: SourceFreshness | None = None
     partition_column: str = ""
     may_be_delta: bool = False
+    in_catalog: bool = False
+    """Whether `path` is where the catalog locates it, and not part of the project."""
 
     @property
     def is_delta(self) -> bool:

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from penstock.core.checks.check import CheckSettings
-from penstock.core.entities.entity import Entity, EntityEnvironment
+from penstock.core.entities.entity import Entity, EntityEnvironment, WholeTable
 from penstock.core.findings import Finding
 from penstock.core.graph import reach
-from penstock.core.masking import Json
+from penstock.core.masking import Json, is_secret_key
 from penstock.core.model import MODEL_COLUMNS, Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
 from penstock.core.sessions.package import SessionPackage
 from penstock.core.shown.notebooks import ShownInNotebooks
+from penstock.core.storage import StoreAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class LeaseSettings:
     heartbeat: dt.timedelta = dt.timedelta(seconds=10)
 
 
+_LONG = 8  # characters of a text that can be a secret
+_HEADERS = ("Authorization", "authorization", "Cookie", "cookie")
 STATE_PATIENCE = dt.timedelta(minutes=5)
 """Long enough for a server to restart or fail over."""
 
@@ -47,6 +50,7 @@ class Target:
     `warehouse` is an absolute path or a URI; `state` is an SQLAlchemy URL. With a `catalog` the
     tables are registered in that Spark catalog under their names; their folders stay the same.
     `places` are the folders of tables outside the warehouse, by their names in lower case.
+    `storage` configures the access to object stores, by prefix.
     """
 
     name: str
@@ -56,11 +60,35 @@ class Target:
     catalog: str = ""
     schema_prefix: str = ""
     places: Mapping[str, str] = field(default_factory=dict)
+    storage: Mapping[str, StoreAccess] = field(default_factory=dict)
 
     def uri_of(self, table: TableName) -> str:
         """Return the folder of a table, also with a catalog, so that its log is found."""
         usual = f"{self.warehouse.rstrip('/')}/{table.schema}/{table.table}"
         return self.places.get(table.folded, usual)
+
+
+@dataclass(frozen=True, slots=True)
+class Receivers:
+    """Other programs that receive events of runs."""
+
+    openlineage: bool = False
+    """Whether the project asks for OpenLineage events."""
+    namespace: str = ""
+    """The namespace of jobs, "" for the default."""
+    transport: Mapping[str, Json] = field(default_factory=dict, repr=False)
+    """The `transport` of the OpenLineage client; empty for its own configuration."""
+    webhook: str = field(default="", repr=False)
+    """The URL that is called after a run that did not succeed."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What messages must not show: the webhook, also without its server, and credentials."""
+        path = "/" + self.webhook.partition("://")[2].partition("/")[2]
+        sections = (self.transport.get(name) for name in ("auth", "custom_headers"))
+        keys = [pair for each in sections if isinstance(each, Mapping) for pair in each.items()]
+        credentials = (str(text) for name, text in keys if is_secret_key(name) or name in _HEADERS)
+        return tuple(each for each in (self.webhook, path, *credentials) if len(each) >= _LONG)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +106,7 @@ class ProjectSettings:
     max_partitions: int | None = None
     """The greatest number of partitions of one sync, None for no limit."""
     checks: CheckSettings = CheckSettings()
+    receivers: Receivers = Receivers()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +128,25 @@ class Project(ProjectSettings, ShownInNotebooks):
     environment: EntityEnvironment = EntityEnvironment()
     """The common settings of entity documents."""
     packages: Mapping[str, SessionPackage] = field(default_factory=dict)
+    deferred: Mapping[str, str] = field(default_factory=dict)
+    """The folders of models and seeds that are read from another target, and never written."""
+
+    @cached_property
+    def locations(self) -> tuple[str, ...]:
+        """The places of tables that are written, then of sources and what entities read."""
+        sources = (source.path for source in self.sources.values())
+        folders = (
+            str(each.bronze.path)
+            for each in self.entities.values()
+            if not isinstance(each.bronze, WholeTable)
+        )
+        return (*self.written, *sources, self.environment.root, *folders)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The places of tables that are written, the warehouse first."""
+        own = (each.path for each in self.entities.values() if each.path)
+        return (self.target.warehouse, *self.target.places.values(), *own)
 
     @cached_property
     def checked_views(self) -> frozenset[str]:
@@ -175,6 +223,23 @@ class Project(ProjectSettings, ShownInNotebooks):
         return model.query.shown_sql(names)
 
     def view_sql(self, model: Model, present: Mapping[InputName, str]) -> str:
-        """Return the SQL of a catalog's view; `present` excludes tombstones, if there are any."""
+        """Return the SQL of a catalog's view; `present` excludes tombstones, if there are any.
+
+        A table of another target is named by its folder.
+        """
         names = {n: shown_name(str(self.table_of(n, model))) for n in model.query.inputs}
+        others = {n: self.deferred[n.name] for n in names if is_deferred(self, n)}
+        names |= {n: f"delta.{quoted(uri)}" for n, uri in others.items()}
         return model.query.written(names, present)
+
+
+def is_deferred(project: Project, name: InputName) -> bool:
+    """Return whether an input is a table of another target."""
+    return name.kind is InputKind.MODEL and name.name in project.deferred
+
+
+def read_uri(project: Project, name: InputName) -> str:
+    """Return the folder from which a model or seed is read: its table, or another target's."""
+    if is_deferred(project, name):
+        return project.deferred[name.name]
+    return project.uri_of(project.table_of(name))

@@ -10,7 +10,7 @@ from enum import StrEnum
 from penstock.core.entities.slices import SliceId
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid
-from penstock.core.steps.inputs import Pin
+from penstock.core.steps.inputs import DeferredInput, DeltaPin, Pin
 from penstock.core.steps.step import ForeignCommit, Intent, Outcome, StepFailure
 from penstock.core.steps.window import Watermark
 
@@ -136,11 +136,36 @@ class ModelRecord:
     """Inputs with unread changes below their watermarks."""
     foreign: tuple[ForeignCommit, ...] = ()
     """Foreign changes of rows that were neither replaced nor accepted."""
+    deferred: tuple[DeferredInput, ...] = ()
+    """Inputs that it read from another target."""
 
     @property
     def succeeded_once(self) -> bool:
         """Whether there is a recorded success with rows."""
         return self.step_seq > 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeferredModel:
+    """A model or seed that is not built here, and whose rows another target has."""
+
+    source: DeferredInput
+    record: ModelRecord
+    """Its record in that target."""
+    pin: DeltaPin | None = None
+    """The version of its table when the plan was made; None for a view."""
+    reads: bool = True
+    """Whether this command may read it. If not, only records of earlier steps name it: then it
+    only tells whether what they read has changed.
+    """
+
+
+def upstream_records(
+    records: Mapping[str, ModelRecord], deferred: Mapping[str, DeferredModel]
+) -> Mapping[str, ModelRecord]:
+    """Return the records of models as their readers see them."""
+    others = {name: each.record for name, each in deferred.items()}
+    return {**records, **others} if others else records
 
 
 @dataclass(frozen=True, slots=True)

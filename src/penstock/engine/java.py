@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
@@ -127,18 +127,29 @@ def ensure_jars() -> tuple[str, ...]:
     """Return the Delta jars, from Maven Central if needed, or raise `jars-unreachable`."""
     if jars := cached_jars():
         return jars
-    asked = (coordinate(), ",".join(_EXCLUDED), str(ivy_home()))
+    why = fetch([coordinate()], _EXCLUDED)
+    jars = cached_jars()
+    if why or not jars:
+        raise unreachable_error(f"the Delta jars ({coordinate()})", why)
+    return jars
+
+
+def fetch(coordinates: Sequence[str], excluded: Sequence[str]) -> str:
+    """Let Ivy fetch jars into its cache; return why they could not be had, "" if they were."""
+    asked = (",".join(coordinates), ",".join(excluded), str(ivy_home()))
     command = [sys.executable, "-c", _RESOLVE, *asked]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
-    jars = cached_jars()
-    if result.returncode or not jars:
-        last = next((line for line in reversed(result.stderr.splitlines()) if line.strip()), "")
-        raise EnvironmentMissingError(
-            "jars-unreachable",
-            f"the Delta jars ({coordinate()}) could not be fetched: {mask(last)[:300]}",
-            hint="check the network and run 'penstock doctor --fix'",
-        )
-    return jars
+    if not result.returncode:
+        return ""
+    lines = [line for line in result.stderr.splitlines() if line.strip()]
+    return mask(lines[-1])[:300] if lines else "Ivy says nothing"
+
+
+def unreachable_error(what: str, why: str) -> EnvironmentMissingError:
+    """Return the error of jars that could not be fetched."""
+    sentence = f"{what} could not be fetched: {why}"
+    hint = "check the network and run 'penstock doctor --fix'"
+    return EnvironmentMissingError("jars-unreachable", sentence, hint=hint)
 
 
 def coordinate() -> str:
@@ -177,7 +188,7 @@ def make_archive(path: Path) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="training-") as folder:
         made = Path(folder, path.name)
-        command = [sys.executable, "-m", "penstock.engine.launch", str(made)]
+        command = [sys.executable, "-m", "penstock.engine.training", str(made)]
         try:
             subprocess.run(command, capture_output=True, check=False, timeout=600)
         except subprocess.TimeoutExpired:

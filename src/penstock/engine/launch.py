@@ -6,11 +6,10 @@ import os
 import re
 import shlex
 import signal
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -19,6 +18,8 @@ from penstock.core.errors import EnvironmentMissingError
 from penstock.core.masking import REDACTED, mask, mask_value
 from penstock.core.ports.engine import Waiting
 from penstock.core.project import SparkSettings
+from penstock.core.storage import StoreAccess
+from penstock.engine.connectors import bucket_jars, bucket_settings
 from penstock.engine.java import archive_path, ensure_jars, require_java, spark_versions
 from penstock.engine.jvm import JVM, LogCopy, end_behind, numpy_alone
 from penstock.engine.warm import WarmPlace, attach, give_up
@@ -73,6 +74,7 @@ CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
 _FEW_CORES = 2
 QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+_LAST_CLASS_PATH = "SPARK_DIST_CLASSPATH"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,33 @@ class LaunchSettings:
     root: str = ""
     target: str = ""
     waiting: Waiting = nullcontext
+    storage: Mapping[str, StoreAccess] | None = None
+    """How to connect to buckets; None for a project that uses none."""
+    written: tuple[str, ...] = ()
+    """One location of tables in each bucket that has some."""
+
+    @property
+    def whole_spark(self) -> SparkSettings:
+        """The settings of Spark with those for buckets; what the user configured wins."""
+        if self.storage is None:
+            return self.spark
+        conf = self.spark.conf
+        return replace(self.spark, conf={**bucket_settings(self.storage, conf), **conf})
+
+    @property
+    def bucket_jars(self) -> tuple[str, ...]:
+        """The jars for buckets; the first use fetches them.
+
+        If they cannot be fetched and no table is in a bucket, models that read no bucket still run.
+        """
+        if self.storage is None:
+            return ()
+        try:
+            return bucket_jars(self.spark.conf)
+        except EnvironmentMissingError as error:
+            if self.written or error.code != "jars-unreachable":
+                raise
+            return ()
 
 
 def launch(
@@ -106,7 +135,7 @@ def launch(
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     is_first = SparkContext._gateway is None  # noqa: SLF001  has no public name
     if place is not None and is_first and (found := attach(place, settings.log)):
-        parts = JvmParts(ensure_jars(), Path(), Path())
+        parts = JvmParts(ensure_jars(), Path(), Path(), last_jars=settings.bucket_jars)
         try:
             return _session(spark_confs(settings, parts), found, settings.log)
         except Exception:  # noqa: BLE001  whatever is wrong with it, another one is started
@@ -116,13 +145,14 @@ def launch(
 
 def _cold(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession:
     java = require_java(environ)
-    jars = ensure_jars()
+    jars, last_jars = ensure_jars(), settings.bucket_jars
     from pyspark import SparkContext
 
     outside = " ".join(environ.get(name, "") for name in _OPTIONS_FROM_OUTSIDE)
     gateway = None
     with TemporaryDirectory(prefix="penstock-") as folder:  # ours alone, and gone when all is read
-        parts = JvmParts(jars, Path(folder), archive_path(java, jars, environ), outside)
+        archive = archive_path(java, jars, environ)
+        parts = JvmParts(jars, Path(folder), archive, outside, last_jars)
         confs = spark_confs(settings, parts)
         if SparkContext._gateway is None:  # noqa: SLF001  # a JVM of this process is used again
             gateway = _gateway(parts, secret_options(settings), confs, settings.log)
@@ -181,10 +211,13 @@ def _gateway(
     _write(parts.properties, properties_text(secret))
     conf = SparkConf(loadDefaults=False)
     conf.setAll([(key, value) for key, value in confs.items() if key not in secret])
-    before = os.environ.get(_SUBMIT_ARGUMENTS)
+    before = {name: os.environ.get(name) for name in (_SUBMIT_ARGUMENTS, _LAST_CLASS_PATH)}
     if secret:
         file = f"--load-spark-defaults --properties-file {shlex.quote(str(parts.properties))}"
-        os.environ[_SUBMIT_ARGUMENTS] = f"{file} {before or 'pyspark-shell'}"
+        os.environ[_SUBMIT_ARGUMENTS] = f"{file} {before[_SUBMIT_ARGUMENTS] or 'pyspark-shell'}"
+    if parts.last_jars and _CLASS_PATH in confs:
+        last = filter(None, (before[_LAST_CLASS_PATH], *parts.last_jars))
+        os.environ[_LAST_CLASS_PATH] = os.pathsep.join(last)
     reading, writing = os.pipe()
     copying = LogCopy(reading, log)
     copying.start()
@@ -197,9 +230,9 @@ def _gateway(
         raise _did_not_start(log) from error
     finally:
         os.close(writing)
-        if secret:
-            os.environ.pop(_SUBMIT_ARGUMENTS)
-            os.environ.update({_SUBMIT_ARGUMENTS: before} if before is not None else {})
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            os.environ.update({name: value} if value is not None else {})
     JVM.started(made.proc, log, copying)
     return made
 
@@ -254,6 +287,8 @@ class JvmParts:
     folder: Path
     archive: Path
     outside: str = ""
+    last_jars: tuple[str, ...] = ()
+    """Jars behind Spark's own: in front, they would make the archive useless."""
 
     @property
     def log4j(self) -> Path:
@@ -273,7 +308,7 @@ class JvmParts:
 
 def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
     """Return every setting of the JVM; the user's configuration overrides our defaults."""
-    user = settings.spark.conf
+    user = settings.whole_spark.conf
     is_local = settings.spark.master.startswith("local")
     local = {
         "spark.driver.bindAddress": "127.0.0.1",
@@ -283,6 +318,7 @@ def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     }
     jars, separator = (_CLASS_PATH, os.pathsep) if is_local else ("spark.jars", ",")
+    last = () if is_local else parts.last_jars  # of a local one, `_gateway` puts them last
     return {
         **_DEFAULTS,
         "spark.sql.warehouse.dir": settings.warehouse,
@@ -297,7 +333,7 @@ def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
             else {}
         ),
         _JAVA_OPTIONS: java_options(settings, parts),
-        jars: separator.join(filter(None, (*parts.jars, user.get(jars)))),
+        jars: separator.join(filter(None, (*parts.jars, *last, user.get(jars)))),
     }
 
 
@@ -356,45 +392,3 @@ def cores(master: str) -> int:
     if inside == "*":
         return os.cpu_count() or 1
     return int(inside) if inside.isdigit() else 1
-
-
-_ROWS = "SELECT id, CAST(id % 7 AS INT) AS k, CAST(id AS STRING) AS s FROM range(1000)"
-_PROPERTIES = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
-_CLAUSES = "WHEN MATCHED THEN UPDATE SET t.s = 'x' WHEN NOT MATCHED THEN INSERT *"
-
-
-def train(archive: Path) -> None:
-    """Run a little of everything that runs use, then wait for the JVM to write the archive."""
-    folder = archive.parent
-    options = f"-XX:ArchiveClassesAtExit={archive} -XX:TieredStopAtLevel=1"
-    spark = SparkSettings("local[2]", conf={"spark.driver.extraJavaOptions": options})
-    settings = LaunchSettings(spark, str(folder / "warehouse"), folder / "log.txt")
-    root = launch(settings, dict(os.environ))
-    gateway = root.sparkContext._gateway  # noqa: SLF001  # to wait for its end
-    session = root.newSession()
-    table = f"delta.`{folder}/warehouse/s/t`"
-    session.sql(_ROWS).write.csv(f"{folder}/csv", header=True)
-    rows = session.read.csv(f"{folder}/csv", header=True, schema="id BIGINT, k INT, s STRING")
-    rows.persist().createOrReplaceTempView("q")
-    for statement in (
-        f"CREATE OR REPLACE TABLE {table} USING delta {_PROPERTIES} AS SELECT * FROM q",
-        f"INSERT INTO {table} BY NAME SELECT id + 1000 AS id, k, s FROM q",
-        f"MERGE INTO {table} t USING q s ON t.id = s.id AND t.k = 1 {_CLAUSES}",
-        f"ALTER TABLE {table} SET TBLPROPERTIES ('a' = 'b')",
-    ):
-        session.sql(statement)
-    reader = session.read.format("delta").option("versionAsOf", 1)
-    reader.load(f"{folder}/warehouse/s/t").createOrReplaceTempView("t")
-    session.sql(
-        "SELECT k, count(*) AS n, max(timestamp_seconds(id)) AS m, avg(id) AS a FROM (SELECT t.*, "
-        "count(*) OVER (PARTITION BY t.id) AS c FROM t LEFT JOIN q ON t.id <=> q.id) "
-        "GROUP BY k ORDER BY n DESC LIMIT 5"
-    ).collect()
-    root.stop()
-    if gateway is not None:
-        gateway.proc.stdin.close()
-        gateway.proc.wait()
-
-
-if __name__ == "__main__":
-    train(Path(sys.argv[1]))

@@ -18,7 +18,7 @@ from penstock.core.steps.inputs import (
     QueryRead,
     Relation,
 )
-from penstock.engine.disk.disks import local_path
+from penstock.engine.disk.disks import is_local, local_path
 from penstock.engine.functions import SharedFrames
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def _void_columns(spark: SparkSession, frame: DataFrame, files: FilesRead) -> se
         void -= {part.partition("=")[0] for part in local.split("/") if "=" in part}
         if not void:
             break
-        path = java.org.apache.hadoop.fs.Path(java.java.io.File(local).toURI())
+        place = java.java.io.File(local).toURI() if is_local(file) else file
+        path = java.org.apache.hadoop.fs.Path(place)
         reader = parquet.ParquetFileReader.open(parquet.util.HadoopInputFile.fromPath(path, conf))
         try:
             fields = reader.getFileMetaData().getSchema().getFields()

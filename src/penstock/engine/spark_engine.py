@@ -21,6 +21,7 @@ from penstock.core.findings import Location
 from penstock.core.ports.engine import ExportForm, FrameReaders, QueryResult
 from penstock.core.ports.ports import Fault
 from penstock.core.steps.inputs import Relation
+from penstock.engine.connectors import require_log_store, require_safe_store, session_settings
 from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
 from penstock.engine.java import require_java, spark_versions
@@ -56,7 +57,7 @@ class ProcessSpark:
                 self._launched = None
             spark = running()
             if spark is None:
-                self._place = warm_place(settings.spark, settings.root, settings.target)
+                self._place = warm_place(settings.whole_spark, settings.root, settings.target)
                 spark = self._launched = launch(settings, environ, self._place)
             self._users += 1
             return spark
@@ -95,8 +96,15 @@ def running() -> SparkSession | None:
 def require_delta(spark: SparkSession, environ: Mapping[str, str]) -> None:
     """Raise `session-without-delta` if a foreign session does not support Delta tables.
 
-    Databricks has Delta built in. Another catalog than Delta's may support its tables too.
+    Databricks has Delta built in. Another catalog than Delta's may support its tables too. Raises
+    `spark-connect` for a session of Spark Connect.
     """
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise PythonModelError(
+            "spark-connect",
+            "the session is one of Spark Connect, which has no JVM in this process",
+            hint="pass a session that runs its own driver, as spark-submit and notebook jobs do",
+        )
     asked = {key: value for key, value in ALWAYS.items() if "delta" in value.lower()}
     given = {key: spark.conf.get(key, "") or "" for key in asked}
     without = {"spark.sql.extensions": "delta" not in given["spark.sql.extensions"].lower()}
@@ -109,10 +117,13 @@ def require_delta(spark: SparkSession, environ: Mapping[str, str]) -> None:
         )
 
 
-def _new_session(root: SparkSession) -> SparkSession:
+def _new_session(root: SparkSession, settings: LaunchSettings) -> SparkSession:
     spark = root.newSession()
-    for key in (_TIME_ZONE, SUBSTITUTION):  # a session that was handed in has others
-        spark.conf.set(key, ALWAYS[key])
+    # a session that was handed in has others
+    asked = {key: ALWAYS[key] for key in (_TIME_ZONE, SUBSTITUTION)}
+    asked |= session_settings(settings.storage or {}, settings.spark.conf)
+    for key, value in asked.items():
+        spark.conf.set(key, value)
     # With it a plain Python UDF over a Delta table waits for ever (Spark 4.2.0).
     spark.conf.set("spark.sql.execution.arrow.pythonUDF.columnarInput.enabled", "false")
     return spark
@@ -224,7 +235,7 @@ class SparkEngine:
     def elsewhere(self, warehouse: str) -> SparkEngine:
         """Return an engine for small tables; if it starts Spark, it uses another warehouse."""
         spark = replace(self._settings.spark, conf={**PER_CONTEXT, **self._settings.spark.conf})
-        settings = replace(self._settings, warehouse=warehouse, spark=spark)
+        settings = replace(self._settings, warehouse=warehouse, spark=spark, written=())
         return SparkEngine(settings, self._environ, self._signature, self._fault, self._root)
 
     def signing(self, signature: Signature) -> SparkEngine:
@@ -234,8 +245,10 @@ class SparkEngine:
         twin._open, twin._tag, twin._cancelled = self._open, self._tag, self._cancelled
         return twin
 
-    def require(self) -> None:
+    def require(self, *, writes: bool = False) -> None:
         """See `Engine.require`."""
+        for uri in self._settings.written if writes else ():
+            require_safe_store(uri, self._settings.storage or {})
         if self._root is None:
             require_java(self._environ)
             spark_versions()
@@ -251,7 +264,7 @@ class SparkEngine:
         with explaining(where, interrupted=self._cancelled.is_set):
             root.sparkContext.addJobTag(self._tag)
             root.sparkContext.setJobDescription(model)
-            spark = _new_session(root)
+            spark = _new_session(root, self._settings)
         frames = self._frames
         home = self._settings.root
         session = SparkStepSession(spark, where, self._signature, self._fault, frames, home)
@@ -280,7 +293,7 @@ class SparkEngine:
         """See `Engine.frame`."""
         root = self._started()
         with explaining(None):
-            spark = _new_session(root)
+            spark = _new_session(root, self._settings)
             for relation in relations:
                 read(spark, relation).createOrReplaceTempView(relation.view)
             return spark.sql(sql)
@@ -349,6 +362,9 @@ class SparkEngine:
                 self._taken = True
             if not self._knows_delta:
                 require_delta(self._root, self._environ)
+                if self._settings.written:
+                    confs = dict(self._root.sparkContext.getConf().getAll())
+                    require_log_store(confs, self._environ)
                 self._knows_delta = True
             # PySpark repeats every error with its stack on stderr; ours name the model's line.
             for name in QUERY_LOGGERS:

@@ -56,6 +56,7 @@ _BY_DELTA = {  # what Delta finds by itself where our own guards did not look
 }
 _UNREADABLE = ("FAILED_READ_FILE", "DELTA_TRUNCATED_TRANSACTION_LOG")
 _FILES_GONE = re.compile(r"Not all files from version (\d+) are available")
+_NO_CONNECTOR = re.compile(r"S3AFileSystem not found|No FileSystem for scheme \"?s3")
 _CONFLICT = re.compile(
     r"Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write)Exception"
     r"|(Metadata|Protocol)ChangedException|DELTA_(CONCURRENT|(METADATA|PROTOCOL)_CHANGED)"
@@ -221,6 +222,9 @@ def _of_tables(text: str) -> tuple[str, str, str] | None:
     if "DELTA_CLUSTERING_REPLACE_TABLE_WITH_PARTITIONED_TABLE" in text:
         sentence = "Delta cannot turn a table that was ever clustered into a partitioned one"
         return "clustered-table", sentence, "set layout: clustered, or move the table's folder away"
+    if _NO_CONNECTOR.search(text):
+        fix = "penstock doctor --fix fetches it; or set spark.jars to one of your own"
+        return "connector-missing", "this Spark has no connector for s3://", fix
     return None
 
 

@@ -15,7 +15,7 @@ from penstock.core.partitions.mapping import Computed, RangeMapping, downstream,
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
 from penstock.core.partitions.ranges import Ranges, intersection, merged
 from penstock.core.project import Project
-from penstock.core.records import ModelRecord, PartitionRun
+from penstock.core.records import ModelRecord, PartitionRun, upstream_records
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Explain, Meaning, Now, State, settings_changed
@@ -235,6 +235,7 @@ def table_input_differences(
     if model.is_unpinned and not model.is_view:
         yield Difference(State.SOURCE_CHANGED, f"input-unpinned: {model.name} itself")
     pins = current_pins(project, model, records, now)
+    upstreams = upstream_records(records, now.deferred)
     yield from _set_back(record, pins)
     for name, pin in pins.items():
         if name in project.models and project.models[name].is_unpinned:
@@ -242,20 +243,37 @@ def table_input_differences(
         recorded = record.pins.get(name)
         if recorded == pin:
             continue
-        upstream = records.get(name)
         if name in project.models or name in project.seeds:
-            match recorded if upstream is not None else None, pin:
-                case DeltaPin(old, read), DeltaPin(new, changed) if old == new and changed <= read:
-                    continue  # its last data change came before the version that was read
-                case ViewPin(read), ViewPin(made) if made <= read:
-                    continue
-            yield Difference(State.UPSTREAM_CHANGED, name)
+            if not _was_read(recorded if name in upstreams else None, pin):
+                yield Difference(State.UPSTREAM_CHANGED, name)
         elif recorded is None:
             yield Difference(State.SOURCE_CHANGED, f"{name} is new")
         else:
             yield Difference(State.SOURCE_CHANGED, f"{name} {recorded} -> {pin}")
+    yield from _no_longer_deferred(record, pins, now)
     if record.cut_at is not None and record.cut_at < now.run_timestamp:
         yield Difference(State.SOURCE_CHANGED, f"read up to {record.cut_at:%Y-%m-%d %H:%M:%S} only")
+
+
+def _was_read(recorded: Pin | None, pin: Pin) -> bool:
+    """Return whether the last data change of a model came before the version that was read."""
+    match recorded, pin:
+        case DeltaPin(old, read), DeltaPin(new, changed):
+            return old == new and changed <= read
+        case ViewPin(read), ViewPin(made):
+            return made <= read
+        case _:
+            return False
+
+
+def _no_longer_deferred(
+    record: ModelRecord, pins: Mapping[str, Pin], now: Now
+) -> Iterator[Difference]:
+    """Yield the inputs that were read from another target, which no longer has them."""
+    for each in record.deferred:
+        if each.input not in pins and each.input not in now.deferred:
+            lost = f"{each.input}, which target {each.target} had"
+            yield Difference(State.UPSTREAM_CHANGED, lost)
 
 
 def _set_back(record: ModelRecord, pins: Mapping[str, Pin]) -> Iterator[Difference]:
@@ -281,8 +299,14 @@ def current_pins(
 def current_pin(
     project: Project, records: Mapping[str, ModelRecord], now: Now, name: str
 ) -> Pin | None:
-    """Return the current version of an input; None if it was never built or has no versions."""
+    """Return the current version of an input; None if it was never built or has no versions.
+
+    A model that is read from another target has the version of its table there; a view is built
+    here or not at all.
+    """
     model, record = project.models.get(name), records.get(name)
+    if name in now.deferred and (model is None or not model.is_view):
+        record = now.deferred[name].record
     if model is not None and model.is_view:
         return ViewPin(record.step_seq if record else 0)
     if model is None and name not in project.seeds:

@@ -9,6 +9,7 @@ from penstock.core.errors import PartitionSchemaError, PenstockError, SchemaErro
 from penstock.core.findings import Location
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.ranges import count, intersection
+from penstock.core.records import DeferredModel
 from penstock.plan.cascade import upstream_models
 from penstock.plan.changes import is_same, sources_below
 from penstock.plan.history import PROPERTY, high_time, history_refusal, not_delta, run_time_refusal
@@ -84,12 +85,15 @@ def incompatible_type(model: Model, changes: Iterable[str]) -> SchemaError:
 
 
 def table_obstacle(
-    question: Question, earlier: Earlier, model: Model, reason: Reason
+    question: Question, earlier: Earlier, model: Model, reason: Reason, *, reads: bool = True
 ) -> PenstockError | None:
-    """Return what prevents a plan for an unpartitioned model; `reason` is its drift."""
+    """Return what prevents a plan for an unpartitioned model; `reason` is its drift.
+
+    It `reads` its inputs unless it is current.
+    """
     error = (
         question.now.unreadable.get(model.name)
-        or obstacle(question, earlier, model)
+        or obstacle(question, earlier, model, reads=reads)
         or _table_refusal(question, model, reason)
     )
     record, now = question.records.get(model.name), model.fingerprint
@@ -100,7 +104,9 @@ def table_obstacle(
     return source_mutated(model, now, "rows", model.where) if mutated else None
 
 
-def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockError | None:
+def obstacle(
+    question: Question, earlier: Earlier, model: Model, *, reads: bool = True
+) -> PenstockError | None:
     """Return what is missing upstream of a model: a source's path, an upstream's table."""
     for name in sources_below(question.project, model) if question.now.broken else ():
         if name in question.now.broken:
@@ -112,17 +118,27 @@ def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockErro
         planned = (name in question.selected or bool(above.todo)) and not above.is_unborn
         inner = question.project.models.get(name)
         is_frame = inner is not None and inner.is_view and not inner.strategy.is_written
-        if is_frame or planned or (record is not None and record.succeeded_once):
+        other = question.now.deferred.get(name)
+        is_elsewhere = other is not None and (other.reads or not reads)
+        is_built = record is not None and record.succeeded_once
+        if is_elsewhere or is_frame or planned or is_built:
             continue
         if name in question.project.seeds:
             return TableError(
                 "seed-not-loaded",
                 f"{model.name} reads the seed {name}, which was never loaded",
                 where=model.where,
-                hint="run: penstock seed",
+                hint=_defer_hint(other) or "run: penstock seed",
             )
-        return _unbuilt_upstream(model, question.project.models[name])
+        found = _unbuilt_upstream(model, question.project.models[name])
+        found.hint = _defer_hint(other) or found.hint
+        return found
     return None
+
+
+def _defer_hint(other: DeferredModel | None) -> str:
+    """Return how to read an input where an earlier step read it, "" if none did."""
+    return f"read it from there again: --defer-to {other.source.target}" if other else ""
 
 
 def _unbuilt_upstream(model: Model, upstream: Model) -> TableError:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from penstock.core.graph import ordered
 from penstock.core.project import Project
-from penstock.plan.cascade import upstream_models
+from penstock.core.records import DeferredModel
+from penstock.plan.cascade import parents_of, upstream_models
 from penstock.plan.kinds import partitions, passes, slices, tables
 from penstock.plan.steps import Agenda, Decided, PlannedKind, Question, Records, Scope, cap
 from penstock.plan.values import Blocked, Now, Options, Plan, Step
@@ -71,4 +72,13 @@ def plan(  # the sides of one decision
         blocked=tuple(Blocked(name, one.error) for name, one in each if one.error is not None),
         notes=tuple(note for one in decided.values() for note in one.notes),
         remaining=left,
+        deferred=_deferred(question, steps),
     )
+
+
+def _deferred(question: Question, steps: Sequence[Step]) -> tuple[DeferredModel, ...]:
+    """Return what the steps read from another target."""
+    project, deferred = question.project, question.now.deferred
+    models = {step.model for step in steps} if deferred else set()
+    read = {up for name in models for up in parents_of(project, project.models[name])}
+    return tuple(each for name, each in sorted(deferred.items()) if name in read and each.reads)

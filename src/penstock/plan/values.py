@@ -18,7 +18,7 @@ from penstock.core.history import Retention
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Span
 from penstock.core.partitions.ranges import Ranges, count
-from penstock.core.records import SliceRecord
+from penstock.core.records import DeferredModel, SliceRecord
 from penstock.core.sessions.manifest import PlannedPass, executed
 from penstock.core.sessions.package import SessionPackage
 from penstock.core.shown.notebooks import ShownInNotebooks
@@ -167,10 +167,9 @@ class PassesNow:
 class Now:
     """The current state for a plan: targets by model, pins of sources by name.
 
-    A source that cannot be read has its error in `broken` instead of a pin, a model whose table
-    cannot be read has it in `unreadable` instead of a target. `below` names, for models with
-    windows, the upstreams that changed rows below a watermark. `slices` are those of entities,
-    `passes` those of session packages.
+    `broken` has the errors of sources that cannot be read, `unreadable` those of tables. `below`
+    names, for models with windows, the upstreams that changed rows below a watermark. `slices` are
+    those of entities, `passes` those of session packages, `deferred` what another target has.
     """
 
     run_timestamp: dt.datetime
@@ -183,6 +182,7 @@ class Now:
     unreadable: Mapping[str, PenstockError] = field(default_factory=dict)
     slices: Mapping[str, SlicesNow] = field(default_factory=dict)
     passes: Mapping[str, PassesNow] = field(default_factory=dict)
+    deferred: Mapping[str, DeferredModel] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +373,7 @@ class Blocked:
 class Plan(ShownInNotebooks):
     """An ordered list of steps with reasons; nothing has been done yet.
 
-    `remaining` counts partitions that a limit left out.
+    `remaining` counts partitions left out by a limit; `deferred` is read from another target.
     """
 
     _rows = "steps"
@@ -387,6 +387,7 @@ class Plan(ShownInNotebooks):
     blocked: tuple[Blocked, ...] = ()
     notes: tuple[str, ...] = ()
     remaining: int = 0
+    deferred: tuple[DeferredModel, ...] = ()
 
     @property
     def is_empty(self) -> bool:

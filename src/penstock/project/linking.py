@@ -13,6 +13,7 @@ from penstock.core.model import Body, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Target
 from penstock.core.query import Query
+from penstock.core.storage import same_place
 from penstock.project.checks.scene import WrittenChecks, written_in_yaml
 from penstock.project.files.discovery import Discovery, entry_key
 from penstock.project.files.parsed import SqlFile, YamlFile
@@ -261,7 +262,7 @@ def _with_places(parsed: ParsedFiles, drafts: Sequence[Draft]) -> Target:
     taken = dict[str, Draft]()
     for each in enabled if own else ():
         place = each.path or target.uri_of(each.table)
-        first = taken.setdefault(place.rstrip("/"), each)
+        first = taken.setdefault(same_place(place), each)
         if first.table.folded != each.table.folded and (first.path or each.path):
             sentence = f"{each.name} and {first.name} ({first.where}) are both at {place}"
             hint = "give one of them another path"

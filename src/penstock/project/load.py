@@ -13,7 +13,7 @@ from penstock.core.errors import UsageError, project_error
 from penstock.core.findings import Finding
 from penstock.core.masking import SECRETS
 from penstock.core.model import Model
-from penstock.core.project import Project, ProjectSettings
+from penstock.core.project import Project, ProjectSettings, Target
 from penstock.project.checking import attach_checks, attach_tests, check_packages
 from penstock.project.checks.scene import files_in_header, lone_checks
 from penstock.project.files.cache import open_cache
@@ -76,7 +76,24 @@ def _settings(
         if not any(finding.is_error for finding in first.findings):
             raise
         settings = settings_of(None, first.root, None, {})
-    return replace(settings, vars={**settings.vars, **own}, asked_vars=own)
+    SECRETS.add(settings.receivers.secrets)
+    return replace(
+        settings,
+        target=_with_storage(settings.target, first) if is_whole else settings.target,
+        vars={**settings.vars, **own},
+        asked_vars=own,
+    )
+
+
+def _with_storage(target: Target, first: FirstPass) -> Target:
+    """Return the target with the places of its `storage`, whose credentials are hidden now."""
+    document = first.yaml_file(PROJECT_FILE)
+    found = {}
+    for prefix, access in target.storage.items():
+        SECRETS.add_settings(access.credentials)
+        where = document.place("targets", target.name, "storage", prefix)
+        found[prefix] = replace(access, where=where)
+    return replace(target, storage=found)
 
 
 def parse(

@@ -67,10 +67,29 @@ def _term(text: str) -> SelectorTerm:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Facts that are not in files: drift states and last results by model name."""
+    """Facts that are not in files: drift states and last results by model name.
+
+    `code` are the models whose code is `modified` or `new`, compared with the records of a target.
+    """
 
     states: Mapping[str, frozenset[str]] = field(default_factory=dict)
     results: Mapping[str, str] = field(default_factory=dict)
+    code: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    compared_with: str = ""
+
+
+CODE_STATES = ("modified", "new")
+"""The values of `state:` that compare code with the records of a target."""
+
+
+def state_words(values: Iterable[str]) -> frozenset[str]:
+    """Return the values of `state:` in some selectors.
+
+    >>> sorted(state_words(["state:new+ a", "tag:x,state:drifted"]))
+    ['drifted', 'new']
+    """
+    groups = (group for value in values for group in parse_terms(value))
+    return frozenset(term.value for terms in groups for term in terms if term.method == "state")
 
 
 _WORDS: Mapping[str, Callable[[Model, Known], Iterable[str]]] = {
@@ -110,13 +129,7 @@ def _find(project: Project, model_states: Known, term: SelectorTerm) -> set[str]
     """Return the models of a term, without neighbours; raise `SelectorError` if none."""
     models, method = project.models, term.method
     if method in _WORDS:
-        words = {name: [*_WORDS[method](model, model_states)] for name, model in models.items()}
-        if (method, term.value) != ("state", "drifted"):
-            return _among(term, method, words)
-        drifted = {name for name, now in words.items() if {*now} - {"current"}}
-        if not drifted:
-            raise SelectorError("no-match", "no model has drifted")
-        return drifted
+        return _by_words(models, model_states, term)
     match method:
         case "" | "fqn" if "/" not in term.value:
             found = {n for n, m in models.items() if _is_named(m, term.value, project.name)}
@@ -140,6 +153,22 @@ def _find(project: Project, model_states: Known, term: SelectorTerm) -> set[str]
         return _by_entity(models, term)
     hint = did_you_mean(_THEIRS.get(method, method), _METHODS) or f"methods: {some_of(_METHODS)}"
     raise SelectorError("bad-selector", f"{method!r} is not a selector method", hint=hint)
+
+
+def _by_words(models: Mapping[str, Model], facts: Known, term: SelectorTerm) -> set[str]:
+    method, value = term.method, term.value
+    if method == "state" and value in CODE_STATES:
+        if found := facts.code[value].intersection(models):
+            return set(found)
+        sentence = f"no model is {value} compared with target {facts.compared_with}"
+        raise SelectorError("no-match", sentence)
+    words = {name: [*_WORDS[method](model, facts)] for name, model in models.items()}
+    if (method, value) != ("state", "drifted"):
+        return _among(term, method, words)
+    drifted = {name for name, now in words.items() if {*now} - {"current"}}
+    if not drifted:
+        raise SelectorError("no-match", "no model has drifted")
+    return drifted
 
 
 def _by_entity(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
@@ -177,6 +206,7 @@ def _among(term: SelectorTerm, what: str, words: Mapping[str, Iterable[str]]) ->
     if found:
         return found
     existing = {word for own in words.values() for word in own}
+    existing |= {*CODE_STATES} if what == "state" else set()
     there = f"there are: {some_of(existing)}" if existing else "no model has any"
     sentence = f"no model has {what} {term.value!r}; {there}"
     hint = did_you_mean(term.value, existing) or "penstock list"

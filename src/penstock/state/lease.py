@@ -37,6 +37,8 @@ class StoreContext:
     lease: LeaseSettings
     fault: Fault
     is_gone: IsGone
+    server_clock: bool = True
+    """Whether leases lapse by the clock of the database's server, where there is one."""
 
 
 def grant(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from contextlib import AbstractContextManager, closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -20,16 +21,17 @@ from penstock.state.schema import FORMAT, REVISION, metadata, project, revisions
 from penstock.state.sql import postgres, sqlite
 from penstock.state.sql.archive import SqlArchive
 from penstock.state.sql.checks import SqlChecks
-from penstock.state.sql.database import Database, lacking
-from penstock.state.sql.journal import StoreJournal, StoreLeases, Transactions
+from penstock.state.sql.database import MOVED, MOVING, Database, lacking, moved_error
+from penstock.state.sql.journal import StoreJournal, StoreLeases
 from penstock.state.sql.packages import SqlPackages
 from penstock.state.sql.records import SqlNotes, SqlRecords
 from penstock.state.sql.slices import SqlSlices
+from penstock.state.sql.transaction import Transactions
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
-__all__ = ["Identity", "open_store", "store_exists"]
+__all__ = ["Identity", "open_existing", "open_in", "open_store"]
 
 UNRELEASED = ("0001", "0002", "0003", "0004")
 SCRIPTS = Path(__file__).parent / "migrations"
@@ -82,39 +84,73 @@ def open_store(
     """Return the store for an SQLAlchemy URL; create or migrate it first if needed.
 
     Creates an SQLite file and its folder. Raises `StateError` with `state-unreachable`,
-    `state-damaged`, `state-too-new` or `state-of-another-project`, and `EnvironmentMissingError` if
-    the database's driver is not installed.
+    `state-damaged`, `state-too-new`, `state-moved` or `state-of-another-project`, and
+    `EnvironmentMissingError` if the database's driver is not installed.
     """
-    context = StoreContext(identity, clock, lease, fault, is_gone)
-    place = _url(url)
+    return open_in(url, StoreContext(identity, clock, lease, fault, is_gone))
+
+
+def open_in(url: str, context: StoreContext) -> Store:
+    """Return the store for a URL, like `open_store`."""
+    place = read_url(url)
     file = sqlite.file_of(place) if sqlite.is_sqlite(place) else None
     if file is not None:
         _ensure_file(file, context)
-    database = _database(place)
+    return _store_of(open_database(place), context, file)
+
+
+def open_existing(url: str, context: StoreContext) -> Store | None:
+    """Return the store like `open_store`, or None if there is none; create nothing."""
+    place = read_url(url)
+    file = sqlite.file_of(place) if sqlite.is_sqlite(place) else None
+    if file is not None and not (file.exists() and file.stat().st_size > 0):
+        return None
+    database = open_database(place)
+    with _closed_by_errors(database):
+        status = _read_status(database)
+    if not status[0]:
+        database.close()
+        return None
+    return _store_of(database, context, file, status)
+
+
+_Status = tuple[str, tuple[str, str] | None]
+"""The revision of a database, "" if it is empty, and its owner if the revision is ours."""
+
+
+def _read_status(database: Database) -> _Status:
+    with database.read() as connection:
+        revision = read_revision(connection)
+        if revision != REVISION:
+            return revision, None
+        owner = connection.execute(select(project.c.name, project.c.target)).one()
+        return revision, (owner.name, owner.target)
+
+
+@contextmanager
+def _closed_by_errors(database: Database) -> Iterator[None]:
     try:
-        if _revision(database) != REVISION:
-            _migrate(database, file, context)
-        _require_ours(database, identity)
+        yield
     except BaseException:
         database.close()
         raise
+
+
+def _store_of(
+    database: Database, context: StoreContext, file: Path | None, status: _Status | None = None
+) -> SqlStore:
+    """Return the store of a database; migrate it first if needed."""
+    with _closed_by_errors(database):
+        revision, owner = status or _read_status(database)
+        if revision != REVISION:
+            _migrate(database, file, context)
+            _, owner = _read_status(database)
+        require_owner(database.place, owner, context.identity)
     return SqlStore(database, context, file)
 
 
-def store_exists(url: str) -> bool:
-    """Return whether a database exists; create nothing.
-
-    Raises `state-unreachable` if that cannot be determined.
-    """
-    place = _url(url)
-    if sqlite.is_sqlite(place):
-        file = sqlite.file_of(place)
-        return file.exists() and file.stat().st_size > 0
-    with closing(_database(place)) as database:
-        return _revision(database) != ""
-
-
-def _url(url: str) -> URL:
+def read_url(url: str) -> URL:
+    """Return the URL of a database; raise `state-unreachable` if it is not one."""
     try:
         return make_url(_escaped(url))
     except ArgumentError as error:
@@ -145,7 +181,8 @@ def _bad_url() -> StateError:
     )
 
 
-def _database(place: URL) -> Database:
+def open_database(place: URL) -> Database:
+    """Return the database of a URL, without a connection yet."""
     if sqlite.is_sqlite(place):
         return Database(sqlite.connect(place), sqlite.translate, sqlite.damaged)
     try:
@@ -163,27 +200,28 @@ def _database(place: URL) -> Database:
 
 def _ensure_file(file: Path, context: StoreContext) -> None:
     def fill(fresh: URL) -> None:
-        with closing(_database(fresh)) as database:
+        with closing(open_database(fresh)) as database:
             _migrate(database, None, context)
 
     sqlite.require_no_journal(file)
     if not file.exists():
-        try:
-            sqlite.create(file, fill)
-        except OSError as error:
-            raise StateError(
-                "state-unreachable",
-                f"{file} cannot be created: {error.strerror}",
-                hint="check the folder's permissions and free space",
-            ) from error
+        create_file(file, fill)
 
 
-def _revision(database: Database) -> str:
-    with database.read() as connection:
-        return _read_revision(connection)
+def create_file(file: Path, fill: Callable[[URL], None]) -> None:
+    """Create a database, with what `fill` writes into it; raise `state-unreachable`."""
+    try:
+        sqlite.create(file, fill)
+    except OSError as error:
+        raise StateError(
+            "state-unreachable",
+            f"{file} cannot be created: {error.strerror}",
+            hint="check the folder's permissions and free space",
+        ) from error
 
 
-def _read_revision(connection: Connection) -> str:
+def read_revision(connection: Connection) -> str:
+    """Return the revision of a database's schema; "" if it has none."""
     if not inspect(connection).has_table(revisions.name):
         return ""
     found = connection.scalar(select(revisions.c.version_num))
@@ -195,7 +233,7 @@ def _read_revision(connection: Connection) -> str:
 def _migrate(database: Database, file: Path | None, context: StoreContext) -> None:
     """Migrate under the database's lock; a file is copied first."""
     with database.alone() as connection:
-        old = _read_revision(connection)
+        old = read_revision(connection)
         if old == REVISION:
             return
         if not old:
@@ -247,13 +285,12 @@ def _keep_old(file: Path | None, revision: str) -> None:
         ) from error
 
 
-def _require_ours(database: Database, identity: Identity) -> None:
-    with database.read() as connection:
-        found = connection.execute(select(project.c.name, project.c.target)).one()
-    if (found.name, found.target) != (identity.project, identity.target):
+def require_owner(place: str, owner: tuple[str, str] | None, identity: Identity) -> None:
+    """Raise `state-of-another-project` unless the owner of a database is the given target."""
+    if owner is not None and owner != (identity.project, identity.target):
         raise StateError(
             "state-of-another-project",
-            f"{database.place} belongs to target {found.target!r} of project {found.name!r}, "
+            f"{place} belongs to target {owner[1]!r} of project {owner[0]!r}, "
             f"not to target {identity.target!r} of project {identity.project!r}",
             hint="give each target of each project a state of its own",
         )
@@ -262,8 +299,11 @@ def _require_ours(database: Database, identity: Identity) -> None:
 def _require_known(revision: str, place: str) -> None:
     """Raise `state-too-new` for a revision that is unknown here.
 
-    Raises `state-too-old` for one that was dropped before the first release.
+    Raises `state-too-old` for one that was dropped before the first release, and `state-moved` for
+    a database that was moved, or to which a move did not end.
     """
+    if revision in (MOVED, MOVING):
+        raise moved_error(place, revision)
     if revision in UNRELEASED:
         raise StateError(
             "state-too-old",

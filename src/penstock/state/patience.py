@@ -45,7 +45,7 @@ def _warn(sentence: str) -> None:
 
 
 class Patience:
-    """How long a command waits for its store; `tell` is called once per outage.
+    """How long a command waits for its store; `tell` is called once per outage, and at its end.
 
     The time counts from the first failure of an outage, over all threads and calls. Once it is
     over, every call fails at once until the store answers again.
@@ -55,6 +55,7 @@ class Patience:
         """Allow a number of seconds per outage; leases of active runs lapse in `lapse` seconds."""
         self._seconds, self._lapse = seconds, lapse
         self._since: float | None = None
+        self._waiting, self._is_reported = 0, False
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._held = threading.local()
@@ -66,21 +67,26 @@ class Patience:
         Inside `unrepeated` the error is raised at once: the outermost call repeats the whole block.
         """
         since: float | None = None
-        for pause in chain(_PAUSES, repeat(_PAUSE)):
-            try:
-                answer = act()
-            except StateAwayError as error:
-                if getattr(self._held, "depth", 0) or self._over.is_set():
-                    raise
-                # answers to other threads end no wait: a standby answers questions for ever
-                since = self._outage(error) if since is None else since
-                left = since + self._seconds - time.monotonic()
-                if left <= 0 or self._over.wait(min(pause, left)):
-                    raise
-            else:
-                self._back()
-                return answer
-        raise AssertionError  # the pauses never end
+        try:
+            for pause in chain(_PAUSES, repeat(_PAUSE)):
+                try:
+                    answer = act()
+                except StateAwayError as error:
+                    if getattr(self._held, "depth", 0) or self._over.is_set():
+                        raise
+                    # answers to other threads end no wait: a standby answers questions for ever
+                    since = self._outage(error) if since is None else since
+                    left = since + self._seconds - time.monotonic()
+                    if left <= 0 or self._over.wait(min(pause, left)):
+                        raise
+                else:
+                    self._back(since)
+                    return answer
+            raise AssertionError  # the pauses never end
+        finally:
+            if since is not None:
+                with self._lock:
+                    self._waiting -= 1
 
     @property
     def is_away(self) -> bool:
@@ -100,17 +106,27 @@ class Patience:
         """Stop all waiting: the command was interrupted."""
         self._over.set()
 
-    def _back(self) -> None:
-        """End the outage; after a long one, let active runs renew their leases first."""
-        since, self._since = self._since, None
+    def _back(self, waited: float | None) -> None:
+        """End the outage; after a long one, let active runs renew their leases first.
+
+        It is reported by a call that waited, because others may succeed while it cannot.
+        """
+        with self._lock:
+            since, self._since = self._since, None
+            is_news = self._is_reported and (waited is not None or not self._waiting)
+            self._is_reported = self._is_reported and not is_news
+        if is_news and waited is not None:
+            away = time.monotonic() - waited
+            self.tell(f"state-away: the state store answers again, after {away:.0f} s")
         if since is not None and time.monotonic() - since > self._lapse:
             self._over.wait(_RENEWING)
 
     def _outage(self, error: StateAwayError) -> float:
         """Return when the outage began; report a new one."""
         with self._lock:
-            is_new = self._since is None
             since = self._since = time.monotonic() if self._since is None else self._since
+            self._waiting += 1
+            is_new, self._is_reported = not self._is_reported, True
         if is_new and self._seconds > 0:
             self.tell(f"state-away: {error.sentence}; waiting up to {self._seconds:g} s for it")
         return since

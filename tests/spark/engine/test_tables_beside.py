@@ -1,12 +1,15 @@
 """Quarantines and clones: Delta tables beside the target."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from deltalake import DeltaTable
 
+from contracts.store_cases import intent
 from penstock.core.errors import QueryError
 from penstock.core.statement import Commit
+from penstock.engine.log.delta_log import DeltaLog
 from spark.engine.conftest import Bench
 
 MERGE = (
@@ -64,6 +67,27 @@ def test_neither_a_clone_nor_what_is_tried_on_it_carries_a_token(three):
     said = [action for version in (0, 1) for action in bench.log("tried", version)]
 
     assert not [a for a in said if "txn" in a or "userMetadata" in a.get("commitInfo", {})]
+
+
+def test_a_clone_that_a_step_commits_carries_its_token_and_may_replace_a_table(three):
+    bench = three()
+    source, made = f"delta.`{bench.at('t')}`", f"delta.`{bench.at('copy')}`"
+    own = replace(intent(), uri=bench.at("copy"), step_seq=1)
+    for create, version in (("CREATE", 0), ("CREATE OR REPLACE", 2)):
+        sql = f"{create} TABLE {made} SHALLOW CLONE {source} VERSION AS OF {version}"
+        bench.session.commit(Commit(sql, once=False), own)
+
+    log = DeltaLog()
+    commits = log.commits(bench.at("copy"), -1)
+
+    assert [(c.operation, c.step, c.overwrites, c.changes_data) for c in commits] == [
+        ("CLONE", own.step, True, False),
+        ("CLONE", own.step, True, True),
+    ]
+    assert [bool(each.table_id) for each in commits] == [True, True]
+    assert log.facts(bench.at("copy")).table_id == commits[-1].table_id
+    assert commits[0].table_id != log.facts(bench.at("t")).table_id
+    assert bench.rows(f"SELECT id FROM {made}") == [(1,), (2,), (3,)]
 
 
 def test_a_version_that_is_not_there_cannot_be_cloned(three):

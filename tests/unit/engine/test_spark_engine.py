@@ -136,6 +136,19 @@ def test_a_session_without_delta_is_told_which_settings_it_lacks(given):
     assert caught.value.hint == "build it with " + "".join(f".config{each}" for each in missing)
 
 
+def test_a_session_of_spark_connect_is_refused_before_anything_else():
+    remote = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    engine = spark_engine.SparkEngine(None, {}, None, None, remote)
+
+    with pytest.raises(PythonModelError) as caught:
+        engine.require()
+
+    assert caught.value.code == "spark-connect"
+    assert caught.value.sentence == (
+        "the session is one of Spark Connect, which has no JVM in this process"
+    )
+
+
 def test_a_session_that_knows_delta_is_taken_as_it_is():
     other = ("spark.sql.catalog.spark_catalog", "io.unitycatalog.spark.UCSingleCatalog")
     for given in ((EXTENSION, CATALOG), (EXTENSION, other)):

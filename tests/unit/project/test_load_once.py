@@ -63,7 +63,7 @@ def test_a_name_that_no_broken_file_holds_is_still_missed(findings):
     assert [each.split(": ")[2] for each in findings(files)] == ["unknown-reference", "yaml-syntax"]
 
 
-@pytest.mark.parametrize("scheme", ["s3a", "s3", "abfss", "gs", "hdfs"])
+@pytest.mark.parametrize("scheme", ["abfss", "gs", "hdfs"])
 def test_a_remote_source_is_a_finding_at_its_line_without_a_credential(findings, scheme):
     place = f"{scheme}://me:hunter2@bucket/x?sig=hunter2"
     source = SOURCES.replace("../in", f"'{place}'")
@@ -73,19 +73,41 @@ def test_a_remote_source_is_a_finding_at_its_line_without_a_credential(findings,
     assert found == [
         (
             f"models/s.yml:4:25: error: remote-not-supported: {scheme}: is not supported yet; "
-            "tables and files are read from local disks"
+            "tables and files are read from disks and from S3"
         )
     ]
 
 
+@pytest.mark.parametrize(
+    "place", ["s3a://me:hunter2@bucket/x", "s3a://bucket/x?sig=hunter2", "S3A:///x"]
+)
+def test_a_place_in_a_bucket_has_no_credential_and_nothing_else(findings, place):
+    source = SOURCES.replace("../in", f"'{place}'")
+
+    assert findings({"models/s.yml": source, "models/a.sql": READS}, hints=False) == [
+        (
+            "models/s.yml:4:25: error: bad-value: "
+            "a location of s3a is s3a://BUCKET/PATH and nothing else"
+        )
+    ]
+
+
+def test_a_place_in_a_bucket_is_kept_as_it_is_written(load):
+    source = SOURCES.replace("../in", "'S3://lake/raw//x/'")
+
+    (found,) = load({"models/s.yml": source, "models/a.sql": READS}).sources.values()
+
+    assert found.path == "s3://lake/raw//x/"
+
+
 def test_a_remote_warehouse_is_one_finding_whatever_lies_in_it(findings):
-    project = "name: shop\ntargets:\n  dev: {warehouse: 's3a://key:hunter2@lake/w'}\n"
+    project = "name: shop\ntargets:\n  dev: {warehouse: 'gs://key:hunter2@lake/w'}\n"
     files = {"penstock.yml": project, "models/s.yml": "sources: [{name: r, tables: [{name: a}]}]"}
 
     assert findings(files) == [
         (
-            "penstock.yml:3:20: error: remote-not-supported: s3a: is not supported yet; "
-            "tables and files are read from local disks"
+            "penstock.yml:3:20: error: remote-not-supported: gs: is not supported yet; "
+            "tables and files are read from disks and from S3"
         )
     ]
 

@@ -60,7 +60,18 @@ def failing(clock, times, answer="done"):
 
 def test_an_outage_is_waited_for_and_reported_once(patience, clock, told):
     assert patience.repeat(failing(clock, 9)) == "done"
-    assert told == ["state-away: the server is away; waiting up to 10 s for it"]
+    assert told == [
+        "state-away: the server is away; waiting up to 10 s for it",
+        "state-away: the state store answers again, after 9 s",
+    ]
+
+
+def test_each_outage_is_reported_and_so_is_its_end(patience, clock, told):
+    patience.repeat(failing(clock, 1))
+    patience.repeat(failing(clock, 0))
+    patience.repeat(failing(clock, 2))
+
+    assert [each[12:30] for each in told] == ["the server is away", "the state store an"] * 2
 
 
 def test_an_outage_that_lasts_longer_ends_with_the_error(patience, clock):

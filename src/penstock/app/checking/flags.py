@@ -22,9 +22,8 @@ from penstock.core.names import TableName
 from penstock.core.partitions.partition import shown_ranges
 from penstock.core.partitions.ranges import Ranges, difference, holds, intersection, merged
 from penstock.core.ports.engine import StepSession
-from penstock.core.ports.ports import Records
 from penstock.core.project import Project
-from penstock.core.records import ModelRecord
+from penstock.core.records import ModelRecord, PartitionRun
 from penstock.core.steps.step import Intent
 from penstock.plan.resolve import due_partitions, resolve
 from penstock.state.transitions.model_state import RECOVER
@@ -218,10 +217,8 @@ def check_lines(services: Services, project: Project, built: Mapping[str, ModelR
             f"quarantine: {kept.table}{f' {keys}' if keys else ''} "
             f"({rows}, until {kept.expires.date().isoformat()})"
         )
-    for model in project.models.values():
-        failed = _failed_gates(services, model) if model.is_view and model.all_checks else ""
-        if failed:
-            found[model.name].append(failed)
+    for name, line in _failed_gates(services, project):
+        found[name].append(line)
     for name, line in _unevaluated(services, project, built):
         found[name].append(line)
     return {name: tuple(lines) for name, lines in found.items()}
@@ -232,15 +229,17 @@ def with_lines(status: ModelStatus, lines: Lines) -> ModelStatus:
     return replace(status, lines=(*status.lines, *lines.get(status.model, ())))
 
 
-def _failed_gates(services: Services, view: Model) -> str:
-    records = services.reading.checks.checks_of(view.name, None, len(view.all_checks))
-    newest = [each for each in records if (each.run, each.step) == (records[0].run, "")]
-    gates = [each.result for each in newest if each.result.failed_gate]
-    if not gates:
-        return ""
-    when = f"{newest[0].started:%Y-%m-%d %H:%M:%S} UTC"
-    first = some([f"{gate.name}: {gate.message}" for gate in gates], _SHOWN, "; ")
-    return f"gate failed at {when}: {first}; models that read {view.name} are not built"
+def _failed_gates(services: Services, project: Project) -> Iterator[tuple[str, str]]:
+    views = {each.name: len(each.all_checks) for each in project.models.values() if each.is_view}
+    checked = {name: number for name, number in views.items() if number}
+    known = services.reading.checks.newest_of(checked) if checked else {}
+    for name, records in known.items():
+        newest = [each for each in records if (each.run, each.step) == (records[0].run, "")]
+        gates = [each.result for each in newest if each.result.failed_gate]
+        if gates:
+            when = f"{newest[0].started:%Y-%m-%d %H:%M:%S} UTC"
+            first = some([f"{gate.name}: {gate.message}" for gate in gates], _SHOWN, "; ")
+            yield name, f"gate failed at {when}: {first}; models that read {name} are not built"
 
 
 def _flagged(flags: list[Flag]) -> str:
@@ -259,11 +258,14 @@ def _unevaluated(
     models = project.models
     wanted = {name: _definitions(model.all_checks) for name, model in models.items()}
     known = services.reading.checks.evaluated() if any(wanted.values()) else {}
-    for name, all_of in wanted.items():
-        record, seen = built.get(name), known.get(name, frozenset())
-        if record is None or not record.last_step_seq or all_of <= seen:
-            continue
-        missing = _missing(models[name], records, seen, run_timestamp)
+    open_checks = {
+        name: known.get(name, frozenset())
+        for name, all_of in wanted.items()
+        if name in built and built[name].last_step_seq and not all_of <= known.get(name, set())
+    }
+    runs = records.runs(*(name for name in open_checks if models[name].partition is not None))
+    for name, seen in open_checks.items():
+        missing = _missing(models[name], runs.get(name, ()), seen, run_timestamp)
         if missing:
             number = len(frozenset().union(*missing.values()))
             words = f"{name}{_range(models[name], tuple(missing), run_timestamp)}"
@@ -272,15 +274,16 @@ def _unevaluated(
 
 
 def _missing(
-    model: Model, records: Records, evaluated: frozenset[str], run_timestamp: dt.datetime
+    model: Model,
+    runs: Iterable[PartitionRun],
+    evaluated: frozenset[str],
+    run_timestamp: dt.datetime,
 ) -> dict[int, frozenset[str]]:
     """Return the checks without a result for the newest built partition that has them."""
     if model.partition is None:
         left = _definitions(model.checks_of(model.fingerprint.version).all) - evaluated
         return {0: left} if left else {}
-    built = merged(
-        (run.low, run.high) for run in records.runs(model.name)[model.name] if run.step_seq
-    )
+    built = merged((run.low, run.high) for run in runs if run.step_seq)
     found: dict[int, frozenset[str]] = {}
     for segment in reversed(resolve(model, run_timestamp.date(), built)):
         left = _definitions(segment.version.checks.all).difference(evaluated, *found.values())

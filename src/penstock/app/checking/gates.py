@@ -132,7 +132,7 @@ def look_at_views(  # the sides of one step
         hint=f"penstock check --query {view.name} --{gate.phase}",
     )
     report = InvariantReport(*(skipped(each, NOT_RUN) for each in (checks.before, checks.after)))
-    pinned = replace(intent, inputs=inputs.pins)
+    pinned = replace(intent, inputs=inputs.pins, deferred=inputs.deferred)
     _take_out(services, context.holder, pinned, partitions, report, error)
     raise TakenOut(error, partitions, (), report, Ahead(inputs, ()))
 

@@ -23,6 +23,7 @@ from penstock.core.partitions.mapping import Everything, reading
 from penstock.core.partitions.partition import Span
 from penstock.core.partitions.ranges import Ranges, numbers
 from penstock.core.ports.engine import StepSession
+from penstock.core.project import read_uri
 from penstock.core.statement import Row
 from penstock.core.steps.inputs import CatalogRead, DeltaRead, Read, Relation
 from penstock.core.steps.window import InputWindow
@@ -205,8 +206,9 @@ class CheckTarget:
         try:
             if name.kind is InputKind.MODEL:
                 pin = pins.table_pin(services, name, self.context.records.get(name.name))
-                uri = project.uri_of(project.table_of(name))
-                return DeltaRead(uri, pin.version, pins.tombstone_column(services, name))
+                return DeltaRead(
+                    read_uri(project, name), pin.version, pins.tombstone_column(services, name)
+                )
             view = ObservedTables.empty(services.clock.now())
             pin_of = pin_source(services, project.sources[name.name], view.listings)
             return pins.source_read(project, name, pin_of, view)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from penstock.app.commands.status import keys_of
 from penstock.app.observation.project_state import ProjectState, survey
+from penstock.app.read_requests import DiffRequest
 from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
-from penstock.app.request import DiffRequest
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.columns.schema import Schema
 from penstock.core.masking import mask

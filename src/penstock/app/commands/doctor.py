@@ -12,11 +12,22 @@ from enum import StrEnum
 from pathlib import Path
 
 from penstock.app.services.services import Services
-from penstock.app.services.wire import Where, open_services
+from penstock.app.services.wire import Where, open_services, reached
 from penstock.app.services.wire import version as installed
 from penstock.core.errors import DISTRIBUTION, PenstockError, ProjectError, install_hint
+from penstock.core.project import Target
 from penstock.core.shown.notebooks import ShownInNotebooks
+from penstock.core.storage import access_to, is_s3
 from penstock.engine import keeper
+from penstock.engine.connectors import (
+    COORDINATES,
+    SIZE,
+    bucket_jars,
+    cached_connectors,
+    is_created_once,
+    overridden,
+    require_safe_store,
+)
 from penstock.engine.java import (
     archive_path,
     cached_jars,
@@ -32,6 +43,7 @@ from penstock.engine.java import (
 from penstock.engine.jvm import newest_with_signs
 
 PYTHON_FLOOR = (3, 11)
+_SKEW = dt.timedelta(seconds=5)
 _RELEASED = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
 _FIX = "penstock doctor --fix"
 _PROJECT_FILE = "penstock.yml"
@@ -101,7 +113,7 @@ def examine(
     if all(check.ok for check in checks):
         checks.append(HealthCheck("archive", *_archive(system, fix=fix)))
     if root is not None and (root / _PROJECT_FILE).is_file():
-        checks += _project(root, target)
+        checks += _project(root, target, fix=fix)
     return DoctorReport(tuple(checks))
 
 
@@ -162,7 +174,7 @@ def _archive(environ: Mapping[str, str], *, fix: bool) -> _Found:
     return Health.OK, f"class archive {path}", ""
 
 
-def _project(root: Path, target: str | None) -> Iterator[HealthCheck]:
+def _project(root: Path, target: str | None, *, fix: bool) -> Iterator[HealthCheck]:
     try:
         services = open_services(Where(root, target))
     except PenstockError as error:
@@ -174,7 +186,9 @@ def _project(root: Path, target: str | None) -> Iterator[HealthCheck]:
         messages = f"{project.name}, target {project.target.name}: {len(project.models)} models"
         yield HealthCheck("project", Health.OK, messages)
         yield _guarded("state", lambda: _state(services))
-        yield HealthCheck("warehouse", *_warehouse(project.target.warehouse))
+        yield _guarded("warehouse", lambda: _warehouse(project.target))
+        if reached(project)["storage"] is not None:
+            yield _guarded("connectors", lambda: _connectors(project.target, fix=fix))
         yield _guarded("clock", lambda: _clock(services))
         yield HealthCheck("logs", *_logs(root))
 
@@ -186,15 +200,39 @@ def _state(services: Services) -> _Found:
     return Health.OK, f"state is reachable and knows {count} models", ""
 
 
-def _warehouse(warehouse: str) -> _Found:
-    if "://" in warehouse:
-        return Health.OK, f"{warehouse} (not tried: not a local folder)", ""
+def _warehouse(target: Target) -> _Found:
+    warehouse = target.warehouse
+    if is_s3(warehouse):
+        return _bucket(warehouse, target)
     folder = Path(warehouse)
     there = next(each for each in (folder, *folder.parents) if each.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         sentence = f"the warehouse {warehouse} cannot be written: {there} is not writable"
         return Health.ERROR, sentence, "change `warehouse` or its permissions"
     return Health.OK, f"{warehouse} is writable", ""
+
+
+def _bucket(warehouse: str, target: Target) -> _Found:
+    """Write a file twice as if by two writers, and delete it."""
+    require_safe_store(warehouse, target.storage)
+    if access_to(target.storage, warehouse).single_writer and not is_created_once(warehouse):
+        sentence = f"two programs that write a table in {warehouse} lose commits (single_writer)"
+        return Health.WARNING, sentence, "use a store with conditional writes"
+    return Health.OK, f"{warehouse} is writable, and a file is created by one writer only", ""
+
+
+def _connectors(target: Target, *, fix: bool) -> _Found:
+    conf = target.spark.conf
+    if fix:
+        bucket_jars(conf)
+    jars = cached_connectors()
+    if not jars:
+        sentence = f"the S3 connector ({COORDINATES[0]}, {SIZE}) is not fetched yet"
+        return Health.ERROR, sentence, f"{_FIX}, or let the first run fetch it"
+    if others := overridden(target.storage, conf):
+        sentence = f"spark.conf overrides storage: {', '.join(others)}"
+        return Health.WARNING, sentence, "keep one of them, for only Spark reads spark.conf"
+    return Health.OK, f"{len(jars)} jars of the S3 connector in {Path(jars[0]).parent}", ""
 
 
 def _logs(root: Path) -> _Found:
@@ -213,6 +251,13 @@ def _clock(services: Services) -> _Found:
     if now < latest:
         sentence = f"the clock says {now:%F %H:%M} UTC, but something ran at {latest:%F %H:%M} UTC"
         return Health.ERROR, sentence, "set the clock; leases and history need it"
+    skew = services.reading.leases.clock_skew() if services.has_state() else dt.timedelta()
+    if abs(skew) > _SKEW:
+        away = (
+            f"{abs(skew).total_seconds():.0f} s {'behind' if skew > dt.timedelta() else 'ahead of'}"
+        )
+        sentence = f"the clock says {now:%F %T} UTC, {away} the server of the state"
+        return Health.WARNING, sentence, "set the clocks of both machines by the same time service"
     return Health.OK, f"{now:%F %H:%M} UTC", ""
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from penstock.app.checking.chosen import SKIPPED
+from penstock.app.read_requests import HistoryRequest
 from penstock.app.reports import HistoryReport, HistoryRow
-from penstock.app.request import HistoryRequest
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.check_results import CheckRecord
 from penstock.core.errors import UsageError

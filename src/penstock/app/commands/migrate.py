@@ -98,7 +98,7 @@ def migrate(
     report = MigrateReport(model.name, facts.version, changes, said is None, dry_run=dry_run)
     if not report.differs:
         return report
-    services.engine.require()
+    services.engine.require(writes=True)
     with services.engine.session(model.name, model.where) as session:
         migration = _Migration(services, context, model, session, facts, facts.version)
         return migration.migrated(report)

@@ -63,7 +63,7 @@ def export(
         bound = _bound(services, sql)
         rows = services.engine.export(bound.relations, bound.sql, limit, form, path)
         return ExportedFile("", form, rows)
-    with _replaced(path) as file:
+    with replaced_file(path) as file:
         rows = export(services, sql, limit, form, file).rows
     return ExportedFile(str(path), form, rows)
 
@@ -85,7 +85,8 @@ def form_of(form: str | None, path: Path | None) -> ExportForm | None:
 
 
 @contextmanager
-def _replaced(path: Path) -> Iterator[BinaryIO]:
+def replaced_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a sibling file that replaces this one at the end; raise `bad-output` if it cannot."""
     target = Path(os.path.realpath(path))  # a link stays one
     if target.exists() and not target.is_file():
         sentence = f"{path} is not a file that can be replaced"
@@ -125,6 +126,8 @@ def bound_now(services: Services, parsed: Query) -> BoundQuery:
 def _read(services: Services, name: InputName) -> Read:
     project = services.project
     if name.kind is InputKind.SOURCE:
+        if project.sources[name.name].in_catalog:
+            return CatalogRead(shown_name(name.name))
         view = ObservedTables.empty(services.clock.now())
         pin = pin_source(services, project.sources[name.name], view.listings)
         return source_read(project, name, pin, view)

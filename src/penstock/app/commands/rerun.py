@@ -11,11 +11,12 @@ from dataclasses import KW_ONLY, dataclass, replace
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import pending_notes
 from penstock.app.flags import given_flags
-from penstock.app.observation.project_state import dated_project, survey
+from penstock.app.observation.deferral import deferred_lines
+from penstock.app.observation.project_state import survey
 from penstock.app.planning.make_plan import Planned, gap_notes, run_timestamp_of
 from penstock.app.reports import Overwrite
 from penstock.app.request import BackfillRequest
-from penstock.app.services.services import Services, in_one_state, named_model
+from penstock.app.services.services import Services, dated_project, in_one_state, named_model
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import UsageError
 from penstock.core.model import Model
@@ -83,12 +84,14 @@ def plan_rerun(services: Services, request: RerunRequest) -> Planned:
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     state = survey(services, (request.model,), run_timestamp)
+    services.project = state.project
     scope = Scope()
     made = plan(state.project, state.names, state.records, state.view.now, request.options, scope)
     said = (request.note,) if request.note else ()
     steps = tuple(replace(step, notes=(*said, *step.notes)) for step in made.steps)
     notes = (*made.notes, *gap_notes(state, state.names), *pending_notes(services))
-    return Planned(replace(made, steps=steps), state.names, state, scope, notes)
+    lines = deferred_lines(made.deferred)
+    return Planned(replace(made, steps=steps), state.names, state, scope, notes, said=lines)
 
 
 def with_range(request: RerunRequest, overwrites: tuple[Overwrite, ...]) -> tuple[Overwrite, ...]:

@@ -102,7 +102,7 @@ def rollback(
     asked = Overwrite(model.name, report.count, report.partitions, back.step.ended)
     if not ask((asked,)):
         return replace(report, aborted=True)
-    services.engine.require()
+    services.engine.require(writes=True)
     committed = _restore(services, project_state, back, request)
     left = features_left(services, back.step.intent, back.version)
     return replace(report, committed=committed, lines=(*report.lines, *[left] * bool(left)))

@@ -35,9 +35,11 @@ from penstock.app.planning.packages import refresh, refreshed
 from penstock.app.planning.selection import divided
 from penstock.app.preparing.function_windows import shared_frames
 from penstock.app.preparing.run_context import Context
+from penstock.app.receivers.notify import notified
 from penstock.app.reports import ModelResult
 from penstock.app.request import AnyRun, AnySync
-from penstock.app.run_report import RunReport
+from penstock.app.run_report import SIGTERM, RunReport
+from penstock.app.services.catalog_sources import find_places
 from penstock.app.services.services import Services
 from penstock.app.services.workers import beating
 from penstock.core.errors import (
@@ -74,6 +76,10 @@ def run(
     steps that depend on it; earlier commits stay. Raises only what prevents planning. Before
     session packages are rebuilt it asks for confirmation; a refusal changes nothing.
     """
+    return notified(services, request, listener, lambda tell: _run(services, request, tell, ask))
+
+
+def _run(services: Services, request: AnyRun, listener: Listener, ask: AskRefresh) -> RunReport:
     request, messages = timed(services, request)
     anew: tuple[str, ...] = ()
     if request.options.full_refresh:  # all their rows are made anew, whatever a step left
@@ -84,7 +90,7 @@ def run(
     planned, report = begun(services, request, listener, make_plan, anew)
     report = replace(report, notes=(*messages, *report.notes))
     if packages:
-        services.engine.require()
+        services.engine.require(writes=True)
         refresh(services, packages)
     if not planned.plan.is_empty:
         return Runner(services, request, listener, planned, report).run()
@@ -107,7 +113,10 @@ def begun(
     for sentence in recovery.messages_by_step:
         listener(Said(sentence))
     settled = settle(services)
-    planned = planner(services, request).after(settled).without(recovery.stuck)
+    planned = planner(services, request)
+    if planned.plan.steps and find_places(services, planned.sources):
+        planned = planner(services, request)
+    planned = planned.after(settled).without(recovery.stuck)
     for sentence in planned.said:
         listener(Said(sentence))
     report = report_of(planned, request)
@@ -135,6 +144,7 @@ class Runner:
     planned: Planned
     report: RunReport
     _interrupted: bool = False
+    _terminated: bool = False
     _holds: bool = False
     _spark_died: bool = False
     _raised: bool = False  # a function raised KeyboardInterrupt
@@ -156,7 +166,7 @@ class Runner:
         """Execute the plan; errors of steps are in the report."""
         services, request, report = self.services, self.request, self.report
         if self._steps:
-            services.engine.require()
+            services.engine.require(writes=True)
         self.planned.project_state.log_reader.keep()
         status = Status.FAILED
         record = services.run_record(
@@ -172,8 +182,8 @@ class Runner:
                 self._collect()
             if all(result.ok for result in self._results):
                 status = Status.SUCCESS
-        except KeyboardInterrupt:
-            self._interrupted = True
+        except KeyboardInterrupt as error:
+            self._interrupted, self._terminated = True, SIGTERM in error.args
         finally:
             self._context.passes.close()
             notes = self._end_run(status)
@@ -185,6 +195,7 @@ class Runner:
             results=self._in_order(),
             notes=(*report.notes, *notes, *of_log),
             interrupted=self._interrupted,
+            terminated=self._terminated,
             log_path=services.written_log,
         )
         report = with_resume_command(report, request, self.planned.again)
@@ -269,7 +280,7 @@ class Runner:
     def _step(self, step: Step, ahead: Ahead | None = None) -> tuple[ModelResult, ...]:
         """Run a step; if a gate before it removes partitions, run the rest."""
         started, clock = self.services.clock.now(), time.monotonic()
-        self.tell(StepStarted(step.model, str(step.reason)))
+        self.tell(StepStarted(step.model, str(step.reason), step))
         out: TakenOut | None = None
         try:
             result = self._attempt(step, ahead)

@@ -9,22 +9,30 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock.app.execution.recover import recover
 from penstock.app.kinds.slices import BRONZE
 from penstock.app.services.services import Services, in_one_state, named_model, user_name
+from penstock.app.services.wire import version
 from penstock.core.columns.typed import TypedValue, is_watermark_type, read_typed
 from penstock.core.entities.entity import Entity
 from penstock.core.errors import LeaseHeldError, StateError, UsageError
 from penstock.core.model import Model
 from penstock.core.names import InputKind
-from penstock.core.ports.ports import Records
+from penstock.core.ports.ports import Records, inert
 from penstock.core.project import Project
 from penstock.core.records import Lease, ModelRecord, WatermarkChange
 from penstock.core.steps.window import Watermark
 from penstock.project.entities.template_functions import BadExpressionError
 from penstock.project.entities.templates import low_bound, parse_watermark
+from penstock.project.files.parsed import fill_environment
 from penstock.project.files.values import did_you_mean, some_of
+from penstock.project.settings.project import state_url
+from penstock.state.lease import Identity, StoreContext
+
+if TYPE_CHECKING:
+    from penstock.state.move import MovedState
 
 Entry = dict[str, str | dict[str, dict[str, str]]]
 
@@ -50,6 +58,46 @@ def import_state(services: Services, file: Path) -> None:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageError("unreadable-file", f"{file} cannot be read: {reason}") from error
     services.writing.archive.load(text)
+
+
+@dataclass(frozen=True, slots=True)
+class StateMove:
+    """What a move of the state left, and what penstock.yml must say from now on."""
+
+    moved: MovedState
+    target: str
+    state: str
+    """The new value of the target's `state`; "" if penstock.yml has it already."""
+
+
+def move_state(services: Services, source: str, target: str) -> StateMove:
+    """Move the state from one database to another, each written like `state` of a target.
+
+    Variables are filled in as in penstock.yml, so that no password has to be an argument.
+    """
+    from penstock.state.move import move_store
+
+    project = services.project
+    urls = [_url(services, each) for each in (source, target)]
+    identity = Identity(project.name, project.target.name, version())
+    context = StoreContext(
+        identity, services.clock, project.lease, services.fault or inert, services.is_gone
+    )
+    moved = move_store(urls[0], urls[1], context)
+    shown = target if "env_var" in target or "://" not in target else moved.target
+    return StateMove(moved, project.target.name, "" if urls[1] == project.target.state else shown)
+
+
+def _url(services: Services, state: str) -> str:
+    """Return the URL of a `state`; raise `missing-env-var` if a variable has no value."""
+    calls: list[tuple[tuple[str | int, ...], str, bool]] = []
+    filled = str(fill_environment(state, services.environ, calls))
+    if unset := [name for _, name, has_value in calls if not has_value]:
+        sentence = f"the environment variable {unset[0]} is not set"
+        raise UsageError("missing-env-var", sentence, hint=f"set {unset[0]}, or give a default")
+    project, name = services.project, services.project.target.name
+    is_first = name == next(iter(project.targets), name)
+    return state_url(filled, name, Path(project.root), is_first=is_first)
 
 
 def restore_state(services: Services) -> Path:

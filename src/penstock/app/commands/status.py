@@ -39,7 +39,7 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
     parents = {name: direct_parents(model) for name, model in models.items()}
     # with all above them, because a drifted ancestor makes them pending
     involved = {name for name in reach(names, parents) if name in models}
-    project_state = survey(services, involved, run_timestamp)
+    project_state = survey(services, involved, run_timestamp, building=())
     drift = drift_report(project_state)
     lines = _lines(services, project_state, names)
     project, found = project_state.project, []
@@ -126,6 +126,9 @@ def _lines(services: Services, project_state: ProjectState, names: tuple[str, ..
     )
     for name, lines in seeds.items():
         found[name] = (*found.get(name, ()), *lines)
+    for name, other in project_state.view.now.deferred.items():
+        read = f"not built here; its readers read target {other.source.target}"
+        found[name] = (*found.get(name, ()), f"{read} at {other.pin}" if other.pin else read)
     for name, now in project_state.view.now.slices.items():
         if note := unmatched_note(now):
             found[name] = (*found.get(name, ()), note)

@@ -23,7 +23,8 @@ from penstock.app.commands.status import keys_of, states_named
 from penstock.app.events import Listener, silent
 from penstock.app.execution.settle import pending_notes
 from penstock.app.flags import NARROWING, command_words
-from penstock.app.observation.project_state import ProjectState, dated_project, survey
+from penstock.app.observation.deferral import deferred_lines
+from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.make_plan import (
     Planned,
     facts_of,
@@ -38,11 +39,13 @@ from penstock.app.planning.selection import (
     selected_models,
     steps_of_their_own,
 )
+from penstock.app.receivers.notify import notified
 from penstock.app.reports import Cascaded, Overwrite, SyncPreview
 from penstock.app.request import AnySync, BackfillRequest
 from penstock.app.run_report import RunReport
-from penstock.app.services.services import Services, in_one_state, named_model
+from penstock.app.services.services import Services, dated_project, in_one_state, named_model
 from penstock.core.errors import UsageError
+from penstock.core.graph import children, reach
 from penstock.core.masking import mask
 from penstock.core.partitions.ranges import (
     WHOLE,
@@ -54,7 +57,7 @@ from penstock.core.partitions.ranges import (
     union,
 )
 from penstock.core.project import Project
-from penstock.plan.cascade import cascade, parents_of
+from penstock.plan.cascade import cascade, direct_parents, parents_of
 from penstock.plan.obstacles import migration_of
 from penstock.plan.planner import plan
 from penstock.plan.resolve import due_partitions
@@ -139,6 +142,10 @@ def sync(
 
     If there is nothing to do, no JVM starts and there is no prompt. A refusal changes nothing.
     """
+    return notified(services, request, listener, lambda tell: _sync(services, request, tell, ask))
+
+
+def _sync(services: Services, request: AnySync, listener: Listener, ask: Ask) -> RunReport:
     request = effective_request(services, request)
     planned, report = begun(services, request, listener, plan_sync)
     if isinstance(request, RerunRequest):
@@ -198,7 +205,9 @@ def plan_sync(services: Services, request: AnySync) -> Planned:
     dated_project(services, run_timestamp)
     selected = _names(services, request, run_timestamp)
     names = steps_of_their_own(services.project, selected)
-    project_state = survey(services, services.project.models, run_timestamp)
+    building = _building(services.project, names) if request.cascade else names
+    project_state = survey(services, services.project.models, run_timestamp, building)
+    services.project = project_state.project
     scope = _scope(project_state, names, request)
     project, now = project_state.project, project_state.view.now
     made = plan(project, names, project_state.records, now, request.options, scope)
@@ -206,7 +215,14 @@ def plan_sync(services: Services, request: AnySync) -> Planned:
     messages = (*made.notes, *gap_notes(project_state, names), *pending_notes(services))
     left = _packages_left(project_state, selected)
     notes = (*warnings, *messages, *seed_notes(services, project_state, names), *left)
-    return Planned(made, names, project_state, scope, notes)
+    said = deferred_lines(made.deferred)
+    return Planned(made, names, project_state, scope, notes, said=said)
+
+
+def _building(project: Project, names: Sequence[str]) -> set[str]:
+    """Return the models that a cascade may build."""
+    parents = {name: direct_parents(model) for name, model in project.models.items()}
+    return {*names, *reach(names, children(parents))}
 
 
 def _packages_left(project_state: ProjectState, names: Sequence[str]) -> Iterator[str]:
@@ -302,7 +318,7 @@ def _preview(services: Services, request: AnySync, planned: Planned) -> SyncPrev
     )
 
 
-_PLACE = ("as_of", "project", "target", "variables")
+_PLACE = ("as_of", "defer_to", "project", "target", "variables")
 
 
 def _mending(request: AnySync, left: Sequence[Cascaded]) -> str:
@@ -337,9 +353,8 @@ def _lines(planned: Planned, request: AnySync) -> tuple[str, ...]:
     project = planned.project_state.project
     lines = []
     above = {up for name in names for up in parents_of(project, project.models[name])}
-    stale = [
-        up for up in above if up in project.models and up not in names and _drifted(planned, up)
-    ]
+    read_here = above.intersection(project.models).difference(names, project.deferred)
+    stale = [up for up in read_here if _drifted(planned, up)]
     if stale:
         lines.append(f"not selected, though drifted, and read here: {', '.join(sorted(stale))}")
     for name, within in scope.limits.items() if request.model else ():

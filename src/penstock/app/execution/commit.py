@@ -89,6 +89,7 @@ class Committer:
     ) -> None:
         """Store what steps of a run share; `planned_on` is the target's last step when planned."""
         self.where = where
+        self.texts: Mapping[str, str] = {}  # stored beside those of its model
         self._services = services
         self._context = context
         self._planned_on = planned_on
@@ -188,7 +189,7 @@ class Committer:
 
     def begin(self, intent: Intent) -> Intent:
         """Record the step and take the target's lease; return the step with its number."""
-        contents = _stored_texts(self._context.project, intent)
+        contents = {**_stored_texts(self._context.project, intent), **self.texts}
         record = self._context.records.get(intent.model)
         adopts = self._context.options.adopt  # whoever takes a table takes the rows that are there
         if record is not None and record.foreign and intent.kind is StepKind.BUILD and not adopts:

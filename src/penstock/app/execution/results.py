@@ -92,7 +92,7 @@ def consequence_text(ended: Ended, checked: Checked) -> str:
 
 Asked = TypeVar("Asked", bound=StepsRequest)
 _NAMED = 20
-_MODELS = ("select", "exclude")
+_MODELS = ("select", "exclude", "state")
 _CHECKS = ("skip_checks", "on_failure")
 # What decides which rows are made; how fast, and how many at a time, is asked for anew.
 _ROWS = (
@@ -100,7 +100,7 @@ _ROWS = (
     *("full_refresh", "adopt", "allow_breaking", "allow_source_mutation", "allow_schema_change"),
     *("prune", "keep_last", "no_prune", "allow_empty", "catch_up"),
     *("slice", "strategy", "processing_time", "allow_backdated", "strict"),
-    *("as_of", *_CHECKS),
+    *("as_of", "defer_to", *_CHECKS),
 )
 
 
@@ -162,7 +162,7 @@ def resume_command(
         return ""
     flagged = _flagged_partitions(report)
     if flagged is not None:
-        words = command_words(request, ("as_of", *_CHECKS))
+        words = command_words(request, ("as_of", "defer_to", *_CHECKS))
         return shlex.join(["penstock", "sync", *flagged, *words])
     words = ["penstock", *report.command.split()]
     if len(left) <= _NAMED:

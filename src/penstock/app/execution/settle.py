@@ -222,11 +222,13 @@ def _rows_to_check(
 def _pinned_reads(project: Project, model: Model, intent: Intent) -> dict[InputName, Read]:
     """Return how to read inputs at the pinned versions of the step."""
     pins = {pin.input: pin.pin for pin in intent.inputs}
+    elsewhere = {each.input: each.uri for each in intent.deferred}
     found: dict[InputName, Read] = {}
     for name in input_tables(project, model):
         pin = pins.get(name.name)
         if isinstance(pin, DeltaPin):
             source = project.sources.get(name.name)
-            uri = source.path if source else project.uri_of(project.table_of(name))
+            own = source.path if source else project.uri_of(project.table_of(name))
+            uri = elsewhere.get(name.name) or own
             found[name] = DeltaRead(uri, pin.version)
     return found

@@ -54,7 +54,7 @@ def pin(state: StepState) -> StepState:
     run.committer.await_target(intent)
     with run.committer.rejecting(intent):
         inputs = run.ahead.inputs if run.ahead else run.kind.pin_versions(run)
-        intent = replace(intent, inputs=inputs.pins)
+        intent = replace(intent, inputs=inputs.pins, deferred=inputs.deferred)
         reads_views = any(isinstance(each.pin, ViewPin) for each in inputs.pins)
         if reads_views and not (run.ahead or run.step.only_alters):
             where = run.services, run.context, run.step.key

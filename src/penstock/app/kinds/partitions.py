@@ -30,6 +30,7 @@ from penstock.core.partitions.ranges import (
     numbers,
     union,
 )
+from penstock.core.project import read_uri
 from penstock.core.query import with_parameters
 from penstock.core.statement import QUERY_VIEW
 from penstock.core.steps.step import Intent
@@ -66,7 +67,7 @@ def prepare(state: StepState) -> StepState:
         # the model's own table, if the step reads it, may not have been there before
         own = _pin_versions(run, own=True)
         reads = {**state.inputs.reads, **own.reads}
-        inputs = Inputs(reads, (*state.inputs.pins, *own.pins))
+        inputs = Inputs(reads, (*state.inputs.pins, *own.pins), state.inputs.deferred)
         intent = replace(state.intent, inputs=inputs.pins)
         state = replace(state, inputs=inputs, intent=intent)
         slices, described = _bound_slices(state)
@@ -223,7 +224,7 @@ def _stale(services: Services, context: Context, model: Model, here: tuple[Segme
         for mapping in segment.body.inputs:
             name, column = mapping.input.name, mapping.column
             if name in bases:
-                uri = services.project.uri_of(services.project.table_of(mapping.input))
+                uri = read_uri(services.project, mapping.input)
                 facts = services.log.facts(uri)
                 known = facts.schema.find(column) if facts is not None and column else None
                 kinds = {column: known.type} if known is not None else {}

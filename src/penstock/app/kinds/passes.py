@@ -19,6 +19,7 @@ from penstock.core.errors import DataError, SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
+from penstock.core.project import read_uri
 from penstock.core.sessions.manifest import EventCounts, PassEvents, PassStepKind
 from penstock.core.sessions.package import SessionTable
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
@@ -327,7 +328,7 @@ class PassLooking(Looking):
         project, events = self.services.project, self.run.package.events
         if events.kind is InputKind.SOURCE:
             return project.sources[events.name].path
-        return project.uri_of(project.table_of(events))
+        return read_uri(project, events)
 
     def _is_newest(self, time: dt.datetime) -> bool:
         """Return whether the log alone proves that no event is after a time."""

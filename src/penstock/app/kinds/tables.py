@@ -7,7 +7,8 @@ from dataclasses import replace
 from penstock.app.checking.watch import watched
 from penstock.app.execution.commit import alter_each
 from penstock.app.execution.step_state import Share, StepRun, StepState
-from penstock.app.observation.log_reader import changed_below, open_log_reader
+from penstock.app.observation.late_rows import changed_below
+from penstock.app.observation.log_reader import open_log_reader
 from penstock.app.observation.observe import observe
 from penstock.app.observation.project_state import survey as look_at_project
 from penstock.app.preparing.pins import Inputs, pin_inputs
@@ -48,7 +49,7 @@ def step_to_run(services: Services, context: Context, step: Step) -> Step | str:
 def _due_step(services: Services, context: Context, step: Step) -> Step | str:
     model, now = services.project.models[step.model], context.view.now
     if step.trigger != "run" and model.strategy.window is not None:
-        below = changed_below(open_log_reader(services), model.name, context.records)
+        below = changed_below(open_log_reader(services), model.name, context.upstreams)
         return step if below else NOTHING_CHANGED  # new rows are for the next run's window
     reason = detect_table_drift(services.project, model, context.records, now).reason
     if reason.state is not State.CURRENT and not reason.passed:

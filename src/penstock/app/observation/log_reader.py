@@ -7,21 +7,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 
-from penstock.app.observation.observe import last_writer, log_gap, rival, unrecorded, unsettled
+from penstock.app.observation.observe import (
+    last_writer,
+    log_gap,
+    rival,
+    unrecorded,
+    unsettled,
+)
 from penstock.app.services.services import Services
+from penstock.app.services.workers import in_parallel
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
 from penstock.core.model import Model
-from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.partition import Grain, has_positions, position
+from penstock.core.names import InputKind
+from penstock.core.partitions.partition import Grain, has_positions
 from penstock.core.project import Project
-from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
-from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
-from penstock.core.steps.window import Bound
+from penstock.core.records import ModelRecord, PartitionsRecord
+from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.values import Observed
-from penstock.plan.windows import low_bound
 from penstock.strategies.relations import query_tables
 
 
@@ -64,17 +69,37 @@ class LogReader:
     """Reads logs for one command, above what is recorded."""
 
     services: Services
+    project: Project
     noted: Mapping[str, Seen]
     store: str
     needs: Callable[[], Needs]
+    _noted_commits: dict[str, tuple[int, tuple[Touched, ...]]] = field(default_factory=dict)
+    _unsettled: dict[str, bool] = field(default_factory=dict)
     _heads: dict[str, Head | None] = field(default_factory=dict)
+    _early: Mapping[str, Callable[[str], Head | None]] = field(default_factory=dict)
     _read: dict[str, _Reading] = field(default_factory=dict)
 
-    def head(self, uri: str, name: str = "") -> Head | None:
-        """Return the newest version of a table; `name` is that of its notes."""
+    def read_ahead(self, models: Iterable[Model]) -> None:
+        """Read the newest versions of recorded tables; of those in buckets, all at once."""
+        project = self.services.project
+        hints = {
+            project.uri_of(model.table): known.version
+            for model in models
+            if model.partition and (known := self.noted.get(str(model.table)))
+        }
+        read = in_parallel(lambda uri: self.services.log.head(uri, hints[uri]), hints)
+        self._early = dict.fromkeys(hints, read)
+
+    def head(self, uri: str, name: str = "", record: ModelRecord | None = None) -> Head | None:
+        """Return the newest version of a table; `name` is that of its notes.
+
+        It is found sooner from a version that the notes, or else its record, know.
+        """
         if uri not in self._heads:
-            known = self.noted.get(name)
-            self._heads[uri] = self.services.log.head(uri, known.version if known else None)
+            settled = record.settled_version if record else None
+            hint = known.version if (known := self.noted.get(name)) else settled
+            read = self._early.get(uri) or partial(self.services.log.head, hint=hint)
+            self._heads[uri] = read(uri)
         return self._heads[uri]
 
     def tail(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> Tail:
@@ -85,9 +110,32 @@ class LogReader:
         known = self.noted.get(name)
         read = self._log(name, uri, after, columns)
         same = known is not None and known.table_id in ("", read.noted.table_id)
-        noted = self.services.reading.notes.touched(name, after) if same else ()
+        if same:
+            self.read_notes({name: after})
+        noted = self._noted_commits[name][1] if same else ()
+        noted = tuple(each for each in noted if each.version > after)
         commits = (*noted, *(c for c in read.tail.commits if c.version > after))
         return Tail(commits, read.tail.gap)
+
+    def read_notes(self, after: Mapping[str, int]) -> None:
+        """Read the notes of tables above a version each, unless that was done: one statement."""
+        wanted = {
+            name: version
+            for name, version in after.items()
+            if name in self.noted
+            and (name not in self._noted_commits or self._noted_commits[name][0] > version)
+        }
+        found = self.services.reading.notes.touched(wanted) if wanted else {}
+        for name, version in wanted.items():
+            self._noted_commits[name] = (version, found.get(name, ()))
+
+    def unsettled(self, commits: Iterable[Touched]) -> tuple[Touched, ...]:
+        """Return which of the commits have no record yet; each is looked up once."""
+        made = [each for each in commits if each.step]
+        new = [each for each in made if each.step not in self._unsettled]
+        lost = {each.step for each in unsettled(self.services, new)} if new else set()
+        self._unsettled |= {each.step: each.step in lost for each in new}
+        return tuple(each for each in made if self._unsettled[each.step])
 
     def is_foreign(self, commit: Touched) -> bool:
         """Return whether a commit was made outside this store."""
@@ -149,11 +197,14 @@ class LogReader:
         return _Reading(start, columns, seen, Tail(commits, gap))
 
 
-def open_log_reader(services: Services) -> LogReader:
-    """Return a reader with the recorded notes; no table is opened yet."""
-    records = services.reading
+def open_log_reader(services: Services, project: Project | None = None) -> LogReader:
+    """Return a reader with the recorded notes; no table is opened yet.
+
+    `project` says where inputs are read, by default as the services say it.
+    """
     needs = cache(lambda: _needs(services))
-    return LogReader(services, records.notes.seen_tables(), records.archive.store_id(), needs)
+    noted = services.reading.notes.seen_tables()
+    return LogReader(services, project or services.project, noted, services.store_id, needs)
 
 
 def _needs(services: Services) -> Needs:
@@ -210,15 +261,6 @@ def tables_below(project: Project, name: str) -> Iterator[str]:
                 yield each.name
 
 
-def is_newer(pin: LeastPin | None, steps: int, table_id: str, changed: int | None) -> bool:
-    """Return whether an input changed after a step read it; None has never changed."""
-    if pin is None or pin.steps != steps:
-        return True
-    if pin.kind == "delta" and pin.table_ids - {table_id}:
-        return True
-    return changed is not None and changed > pin.version
-
-
 def note_written(services: Services, names: Iterable[str]) -> None:
     """Record the logs of tables that a run has just written; on failure they are read again.
 
@@ -238,9 +280,7 @@ def observe_changed(log_reader: LogReader, model: Model, parts: PartitionsRecord
     """Read a partitioned table that was changed outside, or that another one replaced."""
     services, partition = log_reader.services, model.partition
     uri = services.project.uri_of(model.table)
-    settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
-    columns = (partition.field if partition else "",)
-    tail = log_reader.tail(str(model.table), uri, min(settled, default=-1), columns)
+    tail = changes_since(log_reader, model, parts)
     foreign = tuple(commit for commit in tail.commits if log_reader.is_foreign(commit))
     facts = services.log.facts(uri)
     table_id = facts.table_id if facts else ""
@@ -259,64 +299,19 @@ def observe_changed(log_reader: LogReader, model: Model, parts: PartitionsRecord
         foreign=foreign,
         lying=lying,
         gap=tail.gap,
-        unrecorded=unsettled(services, tail.commits),
+        unrecorded=log_reader.unsettled(tail.commits),
         owner=owner,
     )
 
 
-def changed_below(
-    log_reader: LogReader, name: str, records: Mapping[str, ModelRecord]
-) -> frozenset[str]:
-    """Return the upstreams of a model that changed rows below the model's watermarks.
-
-    Rows within `lookback` do not count. Logs are read only if an upstream has a newer data change
-    than the one that was read. If a table was replaced, or a view rebuilt, every row counts as
-    changed.
-    """
-    project = log_reader.services.project
-    settings, record = project.models[name].strategy.window, records.get(name)
-    if settings is None or record is None or not record.succeeded_once:
-        return frozenset()
-    return frozenset(
-        each.input
-        for each in record.watermarks
-        for up in tables_below(project, each.input)
-        for low in [low_bound(settings, each.value)]
-        if low is not None
-        and _has_changed(log_reader, records.get(up), record.pins.get(up), low, (up, each.column))
-    )
+def changes_since(log_reader: LogReader, model: Model, parts: PartitionsRecord) -> Tail:
+    """Return what changed a partitioned table since its oldest partition was settled."""
+    uri = log_reader.services.project.uri_of(model.table)
+    columns = (model.partition.field if model.partition else "",)
+    return log_reader.tail(str(model.table), uri, settled_low(parts), columns)
 
 
-def _has_changed(
-    log_reader: LogReader,
-    above: ModelRecord | None,
-    pin: Pin | None,
-    low: Bound,
-    where: tuple[str, str],
-) -> bool:
-    """Return whether an input has changed rows below a bound of a column since its pin."""
-    match above, pin:
-        case ModelRecord(), ViewPin(read):
-            return above.step_seq > read
-        case ModelRecord(commit_version=int() as changed), DeltaPin(table_id, read):
-            if above.table_id != table_id:
-                return True
-            return changed > read and _has_touched(log_reader, where, low, read)
-        case _:
-            return False
-
-
-def _has_touched(log_reader: LogReader, where: tuple[str, str], low: Bound, read: int) -> bool:
-    (name, column), project = where, log_reader.services.project
-    table = project.table_of(InputName(InputKind.MODEL, name))
-    passed = position(low.value.text, low.value.type.lower())
-    if passed is None:
-        return True
-    first = passed if low.inclusive else passed + 1
-    tail = log_reader.tail(str(table), project.uri_of(table), read, (column,))
-    if tail.gap is not None and tail.gap[1] > read:
-        return True  # nobody can tell what was changed there
-    return any(
-        spans is None or any(begin < first for begin, _ in spans)
-        for spans in (commit.spans.get(column) for commit in tail.commits)
-    )
+def settled_low(parts: PartitionsRecord) -> int:
+    """Return the lowest version to which a group of partitions is settled; -1 without any."""
+    settled = (each.settled_low for each in parts.groups if each.settled_low is not None)
+    return min(settled, default=-1)

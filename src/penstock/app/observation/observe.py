@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 from threading import Lock
 from typing import TypeVar
 
 from penstock.app.services.services import Services
-from penstock.app.services.workers import left_open
+from penstock.app.services.workers import in_parallel, left_open
 from penstock.core.entities.slices import BronzeFolder
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.facts import Head, Listing, LogCommit, Touched
+from penstock.core.facts import Head, Listing, LogCommit, TableFacts, Touched
 from penstock.core.model import Model, Source
 from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import NoPin, Pin
@@ -40,7 +42,7 @@ def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
 
 def rival(services: Services, writer: Owner | None) -> Owner | None:
     """Return the last writer if it is another store, otherwise None."""
-    if writer is None or writer.store == services.reading.archive.store_id():
+    if writer is None or writer.store == services.store_id:
         return None
     return writer
 
@@ -67,7 +69,7 @@ def unrecorded(services: Services, changes: Iterable[Commit]) -> tuple[Commit, .
 
     The log is read before the store: a step that is running now is on record by then.
     """
-    store = services.reading.archive.store_id()
+    store = services.store_id
     named = {c.step: c for c in changes if c.step and c.store == store}
     versions = {step: commit.version for step, commit in named.items()}
     unknown = services.reading.records.unrecorded(versions) if named else ()
@@ -135,24 +137,19 @@ def observe(
     """Read the targets of the models and every source below them."""
     project = services.project
     wanted = [project.models[name] for name in models]
-    targets: dict[str, Observed] = {}
-    unreadable: dict[str, PenstockError] = {}
-    for model in wanted:
-        # a view has no log; of partitions the log is read range by range (`ProjectState`)
-        if model.is_view or model.partition is not None:
-            continue
-        try:
-            targets[model.name] = observe_target(services, model, records.get(model.name))
-        except (TableError, OSError) as error:
-            unreadable[model.name] = unreadable_error(model, error)
+    # a view has no log; of partitions the log is read range by range (`ProjectState`)
+    whole = [each for each in wanted if not each.is_view and each.partition is None]
+    targets, unreadable = _observe_tables(services, whole, records)
     slices = _observe_slices(services, wanted, run_timestamp, unreadable)
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}
     listings: dict[str, Listing] = {}
-    for name in sources_below(project, *wanted):
-        source = project.sources[name]
+    below = {name: project.sources[name] for name in sources_below(project, *wanted)}
+    tables = [each.path for each in below.values() if each.may_be_delta or each.is_delta]
+    facts_of = in_parallel(services.log.facts, tables)
+    for name, source in below.items():
         try:
-            pins[name] = pin_source(services, source, listings)
+            pins[name] = pin_source(services, source, listings, facts_of)
         except PenstockError as error:
             broken[name] = error
         except OSError as error:
@@ -165,6 +162,32 @@ def observe(
     return ObservedTables(
         Now(run_timestamp, targets, pins, broken, unreadable=unreadable, slices=slices), listings
     )
+
+
+def _observe_tables(
+    services: Services, models: Sequence[Model], records: Mapping[str, ModelRecord]
+) -> tuple[dict[str, Observed], dict[str, PenstockError]]:
+    """Read the targets of models; the store is asked once about commits in all of them."""
+    uri_of = services.project.uri_of
+    hints = {uri_of(each.table): version_known(records.get(each.name)) for each in models}
+    head = in_parallel(lambda uri: services.log.head(uri, hints[uri]), hints)
+    targets: dict[str, Observed] = {}
+    unreadable: dict[str, PenstockError] = {}
+    changes: dict[str, tuple[LogCommit, ...]] = {}
+    for model in models:
+        try:
+            targets[model.name], changes[model.name] = _observe_commits(
+                services, model, records.get(model.name), head
+            )
+        except (TableError, OSError) as error:
+            unreadable[model.name] = unreadable_error(model, error)
+    unknown = unsettled(services, chain.from_iterable(changes.values()))
+    steps = {each.step for each in unknown}
+    for name, commits in changes.items():
+        lost = tuple(each for each in commits if each.step in steps) if steps else ()
+        if lost:
+            targets[name] = replace(targets[name], unrecorded=_touched_commits(lost))
+    return targets, unreadable
 
 
 def _observe_slices(
@@ -199,31 +222,51 @@ def slices_now(services: Services, folder: BronzeFolder) -> SlicesNow:
 
 def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:
     """Read one target: the newest entry of its log, and more only if it changed."""
+    head_of = partial(services.log.head, hint=version_known(record))
+    seen, changes = _observe_commits(services, model, record, head_of)
+    return replace(seen, unrecorded=_touched_commits(unsettled(services, changes)))
+
+
+_Seen = tuple[Observed, tuple[LogCommit, ...]]
+"""A table, and the commits that changed its rows and that may be unrecorded."""
+_HeadOf = Callable[[str], Head | None]
+
+
+def _observe_commits(
+    services: Services, model: Model, record: ModelRecord | None, head_of: _HeadOf
+) -> _Seen:
     if model.keeps_history or model.strategy.moves_forward:
-        return _observe_guarded(services, model, record)
-    head = services.log.head(services.project.uri_of(model.table))
-    return Observed() if head is None else _observe_there(services, model, record, head)
+        return _observe_guarded(services, model, record, head_of)
+    head = head_of(services.project.uri_of(model.table))
+    return (Observed(), ()) if head is None else _observe_there(services, model, record, head)
 
 
-def _observe_guarded(services: Services, model: Model, record: ModelRecord | None) -> Observed:
+def version_known(record: ModelRecord | None) -> int | None:
+    """Return a version that a table had, from which its newest one is found sooner."""
+    return record.settled_version if record else None
+
+
+def _observe_guarded(
+    services: Services, model: Model, record: ModelRecord | None, head_of: _HeadOf
+) -> _Seen:
     """Read a table that must never be mistaken for a missing one: no query can rebuild it.
 
     That is a history, for which more facts are read, or a table built from slices.
     """
     uri = services.project.uri_of(model.table)
     try:
-        head = services.log.head(uri)
+        head = head_of(uri)
         if head is None:
-            return Observed(clutter=services.log.is_cluttered(uri))
+            return Observed(clutter=services.log.is_cluttered(uri)), ()
         facts = services.log.facts(uri) if model.keeps_history else None
-        seen = _observe_there(services, model, record, head)
+        seen, changes = _observe_there(services, model, record, head)
     except TableError as error:
         raise _unreadable(model, error.sentence) from error
     if not model.keeps_history:
-        return seen
+        return seen, changes
     if facts is None:
         raise _unreadable(model, f"the log of {uri} says nothing about its table")
-    return replace(seen, facts=facts)
+    return replace(seen, facts=facts), changes
 
 
 def unreadable_error(model: Model, error: TableError | OSError) -> TableError:
@@ -244,18 +287,19 @@ def _unreadable(model: Model, why: str) -> TableError:
 
 def _observe_there(
     services: Services, model: Model, record: ModelRecord | None, head: Head
-) -> Observed:
+) -> _Seen:
     uri = services.project.uri_of(model.table)
     if record is None or not record.succeeded_once or record.settled_version is None:
         seen = without_record(services, uri)
-        return Observed() if seen.ever_ours and _is_of_others(services, model, uri) else seen
+        is_empty = seen.ever_ours and _is_of_others(services, model, uri)
+        return Observed() if is_empty else seen, ()
     relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
     if is_as_left(head, record) and not relaid:
-        return Observed(there=True)
+        return Observed(there=True), ()
     facts = services.log.facts(uri)
     table_id = facts.table_id if facts else ""
     seen = Observed(there=True, table_id=table_id, facts=facts if relaid else None)
-    store = services.reading.archive.store_id()
+    store = services.store_id
     if is_replaced(record.table_id, seen):
         every = services.log.commits(uri, -1, partial=True)
         commits = tuple(c for c in every if c.version > record.settled_version)
@@ -266,8 +310,7 @@ def _observe_there(
         foreign = tuple(c for c in commits if c.changes_data and c.store != store)
         owner = rival(services, last_writer(foreign))
         seen = replace(seen, foreign=_touched_commits(foreign), owner=owner, gap=gap)
-    unknown = unsettled(services, (c for c in commits if c.changes_data))
-    return replace(seen, unrecorded=_touched_commits(unknown))
+    return seen, tuple(each for each in commits if each.changes_data)
 
 
 def _is_of_others(services: Services, model: Model, uri: str) -> bool:
@@ -313,16 +356,25 @@ def log_gap(after: int, newest: int, commits: Iterable[LogCommit]) -> Versions |
     return (min(lost), max(lost)) if lost else None
 
 
-def pin_source(services: Services, source: Source, listings: dict[str, Listing]) -> Pin:
-    """Return the current version of a source; for files with their listing."""
+def pin_source(
+    services: Services,
+    source: Source,
+    listings: dict[str, Listing],
+    facts_of: Callable[[str], TableFacts | None] | None = None,
+) -> Pin:
+    """Return the current version of a source; for files with their listing.
+
+    `facts_of` returns facts that were read in advance.
+    """
     if not source.path:
         return NoPin()
-    if source.may_be_delta and (facts := services.log.facts(source.path)) is not None:
+    facts_of = facts_of or services.log.facts
+    if source.may_be_delta and (facts := facts_of(source.path)) is not None:
         return facts.pin
     if not source.is_delta:
         listings[str(source.table)] = services.log.listing(source)
         return listings[str(source.table)].pin
-    facts = services.log.facts(source.path)
+    facts = facts_of(source.path)
     if facts is None:
         raise TableError(
             "source-missing",

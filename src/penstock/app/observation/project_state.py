@@ -6,17 +6,19 @@ Partitions are compared by group if nothing changed, exactly if something did.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import islice
 
+from penstock.app.observation.deferral import Deferral, read_deferral
+from penstock.app.observation.late_rows import changes_below
 from penstock.app.observation.log_reader import (
     LogReader,
-    changed_below,
-    is_newer,
+    changes_since,
     observe_changed,
     open_log_reader,
+    settled_low,
 )
 from penstock.app.observation.observe import (
     ObservedTables,
@@ -25,18 +27,17 @@ from penstock.app.observation.observe import (
     unreadable_error,
     without_record,
 )
-from penstock.app.services.services import Services, in_one_state
-from penstock.core.errors import PenstockError, TableError
-from penstock.core.facts import Touched
+from penstock.app.observation.recorded import RecordedModels, is_newer
+from penstock.app.services.services import Services, dated_project, in_one_state
+from penstock.core.errors import TableError
+from penstock.core.facts import TableFacts, Touched
 from penstock.core.graph import ordered
-from penstock.core.masking import MASK
 from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.partition import write_grid
 from penstock.core.partitions.ranges import count, intersection, merged, union
-from penstock.core.project import Project
-from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
-from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
+from penstock.core.project import Project, read_uri
+from penstock.core.records import ModelRecord, PartitionsRecord, Status
+from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, ViewPin
 from penstock.plan.cascade import parents_among
 from penstock.plan.changes import (
     Changes,
@@ -44,16 +45,13 @@ from penstock.plan.changes import (
     TableNow,
     code_drift,
     current_pin,
-    outside_differences,
     sources_below,
 )
 from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.kinds.tables import detect_table_drift
-from penstock.plan.resolve import dated_models, due_partitions, resolve
+from penstock.plan.resolve import due_partitions, resolve
 from penstock.plan.values import Observed, State, error_line
 from penstock.plan.verdict import Verdict
-
-_AT_ONCE = 100  # models whose records are read with one statement
 
 
 @dataclass(slots=True)
@@ -72,13 +70,20 @@ class ProjectState:
     run_timestamp: dt.datetime
     parts: Mapping[str, PartitionsRecord] = field(default_factory=dict)
     fingerprints: Mapping[int, Fingerprint] = field(default_factory=dict)
+    deferral: Deferral = Deferral()
+    """What is read from another target."""
+    recorded: RecordedModels = field(init=False)
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
-    _meanings: dict[str, str] = field(default_factory=dict)
-    _older: Mapping[str, str] | None = None
+    _untouched: dict[str, bool] = field(default_factory=dict)
     _changes: Changes | None = None
-    _runs: dict[str, tuple[PartitionRun, ...]] = field(default_factory=dict)
-    _pins: Mapping[str, Mapping[int, Mapping[str, Pin]]] = field(default_factory=dict)
     _quiet: dict[str, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Prepare to read more of the records."""
+        reading = self.services.reading.records
+        self.recorded = RecordedModels(
+            reading, self.project, self.records, self.parts, self.fingerprints
+        )
 
     def verdict(self, name: str) -> Verdict:
         """Return which partitions of a model drifted; a table without partitions is `*`.
@@ -118,37 +123,7 @@ class ProjectState:
 
     def meaning(self, fingerprint: Fingerprint) -> str:
         """Return the canonical checksum of a recorded SQL under the current parser."""
-        if fingerprint.sql not in self._meanings:
-            text, found = self._text(fingerprint.sql), fingerprint.canonical
-            if text is not None and MASK in text:  # SQL without its secrets means another thing
-                found = self._meanings_now().get(fingerprint.sql, found)
-            elif text is not None:
-                from penstock.project.files.values import digest
-                from penstock.project.sql.canonical import canonical_of  # imports sqlglot
-
-                found = digest(canonical_of(text))
-            self._meanings[fingerprint.sql] = found
-        return self._meanings[fingerprint.sql]
-
-    def explain(self, recorded: Fingerprint, now: Fingerprint) -> str:
-        """Return what changed between two checksums of settings."""
-        before = self.services.reading.records.texts((recorded.settings,)).get(recorded.settings)
-        return outside_differences(before, self.project.outside(now))
-
-    def _text(self, checksum: str) -> str | None:
-        """Read the SQL of a fingerprint; one statement reads all recorded ones."""
-        if self._older is None:
-            made = {one.fingerprint.sql for one in self.records.values() if one.fingerprint}
-            groups = (each.fingerprint for parts in self.parts.values() for each in parts.groups)
-            made |= {self.fingerprints[number].sql for number in groups if number}
-            self._older = self.services.reading.records.texts({*made, checksum})
-        return self._older.get(checksum)
-
-    def _meanings_now(self) -> Mapping[str, str]:
-        """Return the canonical checksums of all SQL in the files, by the checksums of its text."""
-        models = self.project.models.values()
-        made = [body.fingerprint for m in models for v in m.versions for body in v.bodies]
-        return {one.sql: one.canonical for one in [*made, *(m.fingerprint for m in models)]}
+        return self.recorded.meaning(fingerprint)
 
     def _detect(self, model: Model) -> Verdict:
         wanted = due_partitions(model, self.run_timestamp)
@@ -169,22 +144,10 @@ class ProjectState:
 
     def _layout_change(self, model: Model, parts: PartitionsRecord) -> str:
         """Return the recorded grain if the code declares another one."""
-        if not parts.groups or model.partition is None:
-            return ""
-        if parts.grid != model.grid:
-            return f"{write_grid(parts.grid)} and are {write_grid(model.grid)} now"
-        fingerprints = (self.fingerprints.get(group.fingerprint) for group in parts.groups)
-        if all(
-            fingerprint is None or fingerprint.layout == model.fingerprint.layout
-            for fingerprint in fingerprints
-        ):
-            return ""
-        facts = self.services.log.facts(self.project.uri_of(model.table))
-        columns = (*facts.partition_by, *facts.cluster_by) if facts is not None else ()
-        before, now = next(iter(columns), ""), model.partition.field
-        if not before or before.lower() == now.lower():
-            return ""
-        return f"by {before} and are by {now} now"
+        return self.recorded.layout_change(model, parts, lambda: self._facts(model))
+
+    def _facts(self, model: Model) -> TableFacts | None:
+        return self.services.log.facts(self.project.uri_of(model.table))
 
     def _is_quiet(self, name: str) -> bool:
         """Return whether nothing differs, determined without single partitions."""
@@ -223,9 +186,14 @@ class ProjectState:
 
     def _is_untouched(self, model: Model, parts: PartitionsRecord) -> bool:
         """Return whether the table has no foreign changes since its partitions were built."""
+        if model.name not in self._untouched:
+            self._untouched[model.name] = self._look_untouched(model, parts)
+        return self._untouched[model.name]
+
+    def _look_untouched(self, model: Model, parts: PartitionsRecord) -> bool:
         name = str(model.table)
-        head = self.log_reader.head(self.project.uri_of(model.table), name)
         seen = self.log_reader.noted.get(name)
+        head = self.log_reader.head(self.project.uri_of(model.table), name) if seen else None
         if head is None or seen is None or head.version != seen.version:
             return False
         settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
@@ -236,14 +204,14 @@ class ProjectState:
         record = self.records.get(model.name)
         if record is not None and is_as_left(head, record):
             return True
-        facts = self.services.log.facts(self.project.uri_of(model.table))
+        facts = self._facts(model)
         return facts is not None and facts.table_id == parts.table_id
 
     def _has_news(self, mapping: InputMapping, parts: PartitionsRecord) -> bool:
         """Return whether an input changed after a step of the model read it."""
         name = mapping.input.name
         pin = parts.pins.get(name)
-        above = self.parts.get(name)
+        above = self._parts_of_input(name)
         if above is not None:
             versions = (g.commit_high for g in above.groups if g.commit_high is not None)
             return is_newer(pin, parts.steps, above.table_id, max(versions, default=None))
@@ -259,17 +227,17 @@ class ProjectState:
 
     def _evidence(self, model: Model, parts: PartitionsRecord | None, *, same: bool) -> Evidence:
         name = model.name
-        if parts is not None and same and name not in self._pins:
-            self._read_ahead(name)
-        runs = self._runs_of(name) if parts is not None and same else ()
+        if parts is not None and same and name not in self.recorded.pins:
+            self._read_ahead(name, self._is_loud)
+        runs = self.recorded.runs_of(name) if parts is not None and same else ()
         return Evidence(
             runs=runs,
-            pins=self._pins[name] if runs else {},
+            pins=self.recorded.pins[name] if runs else {},
             fingerprints=self.fingerprints,
             recorded=parts.table_id if parts is not None else "",
             target=self._target(model, parts),
             meaning=self.meaning,
-            explain=self.explain,
+            explain=self.recorded.explain,
             unread=self._unread_reason(model),
         )
 
@@ -281,7 +249,7 @@ class ProjectState:
 
     def _target(self, model: Model, parts: PartitionsRecord | None) -> Observed:
         uri = self.project.uri_of(model.table)
-        head = self.log_reader.head(uri, str(model.table))
+        head = self.log_reader.head(uri, str(model.table), self.records.get(model.name))
         if head is None:
             return Observed()
         if parts is None or not parts.table_id:
@@ -290,30 +258,46 @@ class ProjectState:
             return Observed(there=True, table_id=parts.table_id, ever_ours=True)
         return observe_changed(self.log_reader, model, parts)
 
+    def _parts_of_input(self, name: str) -> PartitionsRecord | None:
+        return (self.deferral if name in self.deferral.models else self).parts.get(name)
+
     def _partitions_now(self, name: str) -> PartitionsNow | None:
-        if name not in self.parts:
+        parts = self._parts_of_input(name)
+        if parts is None:
             return None
-        parts = self.parts[name]
-        return PartitionsNow(parts.table_id, parts.grid, self._runs_of(name))
+        runs = self.deferral.runs if name in self.deferral.models else self.recorded.runs_of
+        return PartitionsNow(parts.table_id, parts.grid, runs(name))
 
-    def _runs_of(self, name: str) -> tuple[PartitionRun, ...]:
-        """Read the records of a model once, for its own verdict and those of its readers."""
-        if name not in self._runs:
-            self._runs |= self.services.reading.records.runs(name)
-        return self._runs[name]
-
-    def _read_ahead(self, name: str) -> None:
-        """Read what one verdict needs together with what the next ones are likely to need.
-
-        Pins are used by one verdict only and not kept: there may be one for every partition.
-        """
+    def _read_ahead(self, name: str, is_wanted: Callable[[str], bool]) -> None:
+        """Read what one model needs together with what the next ones are likely to need."""
         after = self.names[self.names.index(name) + 1 :] if name in self.names else ()
-        wanted = [name, *islice(filter(self._is_loud, after), _AT_ONCE - 1)]
-        read = (each.name for one in wanted for each in self.project.models[one].inputs)
-        known = dict.fromkeys((*wanted, *read))
-        records = self.services.reading.records
-        self._pins = records.step_pins(*wanted)
-        self._runs |= records.runs(*(n for n in known if n in self.parts and n not in self._runs))
+        wanted = self.recorded.read_page(name, filter(is_wanted, after))
+        known = dict.fromkeys(e.name for one in wanted for e in self.project.models[one].inputs)
+        self.recorded.read_runs((*wanted, *known))
+        self._read_notes(wanted, known)
+
+    def _read_notes(self, names: Iterable[str], inputs: Iterable[str]) -> None:
+        """Read the notes that verdicts need, and look up all commits of the tables at once."""
+        changed: list[tuple[Model, PartitionsRecord]] = []
+        for name in names:
+            model, parts = self.project.models[name], self.parts.get(name)
+            with suppress(TableError, OSError):  # its own verdict tells
+                if parts and parts.table_id and not self._is_untouched(model, parts):
+                    changed.append((model, parts))
+        after = {str(model.table): settled_low(parts) for model, parts in changed}
+        news = (
+            news
+            for name in inputs
+            if self._parts_of_input(name) is None and (news := self._news_of(name))
+        )
+        for table, _, least in news:
+            after[table] = min(least, after.get(table, least))
+        self.log_reader.read_notes(after)
+        commits: list[Touched] = []
+        for model, parts in changed:
+            with suppress(TableError, OSError):
+                commits += changes_since(self.log_reader, model, parts).commits
+        self.log_reader.unsettled(commits)
 
     def _is_loud(self, name: str) -> bool:
         """Return whether it has partitions that must be compared one by one."""
@@ -325,16 +309,20 @@ class ProjectState:
             return False  # its own verdict tells
 
     def _table_now(self, name: str) -> TableNow:
-        least = min(
-            (p.pins[name].version for p in self.parts.values() if name in p.pins), default=0
-        )
         pin = current_pin(self.project, self.records, self.view.now, name) or NoPin()
+        news = self._news_of(name)
+        return TableNow(pin) if news is None else TableNow(pin, self._news(*news))
+
+    def _news_of(self, name: str) -> tuple[str, str, int] | None:
+        """Return an input that changed after it was read: its table, place and lowest version."""
+        pin = current_pin(self.project, self.records, self.view.now, name)
+        least = self.recorded.least_pin(name)
         if not isinstance(pin, DeltaPin) or pin.version <= least:
-            return TableNow(pin)
+            return None
         if name in self.view.now.sources:
-            return TableNow(pin, self._news(name, self.project.sources[name].path, least))
-        table = self.project.table_of(InputName(InputKind.MODEL, name))
-        return TableNow(pin, self._news(str(table), self.project.uri_of(table), least))
+            return name, self.project.sources[name].path, least
+        source = InputName(InputKind.MODEL, name)
+        return str(self.project.table_of(source)), read_uri(self.project, source), least
 
     def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
         """Return the commits that changed a table; an unknown commit may change everything."""
@@ -344,13 +332,10 @@ class ProjectState:
 
     def files_lines(self, name: str) -> tuple[str, ...]:
         """Return which file inputs of a model changed; the affected partitions are unknown."""
-        parts, sources = self.parts.get(name), self.view.now.sources.items()
-        files = {
-            source: now
-            for source, now in sources
-            if isinstance(now, FilesPin) and parts and source in parts.pins
-        }
-        pins = self.services.reading.records.step_pins(name)[name] if files else {}
+        files = self._files_of(name)
+        if files and name not in self.recorded.pins:
+            self._read_ahead(name, lambda other: bool(self._files_of(other)))
+        pins = self.recorded.pins[name] if files else {}
         return tuple(
             f"{source}: files changed, partitions unknown; "
             f"penstock sync --full-refresh or backfill {name}"
@@ -358,14 +343,30 @@ class ProjectState:
             if any(step.get(source) not in (None, now) for step in pins.values())
         )
 
+    def _files_of(self, name: str) -> Mapping[str, FilesPin]:
+        """Return the listed files that partitions of a model were built from, by source."""
+        sources, parts = self.view.now.sources.items(), self.parts.get(name)
+        return {s: f for s, f in sources if isinstance(f, FilesPin) and parts and s in parts.pins}
+
 
 @in_one_state
-def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -> ProjectState:
-    """Read the state of some models; tables are opened only if something changed."""
+def survey(
+    services: Services,
+    names: Iterable[str],
+    run_timestamp: dt.datetime,
+    building: Collection[str] | None = None,
+) -> ProjectState:
+    """Read the state of some models; tables are opened only if something changed.
+
+    Models that are not `building` may be read from another target; None: it builds all of them.
+    Steps read them there once the services have the project of the result.
+    """
     project = dated_project(services, run_timestamp)
     reading = services.reading.records
     records = dict(reading.models())
     chosen = tuple(ordered(parents_among(project, {*names})))
+    deferral = read_deferral(services, chosen, chosen if building is None else building, records)
+    project = replace(project, deferred=deferral.uris)
     view = observe(services, chosen, records, run_timestamp)
     found = ProjectState(
         services,
@@ -373,28 +374,23 @@ def survey(services: Services, names: Iterable[str], run_timestamp: dt.datetime)
         chosen,
         view,
         records,
-        open_log_reader(services),
+        open_log_reader(services, project),
         run_timestamp,
         reading.partitions(),
         reading.fingerprints(),
+        deferral,
     )
-    below: dict[str, frozenset[str]] = {}
-    unreadable: dict[str, PenstockError] = {}
-    for name in chosen:
-        try:
-            below[name] = changed_below(found.log_reader, name, records)
-        except (TableError, OSError) as error:
-            unreadable[name] = unreadable_error(project.models[name], error)
+    found.log_reader.read_ahead(project.models[name] for name in chosen)
+    own = [name for name in chosen if name not in deferral.models]
+    below, unreadable = changes_below(found.log_reader, own, deferral.upstreams(records))
     unreadable |= view.now.unreadable
     now = replace(
-        view.now, meaning=found.meaning, explain=found.explain, below=below, unreadable=unreadable
+        view.now,
+        meaning=found.meaning,
+        explain=found.recorded.explain,
+        below=below,
+        unreadable=unreadable,
+        deferred=deferral.models,
     )
     found.view = replace(view, now=now)
     return found
-
-
-def dated_project(services: Services, run_timestamp: dt.datetime) -> Project:
-    """Return the project with the SQL for a given time, and keep it in the services."""
-    models = dated_models(services.project.models, run_timestamp.date())
-    services.project = replace(services.project, models=models)
-    return services.project

@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.execution.settle import Settled, pending_notes
-from penstock.app.observation.project_state import ProjectState, dated_project, survey
+from penstock.app.observation.deferral import deferred_lines
+from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.packages import (
     limits_said,
     not_refreshed,
@@ -21,7 +22,7 @@ from penstock.app.planning.packages import (
 )
 from penstock.app.planning.selection import check_named, divided, narrowed
 from penstock.app.request import AnyRun, StepsRequest
-from penstock.app.services.services import Services, in_one_state
+from penstock.app.services.services import Services, dated_project, in_one_state
 from penstock.core.entities.entity import ProcessType
 from penstock.core.errors import (
     PenstockError,
@@ -38,6 +39,7 @@ from penstock.core.partitions.ranges import difference, intersection
 from penstock.core.project import Project
 from penstock.core.sessions.package import SessionPackage
 from penstock.plan.cascade import direct_parents
+from penstock.plan.changes import sources_below
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
 from penstock.plan.resolve import due_partitions
@@ -72,6 +74,13 @@ class Planned:
     def again(self) -> Mapping[str, str]:
         """How to select models of session packages again."""
         return selecting(self.project_state.project, self.names)
+
+    @property
+    def sources(self) -> list[str]:
+        """The sources that its steps read, also through views."""
+        project = self.project_state.project
+        models = dict.fromkeys(step.model for step in self.plan.steps)
+        return sources_below(project, *(project.models[name] for name in models))
 
     def after(self, settled: Settled) -> Planned:
         """Return the plan without steps that this command settled as failed.
@@ -122,6 +131,7 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     check_prune([services.project.models[name] for name in names], request.options)
     names = with_base_tables(services.project, names)
     project_state = survey(services, names, run_timestamp)
+    services.project = project_state.project
     anew = refreshed(services.project, request)
     said = _look_at_packages(project_state, anew)
     scope = _scope(project_state, request)
@@ -140,6 +150,7 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
         notes += tuple(_stale_notes(services, names, run_timestamp))
     passes = project_state.view.now.passes.values()
     notes += tuple(warning.render() for each in passes for warning in each.warnings)
+    said = (*said, *deferred_lines(made.deferred))
     return Planned(made, names, project_state, scope, notes, not_run, said=said)
 
 

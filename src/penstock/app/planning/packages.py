@@ -19,7 +19,7 @@ from penstock.core.findings import Finding, Severity
 from penstock.core.graph import ordered, reach
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.sessions import SessionPass
-from penstock.core.project import Project
+from penstock.core.project import Project, read_uri
 from penstock.core.sessions.manifest import PassKind, PlannedPass, limit_lines
 from penstock.core.sessions.package import SessionPackage, SessionTableKind, same_base
 from penstock.core.steps.inputs import DeltaPin
@@ -283,7 +283,7 @@ def _inputs(project: Project, events: InputName) -> Iterator[tuple[str, str]]:
     elif events.kind is InputKind.EXTERNAL:
         yield events.name, ""
     else:
-        yield events.name, project.uri_of(project.table_of(events))
+        yield events.name, read_uri(project, events)
 
 
 def _warnings(

@@ -19,7 +19,14 @@ from penstock.core.partitions.ranges import Ranges, difference, intersection, me
 from penstock.core.project import Project
 from penstock.plan.cascade import cascade, parents_of
 from penstock.plan.values import State
-from penstock.project.selectors import Known, exact_names, left_out, select
+from penstock.project.selectors import (
+    CODE_STATES,
+    Known,
+    exact_names,
+    left_out,
+    select,
+    state_words,
+)
 
 if TYPE_CHECKING:
     from penstock.app.observation.project_state import ProjectState
@@ -60,17 +67,19 @@ def drift_report(project_state: ProjectState) -> DriftReport:
     """Return what drifted in the compared models, and what running it would change."""
     project = project_state.project
     verdicts = {name: project_state.verdict(name) for name in project_state.names}
+    deferred = project_state.view.now.deferred  # nobody reads the tables that it lacks here
     start = {
-        name: () if project.models[name].keeps_history else verdict.drifted
+        name: () if project.models[name].keeps_history or name in deferred else verdict.drifted
         for name, verdict in verdicts.items()
     }
     if not any(start.values()):
         return DriftReport(project_state, verdicts)
+    own = verdicts.keys() - deferred.keys()
     todo = cascade(
         project,
         start,
-        lambda name: verdicts[name].segments if name in verdicts else (),
-        lambda model: model.name in verdicts and not model.is_view,
+        lambda name: verdicts[name].segments if name in own else (),
+        lambda model: model.name in own and not model.is_view,
     )
     pending = {name: difference(ranges, start.get(name, ())) for name, ranges in todo.items()}
     return DriftReport(project_state, verdicts, {n: r for n, r in pending.items() if r})
@@ -84,14 +93,21 @@ def selected_models(
     Drift and results are read only if a selector needs them.
     """
     asked = " ".join((*include, *exclude))
-    states = {}
-    if "state:" in asked:
+    words = state_words((*include, *exclude)) if "state:" in asked else frozenset()
+    states: dict[str, frozenset[str]] = {}
+    code: Mapping[str, frozenset[str]] = {}
+    if words.difference(CODE_STATES):
         from penstock.app.observation.project_state import survey
 
-        found = drift_report(survey(services, services.project.models, run_timestamp))
+        found = drift_report(survey(services, services.project.models, run_timestamp, ()))
         states = {name: found.states(name) for name in found.project_state.names}
+    if words.intersection(CODE_STATES):
+        from penstock.app.planning.modified import code_changes
+
+        code = code_changes(services, run_timestamp)
     results = services.reading.records.last_results() if "result:" in asked else {}
-    known = Known(states, {name: str(status).lower() for name, status in results.items()})
+    last = {name: str(status).lower() for name, status in results.items()}
+    known = Known(states, last, code, services.compared_with)
     chosen = select(services.project, include, exclude, known)
     if count := left_out(services.project, include, known):
         models = "1 model that only some of them select is" if count == 1 else ""

@@ -15,7 +15,7 @@ from penstock.core.model import Model
 from penstock.core.names import InputName, quoted
 from penstock.core.partitions.partition import position
 from penstock.core.ports.engine import StepSession
-from penstock.core.project import Project
+from penstock.core.project import Project, read_uri
 from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Read
 from penstock.core.steps.window import Bound, Watermark
@@ -70,7 +70,7 @@ def _table_uri(services: Services, name: str) -> str:
         source = project.sources[name]
         return source.path if source.is_delta else ""
     model = project.models.get(name)
-    return "" if model is None or model.is_view else project.uri_of(model.table)
+    return "" if model is None or model.is_view else read_uri(project, model.input_name)
 
 
 _TIMES = ("date", "timestamp", "timestamp_ntz")

@@ -91,7 +91,7 @@ def foreign_between(
     """Return foreign commits that changed rows, above a version and up to another."""
     if upto <= after:
         return ()
-    store = services.reading.archive.store_id()
+    store = services.store_id
     return tuple(
         ForeignCommit(each.version, each.time, each.operation, each.user)
         for each in services.log.commits(uri, after, partial=True)

@@ -233,6 +233,7 @@ class PassRuns:
         return Inputs(
             {name: own.reads.get(name, read) for name, read in inputs.reads.items()},
             tuple(each for name, each in pins.items() if name in there),
+            inputs.deferred,
         )
 
     def skip_reason(self, step: PassWork) -> str:

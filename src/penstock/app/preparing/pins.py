@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from penstock.app.observation.observe import ObservedTables, is_as_left
+from penstock.app.observation.observe import ObservedTables, is_as_left, version_known
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, shown_name
-from penstock.core.project import Project
+from penstock.core.project import Project, read_uri
 from penstock.core.records import ModelRecord
 from penstock.core.sessions.package import SessionTable
 from penstock.core.steps.inputs import (
     CatalogRead,
+    DeferredInput,
     DeltaPin,
     DeltaRead,
     FilesRead,
@@ -31,16 +32,23 @@ from penstock.strategies.sessions.this_run import limits_view
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """How to read every input that is not a view, and all pins, including those of views."""
+    """How to read every input that is not a view, and all pins, including those of views.
+
+    `deferred` are the inputs that are read from another target.
+    """
 
     reads: Mapping[InputName, Read]
     pins: tuple[InputPin, ...]
+    deferred: tuple[DeferredInput, ...] = ()
 
 
 def pin_inputs(
     services: Services, model: Model, records: Mapping[str, ModelRecord], view: ObservedTables
 ) -> Inputs:
-    """Pin the version of every input: sources as planned, models at their current version."""
+    """Pin the version of every input: sources as planned, models at their current version.
+
+    Models of another target have the version that the plan saw, like sources.
+    """
     return pin_names(services, model, input_tables(services.project, model), records, view)
 
 
@@ -66,7 +74,7 @@ def pin_names(  # the sides of one step
                     pins.append(InputPin(name.name, ViewPin(record.step_seq if record else 0)))
                     reads |= limits_read(services, name)
                     continue
-                pin = table_pin(services, name, record)
+                pin = _deferred_pin(view, name) or table_pin(services, name, record)
                 reads[name] = DeltaRead(
                     _table_uri(services, name), pin.version, tombstone_column(services, name)
                 )
@@ -77,7 +85,14 @@ def pin_names(  # the sides of one step
                 reads[name] = DeltaRead(services.project.uri_of(model.table))
                 continue
         pins.append(InputPin(name.name, pin))
-    return Inputs(reads, tuple(pins))
+    found = (view.now.deferred.get(each.input) for each in pins)
+    return Inputs(reads, tuple(pins), tuple(each.source for each in found if each is not None))
+
+
+def _deferred_pin(view: ObservedTables, name: InputName) -> DeltaPin | None:
+    """Return the planned version of a table in another target; None for a table of this one."""
+    other = view.now.deferred.get(name.name)
+    return other.pin if other is not None and other.reads else None
 
 
 def limits_read(services: Services, name: InputName) -> dict[InputName, Read]:
@@ -91,7 +106,7 @@ def limits_read(services: Services, name: InputName) -> dict[InputName, Read]:
 
 
 def _table_uri(services: Services, name: InputName) -> str:
-    return services.project.uri_of(services.project.table_of(name))
+    return read_uri(services.project, name)
 
 
 def tombstone_column(services: Services, name: InputName) -> str:
@@ -107,7 +122,7 @@ def tombstone_column(services: Services, name: InputName) -> str:
 def table_pin(services: Services, name: InputName, record: ModelRecord | None) -> DeltaPin:
     """Return the newest version of a model's or seed's table."""
     uri = _table_uri(services, name)
-    head = services.log.head(uri)
+    head = services.log.head(uri, version_known(record))
     if head is not None and record is not None and is_as_left(head, record):
         return DeltaPin(record.table_id, head.version)
     facts = services.log.facts(uri)

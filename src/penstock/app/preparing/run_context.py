@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -12,7 +12,7 @@ from penstock.app.preparing.pass_runs import PassRuns
 from penstock.core.check_results import InvariantReport
 from penstock.core.partitions.ranges import Ranges, union
 from penstock.core.project import Project
-from penstock.core.records import Holder, ModelRecord
+from penstock.core.records import Holder, ModelRecord, upstream_records
 from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.step import Intent
 from penstock.plan.values import Options, Step
@@ -93,6 +93,11 @@ class Context:
     bases: dict[str, int] = field(default_factory=dict)
     views: ViewReports = field(default_factory=ViewReports)
     passes: PassRuns = field(default_factory=PassRuns)
+
+    @property
+    def upstreams(self) -> Mapping[str, ModelRecord]:
+        """The records of models as their readers see them."""
+        return upstream_records(self.records, self.view.now.deferred)
 
     def change(self, intent: Intent) -> None:
         """Record that a step changed its partitions."""

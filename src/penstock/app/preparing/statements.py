@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from penstock.app.preparing.pins import tombstone_column
@@ -12,7 +12,7 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.services.services import Services
 from penstock.core.columns.typed import TypedValue
-from penstock.core.errors import DataError, DuplicateKeysError, QueryError
+from penstock.core.errors import DataError, DuplicateKeysError, QueryError, TableError
 from penstock.core.findings import Location
 from penstock.core.model import Model
 from penstock.core.names import literal, quoted
@@ -23,6 +23,7 @@ from penstock.core.query import live
 from penstock.core.statement import Commit, Row, Scalar, Stage, Work
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Window
+from penstock.core.storage import same_place
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
 from penstock.plan.history import PROPERTY, property_of, retention_of
 from penstock.plan.windows import WindowedInput, aligned
@@ -44,20 +45,45 @@ def enter_catalog(project: Project, session: StepSession, intent: Intent, *, is_
     """Make the target's catalog contain the schema of a table, and the table if it was created.
 
     Without the schema, Delta writes the rows but no catalog entry. A process that died in between
-    leaves a table that the catalog does not know.
+    leaves a table that the catalog does not know. Raises `foreign-table` if the name is another
+    table's: statements by name would write into that one.
     """
     if not (intent.uri or intent.session):  # views stand beside tables; limits come before theirs
         return
     table = project.sql_of(intent.table)
-    if is_new:
-        with suppress(QueryError):
-            session.describe(f"SELECT * FROM {table}")
-            return
+    there = _location(session, table) if intent.uri else None
+    if there and not _is_same(there, intent.uri):
+        raise TableError(
+            "foreign-table",
+            f"{table} is another table in the catalog, at {there}, and not the one at {intent.uri}",
+            hint="rename that table, or give the model another schema or alias",
+        )
+    if is_new and there is not None:
+        return
     schema = f"{quoted(project.target.catalog)}.{quoted(intent.table.schema)}"
     session.rows(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     if is_new:
         place = f"USING delta LOCATION {literal(intent.uri)}"
         session.rows(f"CREATE TABLE IF NOT EXISTS {table} {place}")
+
+
+def _location(session: StepSession, table: str) -> str | None:
+    """Return where the catalog locates a table, "" for a view, None for an unknown name."""
+    try:
+        rows = session.rows(f"DESCRIBE TABLE EXTENDED {table}")
+    except QueryError:
+        return None
+    return next((str(row["data_type"]) for row in rows if row.get("col_name") == "Location"), "")
+
+
+def _is_same(location: str, uri: str) -> bool:
+    """Return whether two locations are equal; Spark writes the scheme of local files.
+
+    >>> _is_same("file:/w/m/log", "/w/m/log"), _is_same("s3a://lake/log", "s3://lake/log/")
+    (True, True)
+    """
+    place, ours = (same_place(re.sub("^file:/+", "/", each)) for each in (location, uri))
+    return place == ours
 
 
 def decide(session: StepSession, work: Work, where: Location | None) -> DecidedStatement:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.app.observation.log_reader import changed_below, open_log_reader
+from penstock.app.observation.late_rows import changed_below
+from penstock.app.observation.log_reader import open_log_reader
 from penstock.app.preparing.function_windows import StepWindows, step_windows
 from penstock.app.preparing.measuring import Measuring, arrivals, lag_notes, late_rows, measure
 from penstock.app.preparing.pins import Inputs, version_read
@@ -151,7 +152,7 @@ class Opening:
                 continue
             schema = self.session.bind([relation])[relation.view]
             each = growing_input(project.models[name], schema)
-            record, again = self.context.records.get(name), self.context.options.rerun
+            record, again = self.context.upstreams.get(name), self.context.options.rerun
             above = record.watermarks if record else ()
             if again is None:
                 found.append(delta_window(each, above, known.get(name), nulls=nulls))
@@ -319,7 +320,7 @@ class Looking:
         opened, record = step_inputs.windows, self.context.records.get(self.model.name)
         if self.context.options.rerun is not None and record is not None:
             kept = tuple(InputPin(name, pin) for name, pin in record.pins.items())
-            intent = replace(intent, inputs=kept)
+            intent = replace(intent, inputs=kept, deferred=record.deferred)
         return replace(
             intent,
             windows=tuple(self._describe(each) for each in opened.windows) if opened else (),
@@ -366,7 +367,7 @@ class Looking:
         record, stays = records.get(name), is_idle or self.model.strategy.window is not None
         if self.step.initial or record is None or not stays:
             return ()
-        now = changed_below(open_log_reader(self.services), name, records)
+        now = changed_below(open_log_reader(self.services), name, self.context.upstreams)
         return tuple(sorted({*record.passed_by, *now}))
 
 

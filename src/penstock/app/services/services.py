@@ -9,12 +9,18 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from penstock.core.errors import PenstockError, SparkDiedError, UnknownModelError, interruption
+from penstock.core.errors import (
+    PenstockError,
+    SparkDiedError,
+    UnknownModelError,
+    UsageError,
+    interruption,
+)
 from penstock.core.model import Model
 from penstock.core.ports.engine import Engine, Waiting
 from penstock.core.ports.ports import Clock, Fault, Fences, Folders, Log, Places, Store
@@ -22,12 +28,20 @@ from penstock.core.ports.sessions import KeptRows
 from penstock.core.project import Project
 from penstock.core.records import Holder, Lease, Run
 from penstock.core.steps.step import Intent
+from penstock.plan.resolve import dated_models
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.state.lease import process_of
 from penstock.state.patience import Patience, PatientStore
 
 OpenStore = Callable[[], Store]
 _SIGNAL_SECONDS = 1.0
+OpenTarget = Callable[[str], "Services"]
+
+
+def no_other_target(name: str) -> Services:
+    """Raise `unknown-target`: the project has one target."""
+    sentence, hint = f"no target is called {name!r}", "add it to targets in penstock.yml"
+    raise UsageError("unknown-target", sentence, hint=hint)
 
 
 @dataclass
@@ -65,10 +79,22 @@ class Services:
     log_path: str = ""
     note: Callable[[str], None] = lambda _: None
     """Receives messages to show immediately beside the answer."""
+    other_target: OpenTarget = no_other_target
+    """Opens the records of another target of the project."""
+    defer_to: str = ""
+    """The target where models are read that are not built here."""
+    compared_with: str = ""
+    """The target that `state:modified` compares with."""
     waiting: Waiting = nullcontext
     """Shows what a command waits for, until the wait is over."""
+    receiver_delay: float = 0.0
+    """The seconds that this command has waited for receivers of events."""
     _reading: Store | None = None
     """The store, once it is open for reading."""
+    _store_id: tuple[Store, str] | None = None
+    """The id of the open store, read once."""
+    _others: dict[str, Services] = field(default_factory=dict)
+    """The other targets that were opened."""
     patience: Patience = field(init=False)
     """How long to wait for an unavailable store."""
     interrupted: threading.Event = field(init=False, default_factory=threading.Event)
@@ -93,6 +119,14 @@ class Services:
     def writing(self) -> Store:
         """The store for commands that write."""
         return PatientStore(self.patience.repeat(self.open_writing), self.patience)
+
+    @property
+    def store_id(self) -> str:
+        """The id by which commits name this store."""
+        store = self.reading
+        if self._store_id is None or self._store_id[0] is not store:
+            self._store_id = store, store.archive.store_id()
+        return self._store_id[1]
 
     @property
     def written_log(self) -> str:
@@ -133,6 +167,14 @@ class Services:
         for store in (*stores, self._reading):
             if store is not None:
                 store.close()
+        for other in self._others.values():
+            other.close()
+
+    def target(self, name: str) -> Services:
+        """Return the services of another target, which are closed with these."""
+        if name not in self._others:
+            self._others[name] = self.other_target(name)
+        return self._others[name]
 
 
 def user_name() -> str:
@@ -166,6 +208,13 @@ def in_one_state(
         return services.patience.repeat(once)
 
     return reading
+
+
+def dated_project(services: Services, run_timestamp: dt.datetime) -> Project:
+    """Return the project with the SQL for a given time, and keep it in the services."""
+    models = dated_models(services.project.models, run_timestamp.date())
+    services.project = replace(services.project, models=models)
+    return services.project
 
 
 def named_model(services: Services, name: str) -> Model:

@@ -12,20 +12,25 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.request import CommandRequest, WorkRequest
+from penstock.app.services.catalog_sources import with_places
 from penstock.app.services.files import write_names
 from penstock.app.services.services import Services
 from penstock.core.errors import DISTRIBUTION
 from penstock.core.masking import Json
+from penstock.core.ports.engine import Waiting
 from penstock.core.ports.ports import Clock, Fault, Folders, Log, Store, inert
 from penstock.core.project import Project
 from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_fence
+from penstock.core.storage import StoreAccess, bucket_and_key, is_s3
+from penstock.engine.disk.buckets import BUCKETS
 from penstock.engine.disk.disks import DiskFolders
 from penstock.engine.launch import LaunchSettings
 from penstock.engine.log.delta_log import DeltaLog, DeltaRows
@@ -34,7 +39,7 @@ from penstock.engine.log.places import DeltaPlaces
 from penstock.engine.spark_engine import SparkEngine
 from penstock.project.first_pass import NOTHING_GIVEN, GivenParts
 from penstock.project.load import load_project
-from penstock.state.lease import is_gone
+from penstock.state.lease import Identity, StoreContext, is_gone
 
 if TYPE_CHECKING:
     from penstock.engine.spark_engine import SparkSession
@@ -99,25 +104,31 @@ def fault_from(environ: Mapping[str, str]) -> Fault | None:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A project, target, variables, and what a script passes in."""
+    """A project, target, variables, what a script passes in, and the target to defer to."""
 
     root: Path
     target: str | None = None
     variables: Mapping[str, Json] = field(default_factory=dict)
     parts: GivenParts = NOTHING_GIVEN
+    defer_to: str = ""
 
 
 def open_project(where: Where) -> Project:
     """Load the project, and write its names for shells; raise `ProjectError` with all findings."""
-    project = load_project(
+    project = _load(where)
+    write_names(project, dt.datetime.now(dt.UTC).date())
+    return project
+
+
+def _load(where: Where) -> Project:
+    loaded = load_project(
         where.root,
         target=where.target,
         vars=where.variables,
         environ=dict(os.environ),
         parts=where.parts,
     )
-    write_names(project, dt.datetime.now(dt.UTC).date())
-    return project
+    return with_places(loaded)
 
 
 def open_tables() -> tuple[Log, Folders]:
@@ -127,18 +138,25 @@ def open_tables() -> tuple[Log, Folders]:
 
 def open_services(where: Where, spark: SparkSession | None = None) -> Services:
     """Load and wire the project without opening or starting anything."""
-    return wired(open_project(where), SystemClock(), spark)
+    project = open_project(where)
+    read = _load(replace(where, target=where.defer_to)) if where.defer_to else None
+    return wired(project, SystemClock(), spark, Others(where, read))
 
 
 def place_of(request: CommandRequest) -> Where:
     """Return the project of a request."""
-    return Where(Path(request.project), request.target, request.variables or {})
+    defer_to = getattr(request, "defer_to", None) or getattr(request, "source", None) or ""
+    return Where(Path(request.project), request.target, request.variables or {}, defer_to=defer_to)
 
 
 def open_request(request: CommandRequest) -> closing[Services]:
     """Open the services of a request; close databases and Spark at the end."""
     spark = request.spark if isinstance(request, WorkRequest) else None
-    return closing(open_services(place_of(request), spark))
+    where = place_of(request)
+    services = open_services(where, spark)
+    services.defer_to = where.defer_to
+    services.compared_with = getattr(request, "state", None) or where.defer_to
+    return closing(services)
 
 
 Answer = TypeVar("Answer")
@@ -151,23 +169,37 @@ def ask(request: Asked, use_case: Callable[[Services, Asked], Answer]) -> Answer
         return use_case(services, request)
 
 
-def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> Services:
+@dataclass(frozen=True, slots=True)
+class Others:
+    """How the other targets of a project are loaded; `read` is one whose tables steps read."""
+
+    where: Where
+    read: Project | None = None
+
+    def load(self, name: str) -> Project:
+        """Return the project for a target; raise `unknown-target`."""
+        if self.read is not None and self.read.target.name == name:
+            return self.read
+        return _load(replace(self.where, target=name))
+
+
+def wired(
+    project: Project,
+    clock: Clock,
+    spark: SparkSession | None = None,
+    others: Others | None = None,
+) -> Services:
     """Wire a loaded project with the real implementations."""
+    others = others or Others(Where(Path(project.root)))
     environ = dict(os.environ)
     fault = fault_from(environ)
     _close_to_others(Path(project.root, OWN_FOLDER))
     run_id = clock.new_id()
     log_path = Path(project.root, OWN_FOLDER, "logs", f"{run_id}.log")
     stores = Stores(project, clock, environ)
-    target = project.target
-    settings = LaunchSettings(
-        target.spark,
-        target.warehouse,
-        log_path,
-        str(project.root),
-        target.name,
-        lambda what: services.waiting(what),  # noqa: PLW0108  a command sets it later
-    )
+    BUCKETS.use(project.target.storage)
+    launch = _launch_settings(project, others, log_path)
+    settings = launch(lambda what: services.waiting(what))  # noqa: PLW0108  a command sets it later
     engine = SparkEngine(settings, environ, stores.signature, fault or inert, spark)
     services = Services(
         project=project,
@@ -187,8 +219,47 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
         environ=environ,
         run_id=run_id,
         log_path=str(log_path),
+        other_target=partial(_other_target, project, clock, others),
     )
     return services
+
+
+def _launch_settings(
+    project: Project, others: Others, log_path: Path
+) -> Callable[[Waiting], LaunchSettings]:
+    """Return the settings of the project's Spark; they lack how it shows what it waits for."""
+    target = project.target
+    place = target.spark, target.warehouse, log_path, str(project.root), target.name
+    return partial(LaunchSettings, *place, **reached(project, others.read))
+
+
+def _other_target(project: Project, clock: Clock, others: Others, name: str) -> Services:
+    """Wire another target, for its records and tables; nothing there is written."""
+    if name == project.target.name:
+        return wired(project, clock, None, others)
+    loaded = others.load(name)
+    services = wired(loaded, clock, None, others)
+    BUCKETS.use({**loaded.target.storage, **project.target.storage})
+    return services
+
+
+class Reached(TypedDict):
+    """What the engine needs to know about buckets."""
+
+    storage: Mapping[str, StoreAccess] | None
+    written: tuple[str, ...]
+
+
+def reached(project: Project, read: Project | None = None) -> Reached:
+    """Return how to connect to the buckets of a project, and one location of tables in each.
+
+    Tables of the target `read` are read too; where both have settings, those of the project win.
+    """
+    projects = (project,) if read is None else (read, project)
+    storage = {prefix: each for one in projects for prefix, each in one.target.storage.items()}
+    has_some = any(is_s3(place) for one in projects for place in one.locations)
+    written = {bucket_and_key(uri)[0]: uri for uri in reversed(project.written) if is_s3(uri)}
+    return {"storage": storage if storage or has_some else None, "written": (*written.values(),)}
 
 
 def _close_to_others(folder: Path) -> None:
@@ -241,39 +312,36 @@ class Stores:
     _store_id: str = ""
 
     def exists(self) -> bool:
-        """Return whether a database exists."""
-        from penstock.state.open import store_exists
+        """Return whether a database exists; it is then open, on the connection to use."""
+        from penstock.state.open import open_existing
 
-        return store_exists(self.project.target.state)
+        if self._store is None:
+            self._store = open_existing(self.project.target.state, self.context())
+        return self._store is not None
 
     def open_reading(self) -> Store:
         """Open the database, or an empty store in memory if there is none."""
-        if self.exists():
-            return self.open_writing()
+        if self.exists() and self._store is not None:
+            return self._store
         from penstock.state.memory import MemoryStore
 
         return MemoryStore(self.clock, self.project.lease)
 
     def open_writing(self) -> Store:
         """Open the database; create it if it does not exist."""
-        from penstock.state.lease import Identity
-        from penstock.state.open import open_store
+        from penstock.state.open import open_in
 
         if self._store is None:
-            opened = open_store(
-                self.project.target.state,
-                identity=Identity(self.project.name, self.project.target.name, version()),
-                clock=self.clock,
-                lease=self.project.lease,
-                fault=fault_from(self.environ) or inert,
-            )
-            try:
-                self._store_id = opened.archive.store_id()
-            except BaseException:
-                opened.close()
-                raise
-            self._store = opened
+            self._store = open_in(self.project.target.state, self.context())
+        if not self._store_id:
+            self._store_id = self._store.archive.store_id()
         return self._store
+
+    def context(self) -> StoreContext:
+        """Return what a store knows about its project and this process."""
+        identity = Identity(self.project.name, self.project.target.name, version())
+        fault = fault_from(self.environ) or inert
+        return StoreContext(identity, self.clock, self.project.lease, fault, is_gone)
 
     def signature(self) -> tuple[str, str, str]:
         """Return the signature of commits: penstock's version, the store's id, the project."""

@@ -1,11 +1,11 @@
-"""Leases of running work, and work that an interrupt does not abandon."""
+"""Leases of running work, work that an interrupt does not abandon, and parallel reading."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import TypeVar
@@ -15,6 +15,7 @@ from penstock.core.errors import LeaseHeldError
 from penstock.core.ports.ports import Leases, Store
 from penstock.core.records import Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent
+from penstock.core.storage import is_s3
 
 _SOON_SECONDS = 1.0
 
@@ -153,3 +154,21 @@ def waiting(services: Services, begin: Callable[[], Given], seconds: float) -> G
             except LeaseHeldError:
                 if time.monotonic() >= until:
                     raise
+
+
+AT_ONCE = 64
+"""How many requests to buckets a command has open at the same time."""
+Found = TypeVar("Found")
+
+
+def in_parallel(read: Callable[[str], Found], uris: Iterable[str]) -> Callable[[str], Found]:
+    """Read locations in buckets at the same time; return a function with the results.
+
+    The function raises what `read` raised, and reads a local disk only when it is called.
+    """
+    remote = [uri for uri in dict.fromkeys(uris) if is_s3(uri)]
+    if len(remote) <= 1:
+        return read
+    with ThreadPoolExecutor(min(AT_ONCE, len(remote))) as pool:
+        futures = {uri: pool.submit(read, uri) for uri in remote}
+    return lambda uri: futures[uri].result() if uri in futures else read(uri)

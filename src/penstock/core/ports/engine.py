@@ -18,13 +18,17 @@ from penstock.core.steps.window import Window
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """What a disk knows of a file or folder without reading it; times in nanoseconds."""
+    """What a disk knows of a file or folder without reading it; times in nanoseconds.
+
+    `etag` is another one for any other content; "" where the disk has none.
+    """
 
     size: int
     modified: int
     changed: int
     inode: int
     is_folder: bool
+    etag: str = ""
 
 
 class FolderEntry(NamedTuple):
@@ -34,17 +38,34 @@ class FolderEntry(NamedTuple):
     is_folder: bool
 
 
-class Disk(Protocol):
-    """Files of tables, logs, slices, sources and staging, addressed by location."""
-
-    def exists(self, uri: str) -> bool:
-        """Return whether a file or folder exists."""
+class FolderTree(Protocol):
+    """Files and folders below a folder."""
 
     def stat(self, uri: str) -> FileStat | None:
         """Return size and times of a file or folder, None if it does not exist."""
 
     def entries(self, uri: str) -> list[FolderEntry]:
         """Return the entries of a folder in any order; raise `OSError` if it cannot be listed."""
+
+
+class Disk(FolderTree, Protocol):
+    """Files of tables, logs, slices, sources and staging, addressed by location."""
+
+    def exists(self, uri: str) -> bool:
+        """Return whether a file or folder exists."""
+
+    def listed(self, uri: str) -> FolderTree:
+        """Return the tree below a folder, for many lookups.
+
+        An object store lists it once, now; the tree does not change afterwards.
+        """
+
+    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> int | None:
+        """Return the last number, from `first` on, of files that are numbered without a gap.
+
+        None if the file of `first` does not exist. `name_of` returns the name of a number; names
+        sort like their numbers.
+        """
 
     def open(self, uri: str) -> BinaryIO:
         """Open a file for reading, with seek; raise `OSError` if it does not exist."""
@@ -170,8 +191,11 @@ Waiting = Callable[[str], AbstractContextManager[object]]
 class Engine(Protocol):
     """The only access to Spark. Nothing starts before the first session is opened."""
 
-    def require(self) -> None:
-        """Raise `EnvironmentMissingError` if Spark could not start here; start nothing."""
+    def require(self, *, writes: bool = False) -> None:
+        """Raise `EnvironmentMissingError` if Spark could not start here; start nothing.
+
+        With `writes` also `TableError` `store-not-safe` if commits to its tables could be lost.
+        """
 
     def session(
         self, model: str, where: Location | None = None

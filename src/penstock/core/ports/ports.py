@@ -123,8 +123,8 @@ class Fences(Protocol):
     def fence(self, uri: str, application: str, number: int, token: str) -> bool:
         """Make Delta hold the number of the application, by an empty commit if needed.
 
-        Afterwards every statement with that pair is skipped or refused. Returns False if there is
-        no table. Raises `cannot-fence` for a table whose log only its catalog may write.
+        Afterwards statements with that pair are skipped or refused. Returns False without a table.
+        Raises `cannot-fence` for a table whose log only its catalog may write.
         """
 
 
@@ -233,6 +233,9 @@ class Leases(Protocol):
     def taken(self) -> tuple[Lease, ...]:
         """Return the leases that are currently held."""
 
+    def clock_skew(self) -> dt.timedelta:
+        """Return how far the clock of the store's server is ahead of ours; 0 for a file."""
+
     def unlock(self, target: str, token: int | None = None) -> bool:
         """Drop the lease of a target; return False if it is free, or held with another token."""
 
@@ -259,8 +262,8 @@ class Notes(Protocol):
     def seen_tables(self) -> Mapping[str, Seen]:
         """Return the recorded tables, by the names under which they were recorded."""
 
-    def touched(self, name: str, after: int) -> tuple[Touched, ...]:
-        """Return the recorded commits of a table above a version, oldest first."""
+    def touched(self, after: Mapping[str, int]) -> Mapping[str, tuple[Touched, ...]]:
+        """Return, by table, the recorded commits above a version each, oldest first, if any."""
 
     def note(self, table: Seen, commits: Sequence[Touched]) -> None:
         """Record commits of a table and how far its log was read; a new table id starts over."""
@@ -389,10 +392,7 @@ class Store(Protocol):
         """The whole store as one document."""
 
     def one_state(self) -> AbstractContextManager[None]:
-        """Make all reads of this thread see one state of the store until the block ends.
-
-        Changes in the meantime, by others or by the block, are visible only after it ends.
-        """
+        """Make all reads of this thread see one state of the store until the block ends."""
 
     def close(self) -> None:
         """Close the database."""

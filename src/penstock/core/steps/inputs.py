@@ -69,6 +69,18 @@ class InputPin:
 
 
 @dataclass(frozen=True, slots=True)
+class DeferredInput:
+    """An input that is read from the tables of another target.
+
+    `uri` is the folder of its table, "" for a view, whose base tables are inputs too.
+    """
+
+    input: str
+    target: str
+    uri: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DeltaRead:
     """The Delta table in a folder; without a version, the newest is read.
 

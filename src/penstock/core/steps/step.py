@@ -15,7 +15,7 @@ from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_ranges
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.sessions.manifest import SessionPromise
-from penstock.core.steps.inputs import InputPin
+from penstock.core.steps.inputs import DeferredInput, InputPin
 from penstock.core.steps.window import InputWindow, Watermark
 from penstock.core.strategy import Writing
 
@@ -96,6 +96,8 @@ class Intent:
     """Processed slices since the last commit that made none: the log would not contain them."""
     foreign: tuple[ForeignCommit, ...] = ()
     """Foreign changes of the target that were kept; `finish` adds later ones."""
+    deferred: tuple[DeferredInput, ...] = ()
+    """Inputs that it read from another target, because they are not built in this one."""
     transaction: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

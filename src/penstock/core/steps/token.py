@@ -21,7 +21,15 @@ from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_grid, write_grid
 from penstock.core.sessions.manifest import ManifestRow, SessionPromise
-from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
+from penstock.core.steps.inputs import (
+    DeferredInput,
+    DeltaPin,
+    FilesPin,
+    InputPin,
+    NoPin,
+    Pin,
+    ViewPin,
+)
 from penstock.core.steps.step import ForeignCommit, Intent, StepKind
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 
@@ -93,7 +101,7 @@ def _shorter(intent: Intent) -> Iterator[Intent]:
     yield (intent := replace(intent, foreign=intent.foreign[:1]))
     while intent.unchanged:
         yield (intent := replace(intent, unchanged=intent.unchanged[1:]))
-    yield (intent := replace(intent, inputs=()))
+    yield (intent := replace(intent, inputs=(), deferred=()))
     if intent.session is not None:  # who is released is asked for again
         yield (intent := replace(intent, session=replace(intent.session, released=())))
     if intent.kind is StepKind.ROLLBACK:
@@ -332,6 +340,7 @@ Keys = NewType("Keys", tuple[str, ...])
 
 CODEC = DocumentCodec(
     {
+        DeferredInput: lambda codec: codec.row(DeferredInput),
         Fingerprint: _fingerprints,
         ForeignCommit: lambda codec: codec.row(ForeignCommit),
         Grid: lambda codec: DocumentForm(

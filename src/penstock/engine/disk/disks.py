@@ -1,4 +1,4 @@
-"""The disks behind locations; currently only local folders."""
+"""The disks behind locations: folders of this machine, and buckets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from stat import S_ISDIR
 from typing import BinaryIO
 
 from penstock.core.errors import TableError
-from penstock.core.ports.engine import Disk, FileStat, FolderEntry
+from penstock.core.ports.engine import Disk, FileStat, FolderEntry, FolderTree
+from penstock.core.storage import is_s3
+from penstock.engine.disk.buckets import BUCKETS
 
 
 def is_local(uri: str) -> bool:
@@ -45,6 +47,24 @@ class LocalDisk:
         """See `Disk.entries`."""
         with os.scandir(local_path(uri)) as found:
             return [FolderEntry(each.name, each.is_dir()) for each in found]
+
+    def listed(self, uri: str) -> FolderTree:  # noqa: ARG002  each look at it costs little
+        """See `Disk.listed`."""
+        return self
+
+    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> int | None:
+        """See `Disk.newest`: as many looks as the way above the first has binary digits."""
+        if not self.exists(f"{folder}/{name_of(first)}"):
+            return None
+        step = 1
+        while self.exists(f"{folder}/{name_of(first + step)}"):
+            first += step
+            step *= 2
+        while step > 1:
+            step //= 2
+            if self.exists(f"{folder}/{name_of(first + step)}"):
+                first += step
+        return first
 
     def open(self, uri: str) -> BinaryIO:
         """See `Disk.open`."""
@@ -93,23 +113,26 @@ _LOCAL = LocalDisk()
 
 
 def disk_at(uri: str) -> Disk:
-    """Return the disk of a location; object stores are not supported yet."""
-    if not is_local(uri):
-        raise TableError("remote-not-supported", f"{uri} is not a folder of this machine")
-    return _LOCAL
+    """Return the disk of a location; raise `remote-not-supported` for other schemes."""
+    if is_local(uri):
+        return _LOCAL
+    if is_s3(uri):
+        return BUCKETS.disk(uri)
+    raise TableError("remote-not-supported", f"{uri} is not a folder of this machine")
 
 
-def walk(uri: str, skips: Callable[[str], bool], below: str = "") -> Iterator[tuple[str, FileStat]]:
+def walk(
+    tree: FolderTree, uri: str, skips: Callable[[str], bool], below: str = ""
+) -> Iterator[tuple[str, FileStat]]:
     """Yield the files below a folder by relative path, without names that are skipped."""
-    disk = disk_at(uri)
-    for entry in disk.entries(f"{uri}/{below}"):
+    for entry in tree.entries(f"{uri}/{below}"):
         name = f"{below}{entry.name}"
         if skips(entry.name):
             continue
         if entry.is_folder:
-            yield from walk(uri, skips, f"{name}/")
-        elif found := disk.stat(f"{uri}/{name}"):  # else deleted meanwhile, or a link to nothing
-            yield name, found
+            yield from walk(tree, uri, skips, f"{name}/")
+        elif (found := tree.stat(f"{uri}/{name}")) and not found.is_folder:
+            yield name, found  # else deleted meanwhile, a link to nothing, or an empty folder
 
 
 class DiskFolders:
@@ -118,7 +141,8 @@ class DiskFolders:
     def names(self, uri: str) -> tuple[str, ...]:
         """See `Folders.names`."""
         try:
-            return tuple(sorted(e.name for e in disk_at(uri).entries(uri) if e.is_folder))
+            found = disk_at(uri).listed(uri).entries(uri)  # where a marker alone is no folder
+            return tuple(sorted(each.name for each in found if each.is_folder))
         except (FileNotFoundError, NotADirectoryError):
             return ()
 

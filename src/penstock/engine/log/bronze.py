@@ -12,7 +12,7 @@ from itertools import islice
 
 from penstock.core.entities.slices import BronzeFolder, ListedSlice, SliceId
 from penstock.core.errors import TableError
-from penstock.core.ports.engine import FileStat, FolderEntry
+from penstock.core.ports.engine import FileStat, FolderEntry, FolderTree
 from penstock.engine.disk.disks import disk_at, is_local, local_path, walk
 
 FileState = tuple[str, FileStat]
@@ -44,7 +44,11 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or name.endswith("._COPYING_")
 
 
-def slices_in(folder: BronzeFolder, ends: Callable[[str], str]) -> tuple[ListedSlice, ...]:
+Ends = Callable[[str, FileStat], str]
+"""Returns the digest of the ends of a file."""
+
+
+def slices_in(folder: BronzeFolder, ends: Ends) -> tuple[ListedSlice, ...]:
     """Return the matches of the pattern, sorted by the code points of their relative paths.
 
     `ends` returns the digest of a file's ends, which identifies it together with name and size.
@@ -53,7 +57,9 @@ def slices_in(folder: BronzeFolder, ends: Callable[[str], str]) -> tuple[ListedS
     """
     root = _root(folder)
     with _listing(folder, root):
-        found = [_slice(root, name, folder, ends) for name in _matching_paths(root, folder)]
+        tree = disk_at(root).listed(root)
+        paths = _matching_paths(tree, root, folder)
+        found = [_slice(tree, root, name, folder, ends) for name in paths]
     return tuple(sorted((each for each in found if each), key=lambda each: each.id.name))
 
 
@@ -61,22 +67,21 @@ def unmatched_in(folder: BronzeFolder) -> tuple[str, ...]:
     """List files that belong to no slice; if there are no slices, at any depth."""
     root, others = _root(folder), list[FolderEntry]()
     with _listing(folder, root):
-        has_slices = any([*_matching_paths(root, folder, others.append)])
-        found = (name for entry in others for name in _paths(root, entry, deep=not has_slices))
+        tree = disk_at(root).listed(root)
+        has_slices = any([*_matching_paths(tree, root, folder, others.append)])
+        found = (n for entry in others for n in _paths(tree, root, entry, deep=not has_slices))
         return tuple(sorted(islice(found, _MOST)))
 
 
-def _paths(root: str, entry: FolderEntry, *, deep: bool) -> Iterator[str]:
+def _paths(tree: FolderTree, root: str, entry: FolderEntry, *, deep: bool) -> Iterator[str]:
     if not entry.is_folder:
         yield entry.name
     elif deep:
-        yield from (file for file, _ in walk(root, is_hidden, f"{entry.name}/"))
+        yield from (file for file, _ in walk(tree, root, is_hidden, f"{entry.name}/"))
 
 
 def _root(folder: BronzeFolder) -> str:
-    if not is_local(folder.path):
-        raise _list_error(folder, "slices are listed in folders of this machine alone")
-    return local_path(folder.path)
+    return local_path(folder.path) if is_local(folder.path) else folder.path
 
 
 @contextmanager
@@ -120,7 +125,10 @@ def _delta_error(folder: BronzeFolder, name: str) -> TableError:
 
 
 def _matching_paths(
-    root: str, folder: BronzeFolder, other: Callable[[FolderEntry], None] = lambda _: None
+    tree: FolderTree,
+    root: str,
+    folder: BronzeFolder,
+    other: Callable[[FolderEntry], None] = lambda _: None,
 ) -> Iterator[str]:
     """Return the paths that match the pattern, without searching matching folders.
 
@@ -132,7 +140,7 @@ def _matching_paths(
     waiting = [("", frozenset({0}))]
     while waiting:
         below, places = waiting.pop()
-        for entry in _entries(root, below):
+        for entry in _entries(tree, root, below):
             if entry.name == _DELTA:
                 raise _delta_error(folder, below)
             if entry.name[0] in "_." or is_hidden(entry.name):
@@ -147,10 +155,10 @@ def _matching_paths(
                 other(FolderEntry(path, entry.is_folder))
 
 
-def _entries(root: str, below: str) -> list[FolderEntry]:
+def _entries(tree: FolderTree, root: str, below: str) -> list[FolderEntry]:
     """List a folder; a subfolder that disappeared in the meantime is empty."""
     try:
-        return disk_at(root).entries(f"{root}/{below}")
+        return tree.entries(f"{root}/{below}")
     except FileNotFoundError:
         if not below:
             raise
@@ -171,15 +179,18 @@ def _next_segments(segments: Sequence[str], places: frozenset[int], name: str) -
 
 
 def _slice(
-    root: str, name: str, folder: BronzeFolder, ends: Callable[[str], str]
+    tree: FolderTree, root: str, name: str, folder: BronzeFolder, ends: Ends
 ) -> ListedSlice | None:
     """Return the slice at a path; None if it disappeared in the meantime, or is a broken link."""
-    stat = disk_at(root).stat(f"{root}/{name}")
-    if stat is None:
+
+    def digest(file: str, stat: FileStat) -> str:
+        return ends(f"{root}/{file}", stat)
+
+    found = tree.stat(f"{root}/{name}")
+    if found is None:
         return None
-    if not stat.is_folder:
-        files = [(name, stat)]
-        return _build(name, files, lambda file: ends(f"{root}/{file}"), is_incomplete=False)
+    if not found.is_folder:
+        return _build(name, [(name, found)], digest, is_incomplete=False)
     hidden: set[str] = set()
 
     def is_skipped(entry: str) -> bool:
@@ -187,22 +198,22 @@ def _slice(
             hidden.add(entry)
         return entry in hidden
 
-    files = sorted(walk(root, is_skipped, f"{name}/"), key=lambda each: each[0])
+    files = sorted(walk(tree, root, is_skipped, f"{name}/"), key=lambda each: each[0])
     if _DELTA in hidden:
         raise _delta_error(folder, name)
     files = [each for each in files if each[0].lower().endswith(".parquet")] or files
     is_incomplete = (
         _WRITING in hidden or not files or (folder.require_success and _DONE not in hidden)
     )
-    return _build(name, files, lambda file: ends(f"{root}/{file}"), is_incomplete=is_incomplete)
+    return _build(name, files, digest, is_incomplete=is_incomplete)
 
 
 def _build(
-    name: str, files: Sequence[FileState], ends: Callable[[str], str], *, is_incomplete: bool
+    name: str, files: Sequence[FileState], ends: Ends, *, is_incomplete: bool
 ) -> ListedSlice:
     digest = hashlib.sha256()
     for file, stat in files:
-        digest.update(f"{file}\0{stat.size}\0{ends(file)}\n".encode())
+        digest.update(f"{file}\0{stat.size}\0{ends(file, stat)}\n".encode())
     size = sum(stat.size for _, stat in files)
     modified = max((stat.modified for _, stat in files), default=0) // 1000
     names = tuple(file for file, _ in files)

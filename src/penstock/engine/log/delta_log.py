@@ -103,7 +103,7 @@ class DeltaLog:
         if open_table(uri) is not None:
             return False
         try:
-            return any(True for _ in walk(uri, lambda _: False))
+            return any(True for _ in walk(disk_at(uri).listed(uri), uri, lambda _: False))
         except (FileNotFoundError, NotADirectoryError):
             return False
 
@@ -143,7 +143,7 @@ class DeltaLog:
         paths = tuple(f"{root}/{name}" if name else root for name, _ in found)
         whole = source.format.lower() not in _WITH_STATISTICS
         for (name, stat), path in zip(found, paths, strict=True):
-            content = self._ends.of(path, whole=whole)
+            content = self._ends.of(path, stat, whole=whole)
             digest.update(f"{name}\0{stat.size}\0{content}\n".encode())
         self._ends.save()
         return Listing(FilesPin(digest.hexdigest(), len(found)), paths)
@@ -199,7 +199,8 @@ def _spark_type(kind: str | dict[str, object]) -> str:
 
 
 def _source_files(source: Source) -> Iterator[FileState]:
-    stat = disk_at(source.path).stat(source.path)
+    tree = disk_at(source.path).listed(source.path)
+    stat = tree.stat(source.path)
     if stat is None:
         raise TableError(
             "source-missing",
@@ -207,7 +208,7 @@ def _source_files(source: Source) -> Iterator[FileState]:
             where=source.where,
             hint="correct `path`, or deliver the files",
         )
-    return walk(source.path, is_hidden) if stat.is_folder else iter([("", stat)])
+    return walk(tree, source.path, is_hidden) if stat.is_folder else iter([("", stat)])
 
 
 _VIEW = "kept"

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from penstock.core.ports.engine import FileStat
 from penstock.engine.disk.disks import disk_at
 from penstock.engine.log.folder import read_file
 
@@ -38,11 +39,18 @@ class FileEnds:
     _met: dict[str, Known] = field(default_factory=dict)
     _read: int = 0
 
-    def of(self, place: str, *, whole: bool = False) -> str:
-        """Return the digest of a file, "" if it disappeared; raise `OSError`."""
-        stat = disk_at(place).stat(place)
+    def of(self, place: str, stat: FileStat | None = None, *, whole: bool = False) -> str:
+        """Return the digest of a file, "" if it disappeared; raise `OSError`.
+
+        An etag of the disk replaces the content, which is not read then. `stat` describes the file,
+        if it is known.
+        """
+        if stat is None or not stat.etag:
+            stat = disk_at(place).stat(place)
         if stat is None:
             return ""
+        if stat.etag:
+            return hashlib.sha256(stat.etag.encode()).hexdigest()
         state = (stat.size, stat.inode, stat.modified, stat.changed)
         known = self._met.get(place) or self._load_noted().get(place)
         whole = whole and stat.size > 2 * END  # the ends of others are all of them

@@ -146,9 +146,13 @@ def count_hidden(table: DeltaTable) -> int | None:
 def count_missing(table: DeltaTable) -> int:
     """Return the number of missing data files; a missing deletion vector counts as one."""
     root = unquote(table.table_uri).rstrip("/")
-    names = (unquote(path) for path in table.get_add_actions().column("path").to_pylist())
-    whole = (n if n.startswith("/") or "://" in n else f"{root}/{n}" for n in names)
-    return sum(not disk_at(file).exists(file) for file in whole) or int(_has_lost_vectors(table))
+    tree = disk_at(root).listed(root)
+    names = [unquote(path) for path in table.get_add_actions().column("path").to_pylist()]
+    others = [name for name in names if name.startswith("/") or "://" in name]
+    inside = (f"{root}/{name}" for name in names if name not in others)
+    missing = sum(tree.stat(file) is None for file in inside)
+    missing += sum(not disk_at(file).exists(file) for file in others)
+    return missing or int(_has_lost_vectors(table))
 
 
 def _hidden_by_path(table: DeltaTable) -> dict[str, int] | None:

@@ -13,12 +13,15 @@ from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
 from penstock.core.masking import mask
 from penstock.core.steps.token import read_metrics, signed_by
+from penstock.core.storage import is_s3
+from penstock.engine.disk.buckets import BUCKETS, CachedTable, table_options_at
 from penstock.engine.disk.disks import disk_at
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 _COMMIT = re.compile(r"[0-9]{20}\.json")
+_MOST_OPENED = 64
 _CHECKPOINTED = re.compile(rb'"version"\s*:\s*(\d+)')
 
 
@@ -29,7 +32,11 @@ def log_folder(uri: str) -> str:
 
 def commit_file(uri: str, version: int) -> str:
     """Return the file of a version, even if it does not exist."""
-    return f"{log_folder(uri)}/{version:020d}.json"
+    return f"{log_folder(uri)}/{_commit_name(version)}"
+
+
+def _commit_name(version: int) -> str:
+    return f"{version:020d}.json"
 
 
 def read_file(place: str) -> bytes:
@@ -50,23 +57,14 @@ def versions(uri: str) -> list[int]:
 def newest_version(uri: str, hint: int | None = None) -> int | None:
     """Return the newest version, None if there is no table.
 
-    Searches upwards from an existing version, the hint or the last checkpoint, in a logarithmic
-    number of lookups; the folder is listed only without one.
+    Searches upwards from an existing version, the hint or the last checkpoint; the folder is listed
+    only without one.
     """
-    disk = disk_at(uri)
-    if hint is None or not disk.exists(commit_file(uri, hint)):
-        hint = checkpointed(uri)
-    if hint is None or not disk.exists(commit_file(uri, hint)):
-        return max(versions(uri), default=None)
-    step = 1
-    while disk.exists(commit_file(uri, hint + step)):
-        hint += step
-        step *= 2
-    while step > 1:
-        step //= 2
-        if disk.exists(commit_file(uri, hint + step)):
-            hint += step
-    return hint
+    disk, log = disk_at(uri), log_folder(uri)
+    newest = None if hint is None else disk.newest(log, _commit_name, hint)
+    if newest is None and (known := checkpointed(uri)) is not None:
+        newest = disk.newest(log, _commit_name, known)
+    return max(versions(uri), default=None) if newest is None else newest
 
 
 def checkpointed(uri: str) -> int | None:
@@ -95,22 +93,60 @@ def gap_error(uri: str, version: int) -> TableError:
 
 
 def open_table(uri: str) -> DeltaTable | None:
-    """Open the current table, None without one; raise `log-unreadable` for a damaged log."""
-    if newest_version(uri) is None:
+    """Open the current table, None without one; raise `log-unreadable` for a damaged log.
+
+    Reading a log from a bucket takes a request for almost every commit, so a table there stays
+    open while its newest commit is the same file.
+    """
+    if not is_s3(uri):
+        return None if newest_version(uri) is None else _open_newest(uri)
+    kept = BUCKETS.tables.get(uri)
+    newest = newest_version(uri, kept.version) if kept is not None else None
+    if kept is not None and newest == kept.version and kept.etag == _etag(uri, newest):
+        return kept.table
+    try:
+        table = _open_newest(uri)
+    except (TableError, OSError) as error:
+        newest_version(uri)  # says it if the bucket itself cannot be read
+        if isinstance(error, TableError):
+            raise
+        raise unreadable_log(uri, type(error).__name__) from None
+    BUCKETS.tables.pop(uri, None)
+    if table is None:
+        newest_version(uri)  # so here
         return None
+    if etag := _etag(uri, table.version()):
+        BUCKETS.tables[uri] = CachedTable(table.version(), etag, table)
+        for old in [*BUCKETS.tables][:-_MOST_OPENED]:
+            BUCKETS.tables.pop(old, None)
+    return table
+
+
+def _etag(uri: str, version: int) -> str:
+    place = commit_file(uri, version)
+    found = disk_at(place).stat(place)
+    return found.etag if found else ""
+
+
+def _open_newest(uri: str) -> DeltaTable | None:
     from deltalake import DeltaTable  # 0.1 s; most commands do without
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     try:
-        return DeltaTable(uri)
+        return DeltaTable(uri, storage_options=table_options_at(uri))
     except TableNotFoundError:
         return None
     except DeltaError as error:
-        raise TableError(
-            "log-unreadable",
-            f"the Delta log of {uri} cannot be read: {mask(str(error)).splitlines()[0][:300]}",
-            hint="restore the missing or damaged log file from a backup; nothing was written",
-        ) from error
+        raise unreadable_log(uri, mask(str(error)).splitlines()[0][:300]) from error
+
+
+def unreadable_log(uri: str, why: str) -> TableError:
+    """Return the error of a log that `deltalake` cannot read."""
+    return TableError(
+        "log-unreadable",
+        f"the Delta log of {uri} cannot be read: {why}",
+        hint="restore the missing or damaged log file from a backup; nothing was written",
+    )
 
 
 def open_version(uri: str, version: int) -> DeltaTable | None:
@@ -119,7 +155,7 @@ def open_version(uri: str, version: int) -> DeltaTable | None:
     from deltalake.exceptions import DeltaError
 
     try:
-        return DeltaTable(uri, version=version)
+        return DeltaTable(uri, version=version, storage_options=table_options_at(uri))
     except DeltaError:
         return None
 
@@ -188,7 +224,7 @@ def _number(value: object) -> int | None:
 def _overwrites(info: Mapping[str, Any]) -> bool:
     """Return whether a commit replaced all rows; with a predicate it replaced some."""
     operation, how = str(info.get("operation", "")), info.get("operationParameters") or {}
-    if operation.endswith("TABLE AS SELECT"):
+    if operation.endswith("TABLE AS SELECT") or operation == "CLONE":
         return True
     return operation == "WRITE" and how.get("mode") == "Overwrite" and not how.get("predicate")
 

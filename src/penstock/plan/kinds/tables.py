@@ -66,7 +66,7 @@ def decide(
     waits = waits_for(earlier, model)
     due, trigger = (_repair_reason if scope.syncs else _run_reason)(question, model, found, waits)
     if due is not None or not scope.syncs:
-        error = table_obstacle(question, earlier, model, found)
+        error = table_obstacle(question, earlier, model, found, reads=due is not None)
         if error is not None:
             return Decided(error=error)
     if due is not None:

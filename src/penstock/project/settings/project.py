@@ -18,9 +18,11 @@ from penstock.core.names import TableName
 from penstock.core.project import (
     LeaseSettings,
     ProjectSettings,
+    Receivers,
     SparkSettings,
     Target,
 )
+from penstock.core.storage import S3_SCHEMES, StoreAccess, bucket_and_key, scheme_of
 from penstock.project.files.discovery import SEED_FORMATS, check_name, unreadable
 from penstock.project.files.nodes import node_of
 from penstock.project.files.parsed import YamlFile
@@ -36,7 +38,11 @@ from penstock.project.files.values import (
     text_of,
     texts_of,
 )
-from penstock.project.settings.project_keys import ProjectSection, TargetSection
+from penstock.project.settings.project_keys import (
+    ProjectSection,
+    ReceiversSection,
+    TargetSection,
+)
 from penstock.project.settings.validation import empty
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
@@ -84,7 +90,7 @@ def settings_of(
         targets=names,
         folders=document.models or ("models",),
         session_paths=document.session_paths,
-        vars=document.vars,
+        vars={**document.vars, **targets[chosen].vars},
         defaults=mapping_of(mapping_of(tree).get("defaults")),
         system_columns=mapping_of(mapping_of(tree).get("system_columns")),
         threads=document.threads,
@@ -93,19 +99,33 @@ def settings_of(
         immutable=document.immutable,
         max_partitions=document.sync.max_partitions,
         checks=CheckSettings(**written_values(document.checks)),
+        receivers=_receivers(document, targets[chosen], root),
+    )
+
+
+def _receivers(project: ReceiversSection, target: ReceiversSection, root: Path) -> Receivers:
+    """Return the receivers of a target, else those of the project."""
+    lineage = target.openlineage or project.openlineage
+    failure = target.on_failure or project.on_failure
+    sent = lineage.transport if lineage else None
+    transport = written_values(sent) if sent else {}
+    if sent is not None and sent.log_file_path:
+        path = absolute(sent.log_file_path, root)
+        transport |= {"log_file_path": path, "append": sent.append}
+    return Receivers(
+        openlineage=lineage is not None,
+        namespace=lineage.namespace if lineage else "",
+        transport=transport,
+        webhook=failure.webhook if failure else "",
     )
 
 
 def _target(name: str, section: TargetSection, root: Path, *, is_first: bool) -> Target:
-    spark, state = section.spark, section.state or "sqlite"
-    if state == "sqlite":
-        state = f"{_SQLITE}{root / '.penstock' / ('state.db' if is_first else f'state.{name}.db')}"
-    elif state.startswith(_SQLITE) and not state.startswith(f"{_SQLITE}/"):
-        state = f"{_SQLITE}{absolute(state.removeprefix(_SQLITE), root)}"
+    spark = section.spark
     return Target(
         name=name,
         warehouse=absolute(section.warehouse, root),
-        state=state,
+        state=state_url(section.state or "sqlite", name, root, is_first=is_first),
         spark=SparkSettings(
             master=spark.master,
             driver_memory=spark.driver_memory,
@@ -114,7 +134,24 @@ def _target(name: str, section: TargetSection, root: Path, *, is_first: bool) ->
         ),
         catalog=section.catalog or "",
         schema_prefix=section.schema_prefix or "",
+        storage={
+            prefix: StoreAccess(**written_values(each)) for prefix, each in section.storage.items()
+        },
     )
+
+
+def state_url(state: str, target: str, root: Path, *, is_first: bool) -> str:
+    """Return the URL that `state` of a target means; relative paths start at the project.
+
+    >>> state_url("sqlite:///records/dev.db", "dev", Path("/shop"), is_first=True)
+    'sqlite:////shop/records/dev.db'
+    """
+    if state == "sqlite":
+        file = "state.db" if is_first else f"state.{target}.db"
+        return f"{_SQLITE}{root / '.penstock' / file}"
+    if state.startswith(_SQLITE) and not state.startswith(f"{_SQLITE}/"):
+        return f"{_SQLITE}{absolute(state.removeprefix(_SQLITE), root)}"
+    return state
 
 
 def is_uri(path: str) -> bool:
@@ -127,19 +164,27 @@ def is_uri(path: str) -> bool:
 
 
 def refuse_remote(path: str, where: Location, findings: list[Finding]) -> None:
-    """Report a place that is not on a local disk; the finding shows only the kind of URI.
+    """Report a place that is neither on a local disk nor in an S3 bucket.
 
-    No code may access such a place: without credentials that takes most of a minute to fail.
+    The finding shows only the kind of URI, and no code may access such a place: without
+    credentials that takes most of a minute to fail.
     """
-    if is_uri(path) and not path.lower().startswith("file:/"):
-        kind = path.partition(":")[0].lower()
-        sentence = f"{kind}: is not supported yet; tables and files are read from local disks"
+    kind = scheme_of(path) if is_uri(path) else "file"
+    if kind in S3_SCHEMES:
+        bucket, _ = bucket_and_key(path)
+        if not bucket or "@" in path or "?" in path:
+            sentence = f"a location of {kind} is {kind}://BUCKET/PATH and nothing else"
+            hint = "write credentials under storage of the target"
+            findings.append(Finding(where, "bad-value", sentence, hint))
+    elif kind != "file":
+        sentence = f"{kind}: is not supported yet; tables and files are read from disks and from S3"
         findings.append(Finding(where, "remote-not-supported", sentence))
 
 
 def absolute(path: str, folder: Path) -> str:
-    """Return a URI unchanged, and a path as absolute, relative to `folder`."""
-    return path if is_uri(path) else os.path.normpath(folder / path)
+    """Return a URI with its scheme in lower case, and a path as absolute, relative to `folder`."""
+    scheme, _, rest = path.partition(":")
+    return f"{scheme.lower()}:{rest}" if is_uri(path) else os.path.normpath(folder / path)
 
 
 def defaults_for(

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from penstock.core.checks.check import CheckSettings, OnFailure
+from penstock.core.findings import Finding
 from penstock.core.project import STATE_PATIENCE, LeaseSettings
+from penstock.core.storage import StoreAccess, bucket_and_key, is_s3, same_place
 from penstock.project.files.kinds import DURATION, TEXT, ValueKind, whole, word
-from penstock.project.files.nodes import YamlNode
-from penstock.project.files.sections import each_under, key, read_section, subsection
+from penstock.project.files.nodes import Section, YamlNode, excerpt
+from penstock.project.files.sections import (
+    PartKind,
+    each_under,
+    key,
+    read_section,
+    subsection,
+)
 from penstock.project.settings.model_keys import ModelConfigSection, SystemColumnsSection
 from penstock.project.settings.validation import (
     LISTED,
     SCALARS,
     STRING,
+    STRINGS,
     SWITCH,
     TEXT_OR_NULL,
     TREE,
@@ -28,7 +39,11 @@ class SparkSection(StrictSection):
     """How the Spark session of a target starts."""
 
     definition = "spark"
-    master = key(STRING, "local[4]", default="local[*]")
+    master = key(
+        spelt(r"(?!sc:).*", "`local[N]` or the URL of a cluster; Spark Connect is not supported"),
+        "local[4]",
+        default="local[*]",
+    )
     """Where Spark runs: `local[N]`, or the URL of a cluster."""
     driver_memory = key(STRING, "4g", default="2g")
     """The memory of the driver, as Java writes it."""
@@ -36,6 +51,44 @@ class SparkSection(StrictSection):
     """Settings of Spark; they win over those of penstock, but for those that Delta needs."""
     keep_warm = key(nullable(DURATION), "10m", "not at all")
     """How long the JVM [waits](#a-warm-jvm) for the next command; local masters only."""
+
+
+class StorageSection(StrictSection, filled=StoreAccess()):
+    """How buckets of S3 are reached."""
+
+    definition = "storage"
+    endpoint = key(
+        spelt(r"https?://[^/@\s?#]+/?", "a URL such as https://s3.example.com"),
+        "https://s3.eu-central-1.amazonaws.com",
+        "that of AWS",
+    )
+    """The URL of the server."""
+    region = key(STRING, "eu-central-1", "`AWS_REGION`, else `us-east-1`")
+    """The region of the buckets."""
+    access_key_id = key(
+        STRING, "{{ env_var('PENSTOCK_SECRET_KEY_ID', '') }}", "that of the environment"
+    )
+    """The id of the access key; `secret_access_key` belongs to it."""
+    secret_access_key = key(
+        STRING, "{{ env_var('PENSTOCK_SECRET_KEY', '') }}", "that of the environment"
+    )
+    """The access key. It is never shown."""
+    session_token = key(
+        STRING, "{{ env_var('PENSTOCK_SECRET_SESSION', '') }}", "that of the environment"
+    )
+    """The token of a temporary access key."""
+    allow_http = key(SWITCH, example=True, default=False)
+    """Whether `endpoint` may be `http://`, which others on the network can read."""
+    path_style = key(SWITCH, example=False, default=True)
+    """Whether URLs have the bucket in their path, not in the name of the host."""
+    single_writer = key(SWITCH, example=True, default=False)
+    """Allows a store that cannot create a file only if it is absent. You then vouch that no two
+    programs write to one table at a time: commits of one of them would be lost.
+    """
+    timeout = key(DURATION, "1m", "`30s`")
+    """How long one request to the store, with its retries, may take."""
+    retries = key(whole(0), 3)
+    """How often a request is repeated within `timeout`."""
 
 
 class EntitiesSettingsSection(StrictSection):
@@ -48,7 +101,140 @@ class EntitiesSettingsSection(StrictSection):
     """
 
 
-class TargetSection(StrictSection):
+def _take_storage(section: Section, name: str) -> Mapping[str, StorageSection]:
+    """Read how each prefix is reached; the prefixes are buckets, as `same_place` has them."""
+    found: dict[str, StorageSection] = {}
+    node = section.find(name)
+    for written, each in _BY_PREFIX.take(section, name).items():
+        where, (bucket, path) = (node or section.node).members[written].key, bucket_and_key(written)
+        if not is_s3(written) or "@" in bucket or path:
+            sentence = f"{section.dotted(name)} has the prefix {excerpt((), written)}; it must be "
+            sentence += "s3://, or s3:// and the name of a bucket"
+            section.findings.append(Finding(where, "bad-value", sentence, "write s3://BUCKET"))
+            continue
+        prefix = same_place(written)
+        if prefix in found:
+            sentence = f"{section.dotted(name)} has {prefix} twice: s3 and s3a are the same place"
+            section.findings.append(Finding(where, "alias-conflict", sentence, "keep one of them"))
+        found.setdefault(prefix, each)
+        _check_access(each)
+    return found
+
+
+def _check_access(each: StorageSection) -> None:
+    """Report settings that need another one."""
+    has_key, has_secret, has_token = (each.find(name) is not None for name in _CREDENTIALS)
+    if has_key != has_secret or (has_token and not has_key):
+        written = next(name for name in _CREDENTIALS if each.find(name) is not None)
+        needs = "access_key_id and secret_access_key belong together"
+        hint = "write both, or neither to use those of the environment"
+        each.report(written, "missing-key", f"{each.dotted(written)} is alone: {needs}", hint)
+    if each.endpoint.startswith("http://") and not each.allow_http:
+        sentence = f"{each.dotted('endpoint')} is not encrypted"
+        hint = "write https://, or allow_http: true for a network that you trust"
+        each.report("endpoint", "bad-value", sentence, hint)
+
+
+_CREDENTIALS = ("access_key_id", "secret_access_key", "session_token")
+_BY_PREFIX = each_under(StorageSection)
+STORAGE: PartKind[Mapping[str, StorageSection]] = replace(_BY_PREFIX, take=_take_storage)
+"""Accesses by prefix."""
+
+
+class TransportSection(StrictSection):
+    """How OpenLineage events are sent, in the words of the OpenLineage client."""
+
+    definition = "openlineage_transport"
+    type = key(word(("http", "file")), "http", needed=True)
+    """`http` or `file`. Set up other transports in `openlineage.yml`."""
+    url = key(
+        spelt(r"https?://[^/@\s?#]+\S*", "a URL such as https://lineage.example.com"),
+        "https://lineage.example.com",
+    )
+    """The server, for `http`."""
+    endpoint = key(STRING, "api/v1/lineage", "`api/v1/lineage`")
+    """The path on the server."""
+    auth = key(TREE, {"type": "api_key", "apiKey": "{{ env_var('PENSTOCK_SECRET_LINEAGE', '') }}"})
+    """How to authenticate: `type` and the keys of that type. Keys are never shown."""
+    compression = key(word(("gzip",)), "gzip")
+    """How requests are compressed."""
+    custom_headers = key(STRINGS, {"X-Team": "data"})
+    """Additional headers of requests."""
+    verify = key(SWITCH, example=False, unset="`true`")
+    """Whether the server's certificate is verified."""
+    log_file_path = key(STRING, ".penstock/lineage.jsonl")
+    """The file, for `file`; a relative path starts at the project."""
+    append = key(SWITCH, example=False, default=True)
+    """Whether all events go to one file, one per line; else each event is a file."""
+
+
+def _take_transport(section: Section, name: str) -> TransportSection | None:
+    """Read a transport; each type requires the place to send to."""
+    found = _TRANSPORT.take(section, name)
+    needed = {"http": "url", "file": "log_file_path"}.get(found.type if found else "")
+    if found is not None and needed and found.find(needed) is None:
+        sentence = f"{section.dotted(name)} has type {found.type} and no {needed}"
+        found.report("type", "missing-key", sentence, f"add {needed}: to it")
+    return found
+
+
+_TRANSPORT = subsection(TransportSection)
+
+
+class OpenLineageSection(StrictSection):
+    """OpenLineage events of runs and their steps."""
+
+    definition = "openlineage"
+    namespace = key(STRING, "analytics", "`OPENLINEAGE_NAMESPACE`, else `penstock`")
+    """The namespace of jobs."""
+    transport = key(
+        replace(_TRANSPORT, take=_take_transport),
+        {"type": "http", "url": "https://lineage.example.com"},
+        "`OPENLINEAGE_URL`, or `openlineage.yml`",
+    )
+    """How events are sent."""
+
+
+def _take_webhook(section: Section, name: str) -> str:
+    """Read a URL that no finding may show; "" is none."""
+    value = section.members[name].value
+    if isinstance(value, str) and (not value or _HTTP.fullmatch(value)):
+        return value
+    sentence = f"{section.dotted(name)} is not a URL that begins with http:// or https://"
+    section.report(name, "bad-value", sentence, "write the whole URL, or an env_var() with it")
+    return ""
+
+
+_HTTP = re.compile(r"https?://[^/@\s?#]+\S*")
+WEBHOOK: PartKind[str] = PartKind("a URL", str, {"type": "string"}, "", take=_take_webhook)
+
+
+class OnFailureSection(StrictSection):
+    """What happens after a run that did not succeed."""
+
+    definition = "on_failure"
+    webhook = key(WEBHOOK, "{{ env_var('PENSTOCK_SECRET_WEBHOOK', '') }}")
+    """The URL that gets a [document](../how-to/send-events.md#a-webhook-after-failures) by POST.
+    It is never shown.
+    """
+
+
+class ReceiversSection(StrictSection):
+    """Other programs that receive events of runs."""
+
+    openlineage = key(
+        subsection(OpenLineageSection), {"transport": {"type": "file", "log_file_path": "ol.jsonl"}}
+    )
+    """Sends [OpenLineage events](../how-to/send-events.md); those of a target win."""
+    on_failure = key(
+        subsection(OnFailureSection), {"webhook": "{{ env_var('PENSTOCK_SECRET_WEBHOOK', '') }}"}
+    )
+    """Calls a [webhook](../how-to/send-events.md#a-webhook-after-failures) after a run that did not
+    succeed; that of a target wins.
+    """
+
+
+class TargetSection(ReceiversSection):
     """An environment."""
 
     definition = "target"
@@ -71,6 +257,14 @@ class TargetSection(StrictSection):
         STRING, "sqlite:///state/prod.db", "`sqlite`: a file in `.penstock/`", default="sqlite"
     )
     """Where records are kept: `sqlite`, or a [URL](state.md)."""
+    storage = key(STORAGE, {"s3://lake": {"region": "eu-central-1"}})
+    """How [buckets](storage.md) are reached, by prefix: `s3://` for all, or `s3://BUCKET`, which
+    wins.
+    """
+    vars = key(TREE, {"days": 30})
+    """Values for `var()` in this target; they win over those of the project, and `--vars` over
+    both.
+    """
     entities = key(subsection(EntitiesSettingsSection), {"environment": {"name": "prod"}})
     """Settings of entities for this target; they win over those of the project."""
 
@@ -129,7 +323,7 @@ VERSION: ValueKind[int | None] = ValueKind(
 )
 
 
-class ProjectSection(StrictSection):
+class ProjectSection(ReceiversSection):
     """penstock.yml."""
 
     name = key(TEXT, "shop", needed=True)

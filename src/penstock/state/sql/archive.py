@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Column, Date, delete, insert, select, update
+from sqlalchemy import Column, Date, Table, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError, StatementError
 
 from penstock.core.errors import StateError
@@ -18,8 +18,9 @@ from penstock.state.columns import Document, UtcTime, Value
 from penstock.state.lease import Identity
 from penstock.state.schema import REVISION, metadata, project
 from penstock.state.sql.database import Database, rows_of
-from penstock.state.sql.journal import Transactions, rebuild
+from penstock.state.sql.journal import rebuild
 from penstock.state.sql.soundness import Cell, unsound
+from penstock.state.sql.transaction import Transactions
 
 Tables = Mapping[str, list[dict[str, Cell]]]
 
@@ -66,10 +67,7 @@ class SqlArchive:
         identity = self._context.identity
         tables = _sound(_read(document, identity), identity)
         rows = {
-            table: [
-                {column.name: _read_cell(column, row[column.name]) for column in table.c}
-                for row in found
-            ]
+            table: [read_row(table, row) for row in found]
             for table in metadata.sorted_tables
             if (found := tables[table.name])
         }
@@ -113,6 +111,11 @@ def _of_others(owners: Sequence[Mapping[str, Cell]], identity: Identity) -> list
         for name, wanted in ours.items()
         if owners[0].get(name) != wanted
     ]
+
+
+def read_row(table: Table, row: Mapping[str, Cell]) -> dict[str, object]:
+    """Return the values of a row in document form."""
+    return {column.name: _read_cell(column, row[column.name]) for column in table.c}
 
 
 def _read_cell(column: Column[Any], cell: Cell) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import logging
+import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,8 +17,8 @@ from sqlalchemy import Column, Connection, Engine, Table, func, inspect, select,
 from sqlalchemy.exc import SQLAlchemyError
 
 from penstock.core.errors import StateError, UsageError
-from penstock.state.columns import Value, stored
-from penstock.state.schema import REVISION, metadata, project, revisions
+from penstock.state.columns import UtcTime, Value, stored
+from penstock.state.schema import FORMAT, REVISION, metadata, project, revisions
 from penstock.state.sql.soundness import Cell, unsound
 
 Translate = Callable[[SQLAlchemyError, str], StateError | None]
@@ -35,6 +36,11 @@ _WRITES: Mapping[str, Mapping[str, Any]] = {
     "postgresql": {"isolation_level": "READ COMMITTED"},  # sees what it has waited for
 }
 
+MOVING, MOVED = "moving", "moved"
+"""Revisions of a database to which a move has not ended, and of one that was moved away."""
+NOT_IN_USE = -1
+"""The format of both: a process that had such a database open can write no more."""
+
 _OPENING = 0x70656E73746F636B
 """The advisory lock for creating tables in PostgreSQL: "penstock" in ASCII."""
 
@@ -50,7 +56,7 @@ _SYMPTOMS = (
 )
 """Exceptions of a damaged row, or of a bug: the rows show which it is."""
 _UNREADABLE = (LookupError, TypeError, ValueError, zlib.error)
-_AT_ONCE = 500
+_AT_ONCE = 5_000 if sqlite3.sqlite_version_info >= (3, 32) else 500  # values of a condition
 
 
 def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
@@ -65,10 +71,29 @@ def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, object
     connection.execute(statement, [dict(row) for row in rows])
 
 
-def batched(values: Sequence[str]) -> Iterator[Sequence[str]]:
+def moved_error(place: str, revision: str) -> StateError:
+    """Return the error for a database that `state move` left, or did not finish."""
+    if revision == MOVING:
+        sentence = f"{place} is not in use: penstock state move did not end"
+        return StateError("state-moved", sentence, hint="give the same penstock state move again")
+    return StateError(
+        "state-moved",
+        f"{place} is not in use any more: its records were moved to another database",
+        hint="correct `state` in penstock.yml; or penstock state move moves them back",
+    )
+
+
+def server_time(connection: Connection) -> dt.datetime | None:
+    """Return the time of the database's server; None for a file."""
+    if connection.dialect.name == "sqlite":
+        return None
+    return connection.scalar(select(func.clock_timestamp(type_=UtcTime())))
+
+
+def batched(values: Sequence[str], size: int = _AT_ONCE) -> Iterator[Sequence[str]]:
     """Return values in parts that fit into a condition: databases limit the number."""
-    for first in range(0, len(values), _AT_ONCE):
-        yield values[first : first + _AT_ONCE]
+    for first in range(0, len(values), size):
+        yield values[first : first + size]
 
 
 class _Here(threading.local):
@@ -134,7 +159,9 @@ class Database:
         SQLite locks its file; elsewhere the project's row is the lock.
         """
         with self._worded((*_SYMPTOMS, UsageError)), self._begun(self._writes) as connection:
-            connection.execute(select(project.c.store_id).with_for_update())
+            lock = select(project.c.format_version).with_for_update()
+            if (connection.scalar(lock) or FORMAT) != FORMAT:
+                raise moved_error(self.place, MOVED)
             yield connection
 
     @contextmanager
@@ -237,8 +264,16 @@ def _damages(connection: Connection) -> Iterator[str]:
         yield f"it belongs to {len(owners)} projects"
 
 
-def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Cell]]:
-    """Return the rows of a table in document form, in the order of their keys."""
+def rows_of(
+    connection: Connection, table: Table, at_once: int | None = None
+) -> Iterator[dict[str, Cell]]:
+    """Return the rows of a table in document form, in the order of their keys.
+
+    With `at_once`, rows are read in parts of that size; then read all of them.
+    """
     columns = map(stored, table.c)
-    for row in connection.execute(select(*columns).order_by(*table.primary_key.columns)):
-        yield {column.name: write_cell(column, row[n]) for n, column in enumerate(table.c)}
+    query = select(*columns).order_by(*table.primary_key.columns)
+    options: dict[str, int] = {} if at_once is None else {"yield_per": at_once}
+    with connection.execute(query, execution_options=options) as rows:
+        for row in rows:
+            yield {column.name: write_cell(column, row[n]) for n, column in enumerate(table.c)}

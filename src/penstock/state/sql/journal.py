@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-
-from sqlalchemy import Connection, insert, select, update
 
 from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
-from penstock.core.masking import mask
-from penstock.core.model import Fingerprint
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure
-from penstock.state.lease import StoreContext, grant
-from penstock.state.schema import contents, leases, models, project, runs, steps
-from penstock.state.sql.database import Database, put
-from penstock.state.sql.load import load
-from penstock.state.sql.package_rows import change_package, keep_promise
-from penstock.state.sql.rows import FREE, LEASE, cells_of, lease_of, step_of
-from penstock.state.sql.save import RowChanges
+from penstock.state.lease import grant
+from penstock.state.sql.transaction import Transaction, Transactions
 from penstock.state.transitions.model_state import (
     Began,
     ChecksNoted,
     ChecksRecorded,
     ChecksSettled,
-    Event,
     Failed,
     Finished,
     FlagsClosed,
@@ -36,131 +25,6 @@ from penstock.state.transitions.model_state import (
     QuarantineDropped,
     StoredStep,
 )
-from penstock.state.transitions.packages import PackageEvent, PackageState
-from penstock.state.transitions.transition import apply
-
-_RUN = ("id", "command", "arguments", "target", "run_timestamp", "started", "ended")
-_HOLDER = ("host", "user", "pid")
-
-
-class Transactions:
-    """Provides the transactions of a database."""
-
-    def __init__(self, database: Database, context: StoreContext) -> None:
-        self._database = database
-        self.context = context
-
-    @contextmanager
-    def read(self) -> Iterator[Transaction]:
-        """Open a read-only transaction."""
-        with self._database.read() as connection:
-            yield Transaction(connection, self.context)
-
-    @contextmanager
-    def write(self) -> Iterator[Transaction]:
-        """Open a transaction that writes: one at a time, others wait."""
-        with self._database.write() as connection:
-            yield Transaction(connection, self.context)
-
-
-class Transaction:
-    """The reads and writes of one atomic transaction, and its time `now`."""
-
-    def __init__(self, connection: Connection, context: StoreContext) -> None:
-        self._connection = connection
-        self._context = context
-        self.now = context.clock.now()
-
-    def happen(self, model: str, event: Event) -> None:
-        """Write the changes of an event to a model's records."""
-        before = load(self._connection, model, event)
-        after, new_id = apply(before, event), self._context.clock.new_id
-        RowChanges(self._connection, before, after, new_id).write()
-        if isinstance(event, Finished):
-            keep_promise(self._connection, after.steps[event.step_seq], event.at)
-
-    def happen_in(self, package: str, event: PackageEvent) -> PackageState:
-        """Write the changes of an event to a package's records; return the records."""
-        return change_package(self._connection, package, event)
-
-    def find(self, step: str | int) -> StoredStep | None:
-        """Return a step by its id or number; None if it never began here."""
-        which = steps.c.id if isinstance(step, str) else steps.c.step_seq
-        row = self._connection.execute(select(steps).where(which == step)).first()
-        return None if row is None else step_of(row)
-
-    def running(self) -> Sequence[StoredStep]:
-        """Return the steps recorded as RUNNING, in the order they began."""
-        query = select(steps).where(steps.c.status == Status.RUNNING)
-        rows = self._connection.execute(query.order_by(steps.c.step_seq))
-        return [step_of(row) for row in rows]
-
-    def last_number(self, model: str = "", besides: str = "") -> int:
-        """Return the greatest step number, of a model without those of a run; 0 if none."""
-        query = select(steps.c.step_seq).order_by(steps.c.step_seq.desc()).limit(1)
-        if model:
-            query = query.join(models, models.c.id == steps.c.model_id)
-            query = query.where(models.c.name == model, steps.c.run != besides)
-        return self._connection.scalar(query) or 0
-
-    def lease(self, target: str) -> tuple[Lease | None, int]:
-        """Return the holder of a target, and its last token, 0 without one."""
-        query = select(leases).where(leases.c.target == target)
-        row = self._connection.execute(query).first()
-        if row is None:
-            return None, 0
-        return None if row.run is None else lease_of(row), row.token
-
-    def leases(self) -> Sequence[Lease]:
-        """Return the leases that are held, including expired ones, by target."""
-        query = select(leases).where(leases.c.run.is_not(None)).order_by(leases.c.target)
-        return [lease_of(row) for row in self._connection.execute(query)]
-
-    def put_lease(self, target: str, lease: Lease | None) -> None:
-        """Write the holder of a target; None frees it, its last token stays."""
-        if lease is not None:
-            put(self._connection, leases, [cells_of(lease, LEASE)])
-            return
-        row = leases.c.target == target
-        self._connection.execute(update(leases).where(row).values(FREE))
-
-    def write_run(self, run: Run) -> None:
-        """Write a run, and the version of penstock that runs it."""
-        penstock = self._context.identity.penstock
-        cells = {**cells_of(run, _RUN), **cells_of(run.holder, _HOLDER), "status": run.status}
-        put(self._connection, runs, [cells])
-        self._connection.execute(update(project).values(penstock=penstock))
-
-    def end_run(self, run: str, status: Status) -> bool:
-        """Write how a run ended, if it is on record; return whether it had steps."""
-        values = {"ended": self.now, "status": status}
-        self._connection.execute(update(runs).where(runs.c.id == run).values(values))
-        query = select(steps.c.id).where(steps.c.run == run).limit(1)
-        return self._connection.scalar(query) is not None
-
-    def keep_texts(self, texts: Mapping[str, str], fingerprint: Fingerprint) -> None:
-        """Store texts by the checksums of their unmasked form, unless they exist already.
-
-        Code is for display and is stored without secrets; a schema is read again. For code with a
-        secret, the canonical form, which may split the secret, is not stored at all.
-        """
-        known, code = select(contents.c.hash), texts.get(fingerprint.sql, "")
-        hidden = {fingerprint.canonical} - {fingerprint.sql} if mask(code) != code else ()
-        for checksum, text in texts.items():
-            if checksum in hidden:
-                continue
-            if self._connection.scalar(known.where(contents.c.hash == checksum)) is None:
-                shown = text if checksum == fingerprint.schema else mask(text)
-                self._connection.execute(insert(contents).values(hash=checksum, text=shown))
-
-    @property
-    def epoch(self) -> str:
-        """The epoch of the store."""
-        return str(self._connection.scalar(select(project.c.epoch)))
-
-    @epoch.setter
-    def epoch(self, drawn: str) -> None:
-        self._connection.execute(update(project).values(epoch=drawn))
 
 
 class StoreJournal:
@@ -180,9 +44,9 @@ class StoreJournal:
         """Write how the run ended and release its leases, unless it `holds` them."""
         with self._transactions.write() as tables:
             had_steps = tables.end_run(run, status)
-            for lease in () if holds else tables.leases():
+            for lease in () if holds else tables.leases.all_held():
                 if lease.run == run:
-                    tables.put_lease(lease.target, None)
+                    tables.leases.put(lease.target, None)
         if had_steps:
             self._after_run()
 
@@ -204,8 +68,8 @@ class StoreJournal:
                 _require_owned(tables, found)
                 return Begun(found.seq, found.lease_token, found.intent.epoch)
             target = str(intent.table)
-            lease = grant(self._context, target, holder, *tables.lease(target))
-            tables.put_lease(target, lease)
+            lease = grant(self._context, target, holder, *tables.leases.of(target))
+            tables.leases.put(target, lease)
             last = 0 if planned_on is None else tables.last_number(intent.model, besides=intent.run)
             if planned_on is not None and last > planned_on:
                 raise PlanOutdatedError(target)
@@ -320,22 +184,27 @@ class StoreLeases:
         """Extend the expiry of every lease that the run still owns."""
         with self._transactions.write() as tables:
             now = tables.now
-            for lease in tables.leases():
+            for lease in tables.leases.all_held():
                 if lease.run == run:
                     expires = now + self._context.lease.length
-                    tables.put_lease(lease.target, replace(lease, heartbeat=now, expires=expires))
+                    tables.leases.put(lease.target, replace(lease, heartbeat=now, expires=expires))
 
     def taken(self) -> tuple[Lease, ...]:
         """Return the leases that are held, including expired ones, by target."""
         with self._transactions.read() as tables:
-            return tuple(tables.leases())
+            return tuple(tables.leases.all_held())
+
+    def clock_skew(self) -> dt.timedelta:
+        """See `Leases.clock_skew`."""
+        with self._transactions.read() as tables:
+            return tables.leases.ahead
 
     def unlock(self, target: str, token: int | None = None) -> bool:
         """See `Leases.unlock`."""
         with self._transactions.write() as tables:
-            held, _ = tables.lease(target)
+            held, _ = tables.leases.of(target)
             if drops := held is not None and token in (None, held.token):
-                tables.put_lease(target, None)
+                tables.leases.put(target, None)
             return drops
 
 
@@ -376,8 +245,7 @@ def executed_by(holder: Holder) -> str:
 
 
 def _owns(tables: Transaction, step: StoredStep) -> bool:
-    held, _ = tables.lease(step.target)
-    return held is not None and (held.run, held.token) == (step.intent.run, step.lease_token)
+    return tables.leases.owner(step.target) == (step.intent.run, step.lease_token)
 
 
 def _require_owned(tables: Transaction, step: StoredStep) -> None:
@@ -397,4 +265,4 @@ def _release_after(tables: Transaction, step: StoredStep) -> None:
         for other in tables.running()
     )
     if _owns(tables, step) and not busy:
-        tables.put_lease(step.target, None)
+        tables.leases.put(step.target, None)

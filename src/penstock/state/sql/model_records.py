@@ -121,8 +121,9 @@ def _whole() -> Select[Any]:
 
 
 def _unread(builds: FromClause) -> ColumnElement[Any]:
-    """Return the few intents that left some of their pinned rows unread."""
-    words = (builds.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by", "foreign"))
+    """Return the few intents that left pinned rows unread, or read those of another target."""
+    names = ("cut_at", "passed_by", "foreign", "deferred")
+    words = (builds.c.intent.contains(f'"{name}":') for name in names)
     return case((or_(*words), builds.c.intent))
 
 
@@ -231,6 +232,7 @@ def _one(row: Found, record: ModelRecord, pins: Mapping[str, Pin]) -> ModelRecor
         cut_at=unread.cut_at if unread else None,
         passed_by=unread.passed_by if unread else (),
         foreign=unread.foreign if unread else (),
+        deferred=unread.deferred if unread else (),
     )
 
 
@@ -243,6 +245,7 @@ def _sum(row: Found, record: ModelRecord, versions: Found | None) -> ModelRecord
         settled_version=versions.settled_version if versions else None,
         pins={each.input: each.pin for each in built.inputs} if built else {},
         failure=failure_of(row) if row.status in FAILURES else None,
+        deferred=built.deferred if built else (),
     )
 
 

@@ -10,8 +10,8 @@ from penstock.core.records import Holder
 from penstock.core.sessions.manifest import ManifestRow, PassEvents
 from penstock.state.lease import grant
 from penstock.state.sql.database import Database
-from penstock.state.sql.journal import Transaction, Transactions
 from penstock.state.sql.package_rows import manifest_of, pass_of, passes_of, releases_of, tables_of
+from penstock.state.sql.transaction import Transaction, Transactions
 from penstock.state.transitions.packages import (
     EventsBuilt,
     PassBegan,
@@ -65,8 +65,8 @@ class SqlPackages:
         """Take the package's lease, write the pass as RUNNING and return it with its number."""
         with self._transactions.write() as tables:
             target = lease_of_package(begun.package)
-            lease = grant(self._context, target, holder, *tables.lease(target))
-            tables.put_lease(target, lease)
+            lease = grant(self._context, target, holder, *tables.leases.of(target))
+            tables.leases.put(target, lease)
             found = tables.happen_in(begun.package, PassBegan(begun, tables.now))
             return found.passes[found.number_of(begun.run), begun.kind]
 
@@ -96,6 +96,6 @@ class SqlPackages:
     def _require_free(self, tables: Transaction, package: str) -> None:
         """Raise while a run is in progress: its steps would write the rows again."""
         target = lease_of_package(package)
-        held, _ = tables.lease(target)
+        held, _ = tables.leases.of(target)
         if held is not None and held.expires > tables.now and not self._context.is_gone(held):
             raise LeaseHeldError(held, hint=f"wait until it has ended, or penstock unlock {target}")

@@ -23,7 +23,7 @@ _MODEL = {"--query", "--model"}
 _KINDS = {
     **dict.fromkeys(_SELECTION, "selectors"),
     **dict.fromkeys(_MODEL, "models"),
-    **dict.fromkeys(("--target", "--env"), "targets"),
+    **dict.fromkeys(("--target", "--env", "--defer-to"), "targets"),
     **dict.fromkeys(("--from", "--to", "--date", "--partition"), "keys"),
 }
 """Options whose values are names, with the kind of name."""
@@ -37,6 +37,7 @@ ARGUMENTS = {
     ),
     **dict.fromkeys(["entities show", "entities slices"], "entities"),
     "sessions": "packages",
+    "target clone": "targets",
 }
 """Commands with a name as an argument, with the kind of name."""
 

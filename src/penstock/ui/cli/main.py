@@ -38,11 +38,13 @@ _COMMANDS = {
     "status": ("status", "Show which partitions are no longer current."),
     "diff": ("status", "Show what changed since the partitions were built."),
     "history": ("history", "Show the executions of a model, newest first."),
+    "metrics": ("metrics", "Print metrics for Prometheus."),
     "audit": ("history", "Compare every version's SQL with what was run."),
     "accept": ("state", "Accept rows that were changed outside penstock."),
     "watermark": ("state", "Show, set or reset watermarks."),
     "recover": ("state", "Settle steps that a crash left open."),
-    "state": ("state", "Export, import, restore or rebuild the state."),
+    "state": ("state", "Export, import, move, restore or rebuild the state."),
+    "target": ("target", "Copy tables between targets."),
     "unlock": ("state", "Release the lease of a run that is gone."),
     "doctor": ("doctor", "Check this machine and say what to fix."),
     "engine": ("doctor", "Show or stop JVMs that are kept warm."),
@@ -145,7 +147,8 @@ def _terminating() -> Iterator[list[int]]:
 
     def interrupt(number: int, _: object) -> None:
         came.append(number)
-        raise KeyboardInterrupt  # everything ends as after Ctrl-C, with an exit code of its own
+        # everything ends as after Ctrl-C, with an exit code of its own
+        raise KeyboardInterrupt(signal.Signals(number).name)
 
     if threading.current_thread() is not threading.main_thread():
         yield came

@@ -38,6 +38,7 @@ GROUPS = {
     COMMON: "dry_run select exclude date from_ to full_refresh target help",
     "What to build": "cascade days states everything max_partitions adopt prune keep_last no_prune "
     "allow_empty phases",
+    "Other targets": "state defer_to",
     "When": "as_of processing_time",
     "Safety": "on_failure skip_checks allow_breaking allow_source_mutation allow_schema_change "
     "strict yes",

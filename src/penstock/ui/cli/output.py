@@ -19,9 +19,6 @@ import click
 
 from penstock.app.flags import FlagSpec, command_words
 from penstock.core.errors import (
-    CheckFailedError,
-    InterruptedRunError,
-    LeaseHeldError,
     PenstockError,
     UsageError,
 )
@@ -132,7 +129,7 @@ class CommandOutput:
             report = replace(report, resume=mask(f"{report.resume} {place}".strip()))
         is_done = report.succeeded and not report.dry_run
         self.print(report, text, run_document, unless_quiet=is_done)
-        return exit_code(report)
+        return report.exit_code
 
 
 def say(
@@ -174,25 +171,6 @@ def require_answer() -> None:
     if (lost := lost_answer()) is not None:
         sentence = f"stdout cannot be written: {lost.strerror}"
         raise PenstockError("output-lost", sentence, hint="free some space and repeat the command")
-
-
-def exit_code(report: "RunReport") -> int:
-    """Return the exit code of a run.
-
-    A held lease or a failed check has its own code if nothing else failed: a later run, or an
-    inspection of the rows, is enough.
-    """
-    if report.interrupted:
-        return InterruptedRunError.exit_code
-    if report.succeeded:
-        return 0
-    errors = [result.error for result in report.results if result.error is not None]
-    codes = {error.exit_code for error in errors if isinstance(error, _HAVE_CODES)}
-    others = [error for error in errors if not isinstance(error, _HAVE_CODES)]
-    return min(codes) if codes and not others else 1
-
-
-_HAVE_CODES = (CheckFailedError, LeaseHeldError)
 
 
 def print_error(error: Exception, arguments: Sequence[str]) -> int | None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from penstock.app.checking.results import check_document
 from penstock.app.documents import Json, diff_document, document_of
 from penstock.app.flags import FlagSpec, Yes, given_flags
+from penstock.app.read_requests import HistoryRequest
 from penstock.app.reports import AuditReport, HistoryReport, HistoryRow
-from penstock.app.request import AuditRequest, HistoryRequest, RollbackRequest
+from penstock.app.request import AuditRequest, RollbackRequest
 from penstock.core.check_results import CheckRecord
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
@@ -30,6 +31,7 @@ _CHECKSUM = 6
 _FIRST = ("executed_at", "step", "partition", "status", "reason", "rows", "version")
 _STEP = (
     "run=step.intent.run inputs=step.intent.inputs[input version=pin] "
+    "deferred=step.intent.deferred[input target uri] "
     "table_version=step.outcome.version rows=step.outcome.rows[inserted updated deleted late]"
 )
 _SOURCE = 30

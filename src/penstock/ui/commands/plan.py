@@ -15,7 +15,7 @@ from penstock.app.run_report import run_document
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.cli.options import ask, command, open_request
-from penstock.ui.cli.output import CommandOutput, confirm, exit_code, overwrite_asker
+from penstock.ui.cli.output import CommandOutput, confirm, overwrite_asker
 from penstock.ui.render.diffs import ONLY_SECRETS, diff_text, diffs_text, once
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, run_text, tail
 from penstock.ui.render.tables import first_of
@@ -230,6 +230,7 @@ def sync_text(report: RunReport, *, verbose: bool = False) -> str:
     )
     steps = list(_models(report, verbose=verbose))
     blocks = [
+        "\n".join(report.said),
         _section("Drift detected:", drifted, limit),
         _section("Cascade analysis:", cascaded, limit),
         _section("Execution plan (topological order):", steps, limit),
@@ -329,7 +330,7 @@ def _show_plan(output: CommandOutput, preview: Preview) -> int:
         output.warn(note)
     text = functools.partial(plan_text, verbose=output.verbose)
     output.print(preview, text, preview_document)
-    return exit_code(preview.report)
+    return preview.report.exit_code
 
 
 @command("penstock sync --cascade --dry-run\npenstock sync --query daily_user_stats --days 30")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from penstock.ui.render.values import count, moment
 
 if TYPE_CHECKING:
     from penstock.app.commands.accept import AcceptedCommits
-    from penstock.app.commands.state import WatermarkReport
+    from penstock.app.commands.state import StateMove, WatermarkReport
     from penstock.app.execution.recover import RebuildReport, Recovery
 
 
@@ -93,6 +94,29 @@ def lease_text(lease: Lease) -> str:
     )
 
 
+def moved_text(report: StateMove) -> str:
+    """Return what both databases hold, and what to write into penstock.yml."""
+    moved = report.moved
+    rows = [
+        [name, str(number), str(moved.after.rows[name])]
+        for name, number in moved.before.rows.items()
+        if number
+    ]
+    rows.append(["digest", moved.before.digest, moved.after.digest])
+    place = f"moved {mask(moved.source)} to {mask(moved.target)}"
+    lines = [place, table(["", "from", "to"], rows, first=("", "from", "to"))]
+    if report.state:
+        lines.append(
+            f"penstock.yml, target {report.target}: state: {json.dumps(mask(report.state))}"
+        )
+    return "\n".join(lines)
+
+
+moved_document = partial(
+    document_of,
+    names="target state? source=moved.source to=moved.target "
+    "before=moved.before[digest rows] after=moved.after[digest rows]",
+)
 rebuild_document = partial(document_of, names="steps models untold unskipped")
 
 
@@ -139,6 +163,8 @@ Became = Annotated[
     ),
 ]
 Models = Annotated[bool, FlagSpec("Only the short, readable summary of models.")]
+Source = Annotated[str, FlagSpec(names=("FROM",))]
+Goal = Annotated[str, FlagSpec(names=("TO",))]
 File = Annotated[Path, FlagSpec(names=("FILE",))]
 Table = Annotated[str, FlagSpec(names=("TABLE",))]
 
@@ -242,7 +268,7 @@ def recover_command(
 
 state_command = group(
     "penstock state export > state.json",
-    """Export, import, restore or rebuild the state.
+    """Export, import, move, restore or rebuild the state.
 
     The state is what penstock knows about runs, tables and watermarks.
     """,
@@ -270,6 +296,30 @@ def state_import(
             return 1
         import_state(services, file)
     output.print_done(f"imported {file}")
+    return 0
+
+
+@command(
+    "penstock state move sqlite postgresql+psycopg://me@db/penstock\n"
+    "penstock state move sqlite \"postgresql+psycopg://{{ env_var('DB_USER') }}@db/penstock\"",
+    of=state_command,
+)
+def state_move(
+    output: CommandOutput, request: CommandRequest, source: Source, to: Goal, *, yes: Yes = False
+) -> int:
+    """Move the state to another database.
+
+    FROM and TO are written like `state` in penstock.yml. No run may hold a lease. FROM keeps its
+    rows, and nothing can use it any more; a move that was killed is completed by the same command.
+    """
+    from penstock.app.commands.state import move_state
+
+    with open_request(request) as services:
+        target = services.project.target.name
+        if not confirm(f"This moves the state of target {target} to another database.", yes=yes):
+            return 1
+        report = move_state(services, source, to)
+    output.print(report, moved_text, moved_document)
     return 0
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 from penstock.app.documents import MODEL_STATUS, Json, document_of, model_diff_document
 from penstock.app.flags import NARROWING, FlagSpec, command_words
+from penstock.app.read_requests import DataDiffRequest, DiffRequest, Key, Source
 from penstock.app.reports import DiffReport, ModelStatus, SqlDiff, State, StateCount, StatusReport
-from penstock.app.request import DiffRequest, StatusRequest
+from penstock.app.request import StatusRequest
+from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.diffs import COSMETIC, once, sql_diff_text
-from penstock.ui.render.tables import first_of
+from penstock.ui.render.tables import aligned, first_of
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
@@ -29,6 +31,9 @@ from penstock.ui.render.values import (
     partitions_text,
     ranges_text,
 )
+
+if TYPE_CHECKING:
+    from penstock.app.commands.data_diff import ChangedValue, DataDiff
 
 
 def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = False) -> str:
@@ -238,14 +243,99 @@ def status_command(
     return 1 if fail_on_drift and report.drifted else 0
 
 
-@command("penstock diff daily_user_stats --context 3")
-def diff_command(output: CommandOutput, request: DiffRequest, context: Context = None) -> None:
+Data = Annotated[
+    bool, FlagSpec("Compare the rows of one model's table, not its code.", ("--data",))
+]
+
+
+@command(
+    "penstock diff daily_user_stats --context 3\n"
+    "penstock diff --data users --from prod\n"
+    "penstock diff --data events --key event_id --from 12"
+)
+def diff_command(
+    output: CommandOutput,
+    request: DiffRequest,
+    context: Context = None,
+    *,
+    data: Data = False,
+    source: Source = "",
+    key: Key = (),
+) -> None:
     """Show what changed since the partitions were built.
 
-    One diff per pair of SQL texts: the recorded one and the one in the files.
+    One diff per pair of SQL texts: the recorded one and the one in the files. With --data, compare
+    the rows of a table with those before its last step, or with those that --from names.
     """
     from penstock.app.commands.diff import diff
 
+    if data:
+        output.print(_rows_of(request, source, key), data_diff_text, data_diff_document)
+        return
+    for flag, value in (("--from", source), ("--key", key)):
+        if value:
+            raise UsageError("option-conflict", f"{flag} needs --data", hint="add --data")
     text = functools.partial(differences_text, context=context or 0, verbose=output.verbose)
     document = functools.partial(differences_document, context=context or 0)
     output.print(ask(request, diff, request), text, document, is_code=True)
+
+
+def _rows_of(request: DiffRequest, source: str, key: Sequence[str]) -> DataDiff:
+    from penstock.app.commands.data_diff import data_diff
+
+    for flag, value in (("--partition", request.partition), ("--as-of", request.as_of)):
+        if value:
+            sentence = f"{flag} and --data exclude each other"
+            raise UsageError("option-conflict", sentence, hint=f"leave {flag} out")
+    if not request.model:
+        sentence, hint = "--data needs a model", "penstock diff --data MODEL"
+        raise UsageError("option-conflict", sentence, hint=hint)
+    asked = DataDiffRequest(
+        request.project,
+        request.model,
+        target=request.target,
+        variables=request.variables,
+        from_=source,
+        key=key,
+    )
+    return ask(asked, data_diff, asked)
+
+
+def data_diff_text(diff: DataDiff) -> str:
+    """Return the counts of rows, then examples by key, then what else differs."""
+    by = f" by {', '.join(diff.key)}" if diff.key else ""
+    counts = [(diff.added, "added"), (diff.removed, "removed"), (diff.changed, "changed")]
+    changes = ", ".join(f"{number:,} {word}" for number, word in counts if number)
+    head = f"{diff.model}: {diff.before} -> {diff.after}"
+    rows = f"rows: {diff.rows_before:,} -> {diff.rows_after:,}; {changes or 'no row differs'}"
+    blocks = [f"{head}\n{rows}, compared{by or ' as a whole'}"]
+    if diff.repeated:
+        blocks.append(f"{count(diff.repeated, 'row')} with the key of another one")
+    cells = [
+        [*([column.column, f"{column.rows:,}"] if not n else ["", ""]), *_values_of(value)]
+        for column in diff.columns
+        for n, value in enumerate(column.samples)
+    ]
+    if cells:
+        titles = ["COLUMN", "ROWS", "KEY", "BEFORE", "AFTER"]
+        blocks.append(aligned([titles, *cells], [False, True, False, False, False]))
+    for keys, word in ((diff.added_keys, "added"), (diff.removed_keys, "removed")):
+        if keys:
+            blocks.append("\n".join([f"{word}, for example:", *(f"  {each}" for each in keys)]))
+    if diff.schema:
+        blocks.append("\n".join(["Schema changes detected:", *diff.schema]))
+    if diff.not_compared:
+        blocks.append(f"not compared: {', '.join(diff.not_compared)}")
+    return "\n\n".join(blocks)
+
+
+def _values_of(value: ChangedValue) -> list[str]:
+    return [value.key, *("NULL" if v is None else v for v in (value.before, value.after))]
+
+
+data_diff_document = functools.partial(
+    document_of,
+    names="command='diff' model before after key rows_before rows_after same changed added removed "
+    "repeated columns[column rows samples[key before after]] added_keys removed_keys schema "
+    "not_compared",
+)

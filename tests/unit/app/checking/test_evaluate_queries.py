@@ -10,7 +10,6 @@ from penstock.core.checks.check import Checks
 from penstock.core.errors import DataError
 from penstock.core.findings import Severity
 from penstock.strategies.checks.types import NotNull, RowCount
-from penstock.ui.cli.output import exit_code
 
 ROWS = a_check(RowCount(1), name="rows", sample=False)
 IDS = a_check(NotNull(("id",)), name="ids", sample=False)
@@ -37,7 +36,7 @@ def test_an_unknown_column_of_a_warning_stops_nothing():
         ("failed", 'could not be evaluated: unknown column "revenu"'),
         ("passed", "no NULL"),
     ]
-    assert exit_code(report) == 0
+    assert report.exit_code == 0
     assert report["a"].invariant_report.has_warnings()
 
 
@@ -52,7 +51,7 @@ def test_a_gate_that_divides_by_zero_fails_the_run_and_no_other_check():
         ("failed", "could not be evaluated: Division by zero"),
         ("passed", "no NULL"),
     ]
-    assert exit_code(report) == 3
+    assert report.exit_code == 3
     assert report["a"].error.code == "after-check-failed"
 
 

@@ -17,7 +17,7 @@ from fakes.lake import columns
 from fakes.workshop import Workshop
 from penstock.app.commands.check import freshness_checks
 from penstock.app.commands.history import CheckHistory, check_history
-from penstock.app.request import HistoryRequest
+from penstock.app.read_requests import HistoryRequest
 from penstock.core.checks.check import Check, Checks, Phase
 from penstock.core.findings import Location
 from penstock.core.model import SourceFreshness

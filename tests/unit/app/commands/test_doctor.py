@@ -11,7 +11,9 @@ from penstock.app.commands import doctor
 from penstock.app.commands.doctor import DoctorReport, Health, HealthCheck, examine
 from penstock.app.commands.init import init
 from penstock.app.services.wire import version
+from penstock.core.project import Target
 from penstock.engine.java import Java
+from penstock.state.sql.journal import StoreLeases
 
 JAVA = Java("/java/bin/java", 17)
 
@@ -126,7 +128,9 @@ def test_a_project_with_findings_sends_to_validate(tmp_path):
 def test_a_warehouse_under_a_file_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
 
-    check = HealthCheck("warehouse", *doctor._warehouse(str(tmp_path / "file" / "warehouse")))
+    check = HealthCheck(
+        "warehouse", *doctor._warehouse(Target("dev", str(tmp_path / "file" / "warehouse"), ""))
+    )
 
     assert not check.ok
 
@@ -172,6 +176,28 @@ def test_a_clock_behind_the_records_is_an_error():
         "the clock says 2024-03-01 10:00 UTC, but something ran at 2024-03-01 12:00 UTC",
         "set the clock; leases and history need it",
     )
+
+
+@pytest.mark.parametrize(
+    ("skew", "health", "says"),
+    [
+        (5, Health.OK, "2025-03-01 12:00 UTC"),
+        (12, Health.WARNING, "the clock says 2025-03-01 12:00:00 UTC, 12 s behind the server"),
+        (-400, Health.WARNING, "the clock says 2025-03-01 12:00:00 UTC, 400 s ahead of the server"),
+    ],
+)
+def test_a_clock_that_differs_from_that_of_the_states_server_is_a_warning(
+    monkeypatch, skew, health, says
+):
+    services = a_shop(a_project())
+    services.clock.advance(days=365)
+    away = dt.timedelta(seconds=skew)
+    monkeypatch.setattr(StoreLeases, "clock_skew", lambda _: away)
+
+    found = doctor._clock(services)
+
+    assert found[0] is health
+    assert found[1].startswith(says)
 
 
 def test_a_clock_before_the_first_release_is_an_error():

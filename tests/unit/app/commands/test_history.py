@@ -11,7 +11,7 @@ from fakes.builders import a_model, a_project, a_source
 from fakes.services import a_shop
 from fakes.workshop import Workshop
 from penstock.app.commands.history import CheckHistory, check_history, history
-from penstock.app.request import HistoryRequest
+from penstock.app.read_requests import HistoryRequest
 from penstock.core.checks.check import Check, Checks, Phase
 from penstock.core.errors import UsageError
 from penstock.core.findings import Location

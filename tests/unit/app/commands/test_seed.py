@@ -14,6 +14,7 @@ from penstock.core.errors import QueryError, SelectorError, TableError
 from penstock.core.facts import LogCommit
 from penstock.core.model import ColumnDoc
 from penstock.core.names import TableName
+from penstock.core.ports.engine import QueryResult
 
 URI = "/w/s/countries"
 READ = Schema((Column("code", "string"), Column("zip", "int")))
@@ -63,7 +64,26 @@ def test_the_schema_of_a_new_table_is_made_where_a_catalog_is_to_know_it(service
 
     seed(services)
 
-    assert services.engine.asked[1] == "CREATE SCHEMA IF NOT EXISTS `main`.`s`"
+    assert services.engine.asked[1:3] == [
+        "DESCRIBE TABLE EXTENDED `main`.`s`.`countries`",
+        "CREATE SCHEMA IF NOT EXISTS `main`.`s`",
+    ]
+
+
+def test_a_seed_does_not_write_into_another_table_that_the_catalog_has_under_its_name(services):
+    target = dataclasses.replace(services.project.target, catalog="main")
+    services.project = dataclasses.replace(services.project, target=target)
+    rows = (("Location", "file:/elsewhere/countries"),)
+    services.engine.answer = QueryResult(("col_name", "data_type"), rows)
+
+    (result,) = seed(services).results
+
+    assert result.error.code == "foreign-table"
+    assert result.error.sentence == (
+        "`main`.`s`.`countries` is another table in the catalog, at file:/elsewhere/countries, "
+        "and not the one at /w/s/countries"
+    )
+    assert [each for each in services.engine.asked if each.startswith("CREATE")] == []
 
 
 def test_a_seed_that_is_as_it_was_loaded_starts_no_session(services):

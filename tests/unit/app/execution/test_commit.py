@@ -159,7 +159,7 @@ def impatient(workshop):
     return workshop
 
 
-def test_a_run_says_once_that_it_waits_for_its_store(workshop):
+def test_a_run_says_once_that_it_waits_for_its_store_and_once_that_it_is_back(workshop):
     told = []
     workshop.store.lose("begin", 3)
     workshop.store.lose("end_run", 2)
@@ -168,7 +168,8 @@ def test_a_run_says_once_that_it_waits_for_its_store(workshop):
 
     away = "state-away: the state store cannot be reached; waiting up to 300 s for it"
     assert statuses(report) == {"top": "success"}
-    assert [each.text for each in told if isinstance(each, Said)] == [away, away]
+    back = "state-away: the state store answers again, after 0 s"
+    assert [each.text for each in told if isinstance(each, Said)] == [away, back, away, back]
 
 
 @pytest.mark.parametrize("method", ["start_run", "begin", "reject", "finish", "end_run"])

@@ -71,7 +71,7 @@ def shop():
     return Shop()
 
 
-def damaged(_self, _uri, _hint=None):
+def damaged(_self, _uri, hint=None):
     raise OSError("a disk fails")
 
 

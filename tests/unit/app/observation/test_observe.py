@@ -1,12 +1,15 @@
 """Looking at targets and sources: the newest entry alone, and more only when it must be."""
 
 from dataclasses import replace
+from threading import Barrier
+from time import sleep
 
 import pytest
 
 from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
 from penstock.app.observation.observe import observe
+from penstock.app.services.workers import in_parallel
 from penstock.core.model import Fingerprint
 from penstock.core.steps.inputs import DeltaPin, InputPin, NoPin
 from penstock.plan.values import Observed, State
@@ -172,3 +175,36 @@ def test_changed_sql_needs_no_look_at_the_log(workshop, monkeypatch):
 
     assert workshop.plan().plan.steps[0].reason.state is State.SQL_CHANGED
     assert asked == ["head"]
+
+
+def test_what_is_in_buckets_is_read_at_the_same_time_and_raises_where_it_is_asked_for():
+    names = [f"s3://lake/{number}" for number in range(4)]
+    together = Barrier(len(names), timeout=10)  # breaks unless all four wait for each other
+
+    def read(uri):
+        if uri in names:
+            together.wait()
+        if uri.endswith("/2"):
+            raise OSError(uri)
+        return uri.upper()
+
+    found = in_parallel(read, [*names, names[0], "/w/local"])
+
+    assert [found(uri) for uri in (names[0], "/w/local")] == ["S3://LAKE/0", "/W/LOCAL"]
+    with pytest.raises(OSError, match="s3://lake/2"):
+        found(names[2])
+
+
+def test_a_thousand_locations_take_64_requests_at_a_time():
+    open_now, most = [], []
+
+    def read(uri):
+        open_now.append(uri)
+        most.append(len(open_now))
+        sleep(0.001)
+        open_now.remove(uri)
+
+    in_parallel(read, [f"s3://lake/{number}" for number in range(1000)])
+
+    assert len(most) == 1000
+    assert 1 < max(most) <= 64

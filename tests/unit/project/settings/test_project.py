@@ -104,6 +104,20 @@ def test_an_unknown_target_names_the_targets(target):
     )
 
 
+def test_variables_of_a_target_win_over_those_of_the_project_and_the_command_over_both(load):
+    text = (
+        "name: a\nvars: {days: 3, region: eu, x: 1}\n"
+        "targets: {dev: {}, prod: {vars: {days: 30, region: us}}}\n"
+    )
+
+    def variables(target, **given):
+        return load({"penstock.yml": text}, target=target, vars=given).vars
+
+    assert variables("dev") == {"days": 3, "region": "eu", "x": 1}
+    assert variables("prod") == {"days": 30, "region": "us", "x": 1}
+    assert variables("prod", days=7) == {"days": 7, "region": "us", "x": 1}
+
+
 def test_a_project_file_without_targets_has_the_embedded_one(load, tmp_path):
     assert load({}).target.warehouse == f"{tmp_path}/warehouse"
 

@@ -60,10 +60,11 @@ def plans(store, ask):
         lambda checks: checks.evaluated(),
         lambda checks: checks.checks_of("orders"),
         lambda checks: checks.checks_of("orders", "min_rows", 3),
+        lambda checks: checks.newest_of({"orders": 3}),
         lambda checks: checks.rows_before("orders", ((2, 3),), 2, 9),
         lambda checks: checks.rows_before("lines", ((0, 0),), 2, 9),
     ],
-    ids=["unsettled", "flags", "evaluated", "checks", "named", "partitions", "table"],
+    ids=["unsettled", "flags", "evaluated", "checks", "named", "newest", "partitions", "table"],
 )
 def test_no_question_reads_a_whole_table(store, ask):
     succeed(store, intent("step-3", "lines"))

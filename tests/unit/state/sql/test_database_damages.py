@@ -26,14 +26,8 @@ from penstock.app.commands.state import show_watermarks
 from penstock.app.commands.status import status
 from penstock.app.commands.sync import plan_sync
 from penstock.app.execution.recover import recover
-from penstock.app.request import (
-    AuditRequest,
-    DiffRequest,
-    HistoryRequest,
-    RunRequest,
-    StatusRequest,
-    SyncRequest,
-)
+from penstock.app.read_requests import DiffRequest, HistoryRequest
+from penstock.app.request import AuditRequest, RunRequest, StatusRequest, SyncRequest
 from penstock.core.check_results import Checked, Quarantine
 from penstock.core.checks.check import OnFailure
 from penstock.core.entities.slices import SliceId

@@ -12,10 +12,12 @@ from contextlib import closing
 import pytest
 
 from contracts.store_cases import HERE, LEASE, OURS, intent, run, succeed, with_mark, wrote
+from fakes.clock import FixedClock
 from penstock.core.errors import EnvironmentMissingError, StateError
+from penstock.core.ports.ports import inert
 from penstock.core.records import Lease, Status
-from penstock.state.lease import Identity, is_gone, process_of
-from penstock.state.open import open_store, store_exists
+from penstock.state.lease import Identity, StoreContext, is_gone, process_of
+from penstock.state.open import open_existing, open_store
 from penstock.state.sql.sqlite import restore
 
 AT = dt.datetime(2024, 3, 1, 12, 30, tzinfo=dt.UTC)
@@ -47,6 +49,15 @@ def query(file, sql):
     return rows
 
 
+def exists(file):
+    """Ask for the store without making it."""
+    context = StoreContext(OURS, FixedClock(), LEASE, inert, lambda _: False)
+    found = open_existing(f"sqlite:///{file}", context)
+    if found is not None:
+        found.close()
+    return found is not None
+
+
 def names(file):
     return sorted(path.name for path in file.parent.iterdir())
 
@@ -62,11 +73,11 @@ def test_opening_makes_the_folder_and_the_file_and_nothing_else(file, opened):
 
 
 def test_asking_whether_a_store_exists_makes_nothing(file, opened):
-    before = store_exists(f"sqlite:///{file}")
+    before = exists(file)
     made = file.parent.exists()
     opened().close()
 
-    assert (before, made, store_exists(f"sqlite:///{file}")) == (False, False, True)
+    assert (before, made, exists(file)) == (False, False, True)
 
 
 def test_a_store_that_is_opened_again_remembers(opened):
@@ -82,7 +93,7 @@ def test_a_store_that_is_opened_again_remembers(opened):
 def test_an_empty_file_becomes_a_store(file, opened):
     file.parent.mkdir(parents=True)
     file.touch()
-    missing = not store_exists(f"sqlite:///{file}")
+    missing = not exists(file)
     store = opened()
 
     assert missing

@@ -34,6 +34,7 @@ def test_the_help_of_run_begins_with_examples_and_ten_options():
         "Examples:",
         "Options:",
         "What to build:",
+        "Other targets:",
         "When:",
         "Safety:",
         "Entities:",

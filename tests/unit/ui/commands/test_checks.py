@@ -10,10 +10,10 @@ from fakes.reports import a_plan, a_report
 from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked
 from penstock.app.commands.history import CheckHistory
 from penstock.app.flags import Range
+from penstock.app.read_requests import HistoryRequest
 from penstock.app.request import (
     BackfillRequest,
     CheckRequest,
-    HistoryRequest,
     RunRequest,
     SnapshotRequest,
     SyncRequest,

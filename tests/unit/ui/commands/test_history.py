@@ -170,6 +170,7 @@ def test_the_document_has_code_and_message_of_a_failure():
                 "bytes_written": 100,
                 "run": None,
                 "inputs": None,
+                "deferred": None,
                 "table_version": None,
                 "rows": None,
                 "duration": 1.5,

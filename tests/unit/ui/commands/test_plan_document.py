@@ -95,6 +95,7 @@ def test_a_run_is_one_document_with_a_model_each():
         "not_run": [],
         "recovered": ["step 0 …"],
         "notes": [],
+        "deferred": [],
         "resume": {"select": [], "command": None},
         "log": "x.log",
         "preview": None,

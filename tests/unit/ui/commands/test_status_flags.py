@@ -4,6 +4,7 @@ import datetime as dt
 
 import pytest
 
+from penstock.app.read_requests import DiffRequest, HistoryRequest
 from penstock.app.reports import (
     AuditReport,
     AuditRow,
@@ -13,12 +14,7 @@ from penstock.app.reports import (
     StateCount,
     StatusReport,
 )
-from penstock.app.request import (
-    AuditRequest,
-    DiffRequest,
-    HistoryRequest,
-    StatusRequest,
-)
+from penstock.app.request import AuditRequest, StatusRequest
 from penstock.core.names import TableName
 from penstock.plan.values import State
 

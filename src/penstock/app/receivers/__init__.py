@@ -1,0 +1,1 @@
+"""Sends events of runs to other programs: OpenLineage backends, and webhooks after failures."""

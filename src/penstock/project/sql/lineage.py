@@ -1,0 +1,67 @@
+"""Which columns of its inputs each column of a query is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.lineage import lineage
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import build_scope
+
+from penstock.project.sql.canonical import (
+    PARSER_BUGS,
+    NotAQueryError,
+    parse_query,
+    tokens_of,
+)
+
+Columns = Mapping[str, str]
+"""Types by name."""
+_MOST = 200  # columns of a query: each takes a walk through it
+
+
+def column_lineage(
+    sql: str, tables: Mapping[str, Columns]
+) -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """Return the tables and columns that each output column reads; empty if that is unknown.
+
+    `tables` are the columns of the inputs by the names that the query uses. Columns of filters and
+    joins do not count.
+
+    >>> column_lineage("select a + b as c from s.t", {"s.t": {"a": "int", "b": "int"}})
+    {'c': (('s.t', 'a'), ('s.t', 'b'))}
+    """
+    schema: dict[str, Any] = {}
+    for name, columns in tables.items():
+        above, _, table = name.rpartition(".")
+        schema.setdefault(above, {})[table] = columns
+    try:
+        query = parse_query(tokens_of(sql), sql)
+        if query is None:
+            return {}
+        tree = qualify(query, schema=schema, dialect="spark", validate_qualify_columns=False)
+        scope = build_scope(tree)
+        names = [n for n in getattr(tree, "named_selects", ()) if n != "*"]
+        if scope is None or len(names) > _MOST:
+            return {}
+        nodes = {name: lineage(name, tree, schema, scope=scope, dialect="spark") for name in names}
+    except (NotAQueryError, SqlglotError, *PARSER_BUGS):
+        return {}
+    return {
+        name: tuple(
+            sorted(
+                {
+                    (
+                        f"{each.source.db}.{each.source.name}",
+                        each.name.partition(".")[2].strip('`"'),
+                    )
+                    for each in node.walk()
+                    if isinstance(each.source, exp.Table) and "." in each.name
+                }
+            )
+        )
+        for name, node in nodes.items()
+    }
