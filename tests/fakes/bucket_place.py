@@ -73,7 +73,7 @@ LEFT = {
 UNDISTURBED = {
     "prod/m/log": [(1, 5), (2, 7), (1, 9)],
     "prod/m/best": [(1, 9), (2, 7)],
-    "prod/m/daily": [("2024-01-01", 1, 5), ("2024-01-02", 1, 7), ("2024-01-03", 1, 9)],
+    "prod/m/daily": [("2024-01-02", 1, 7), ("2024-01-03", 1, 9)],
     "prod/m/people": [(1, "a", False), (1, "A", True), (2, "b", True)],
     "lake/silver/aw/x": [(1, 3, "A"), (2, 2, "b"), (3, 4, "c")],
     "prod/derived/web_sessions": [("s1",), ("s2",), ("s3",)],
