@@ -1,9 +1,9 @@
 """A server of S3, run as a process of its own: moto behind a counter of requests.
 
 It prints its port. `GET /_requests` gives the requests since the last time that it was asked, a
-line each; those of Java begin with `java `. Buckets that begin with `unsafe` ignore
-`If-None-Match`, as older stores do; those that
-begin with `refused` refuse everything and, as stores do, repeat the key of the user.
+line each; those of Java begin with `java `: some of its clients do not say what they are. Buckets
+that begin with `unsafe` ignore `If-None-Match`, as older stores do; those that begin with `refused`
+refuse everything and, as stores do, repeat the key of the user.
 """
 
 from moto.server import DomainDispatcherApplication, create_backend_app

@@ -107,13 +107,13 @@ def open_table(uri: str) -> DeltaTable | None:
     try:
         table = _open_newest(uri)
     except (TableError, OSError) as error:
-        newest_version(uri)  # says it if the bucket itself cannot be read
+        newest_version(uri)  # raises if the bucket itself cannot be read
         if isinstance(error, TableError):
             raise
         raise unreadable_log(uri, type(error).__name__) from None
     BUCKETS.tables.pop(uri, None)
     if table is None:
-        newest_version(uri)  # so here
+        newest_version(uri)  # raises if the bucket itself cannot be read
         return None
     if etag := _etag(uri, table.version()):
         BUCKETS.tables[uri] = CachedTable(table.version(), etag, table)
