@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
+from penstock.app.read_requests import DataDiffRequest
 from penstock.app.request import CommandRequest, WorkRequest
 from penstock.app.services.catalog_sources import with_places
 from penstock.app.services.files import write_names
@@ -104,13 +105,13 @@ def fault_from(environ: Mapping[str, str]) -> Fault | None:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A project, target, variables, what a script passes in, and the target to defer to."""
+    """A project, target, variables, what a script passes in, and a target that is read too."""
 
     root: Path
     target: str | None = None
     variables: Mapping[str, Json] = field(default_factory=dict)
     parts: GivenParts = NOTHING_GIVEN
-    defer_to: str = ""
+    reads: str = ""
 
 
 def open_project(where: Where) -> Project:
@@ -139,14 +140,19 @@ def open_tables() -> tuple[Log, Folders]:
 def open_services(where: Where, spark: SparkSession | None = None) -> Services:
     """Load and wire the project without opening or starting anything."""
     project = open_project(where)
-    read = _load(replace(where, target=where.defer_to)) if where.defer_to else None
+    is_known = where.reads in project.targets
+    read = _load(replace(where, target=where.reads)) if is_known else None
     return wired(project, SystemClock(), spark, Others(where, read))
 
 
 def place_of(request: CommandRequest) -> Where:
     """Return the project of a request."""
-    defer_to = getattr(request, "defer_to", None) or getattr(request, "source", None) or ""
-    return Where(Path(request.project), request.target, request.variables or {}, defer_to=defer_to)
+    reads = request.from_ if isinstance(request, DataDiffRequest) else _deferred(request)
+    return Where(Path(request.project), request.target, request.variables or {}, reads=reads)
+
+
+def _deferred(request: CommandRequest) -> str:
+    return getattr(request, "defer_to", None) or getattr(request, "source", None) or ""
 
 
 def open_request(request: CommandRequest) -> closing[Services]:
@@ -154,8 +160,8 @@ def open_request(request: CommandRequest) -> closing[Services]:
     spark = request.spark if isinstance(request, WorkRequest) else None
     where = place_of(request)
     services = open_services(where, spark)
-    services.defer_to = where.defer_to
-    services.compared_with = getattr(request, "state", None) or where.defer_to
+    services.defer_to = _deferred(request)
+    services.compared_with = getattr(request, "state", None) or services.defer_to
     return closing(services)
 
 
