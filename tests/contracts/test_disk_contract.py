@@ -132,7 +132,16 @@ def test_the_newest_of_numbered_files_is_found_from_one_that_is_there(world):
 
     found = [world.disk.newest(f"{world.root}/log", "{:020d}.json".format, n) for n in (5, 17, 4)]
 
-    assert found == [17, 17, None]
+    assert [each and each.number for each in found] == [17, 17, None]
+
+
+def test_files_of_a_folder_are_listed_from_a_name_on(world):
+    for name in ("1.json", "2.crc", "2.json", "3.json", "_sidecars/4.json", "_last"):
+        world.disk.put(f"{world.root}/log/{name}", b"")
+
+    found = world.disk.files_after(f"{world.root}/log", "2.crc")
+
+    assert sorted(each for each in found if each.endswith("json")) == ["2.json", "3.json"]
 
 
 def test_what_is_below_a_folder_is_listed(world):

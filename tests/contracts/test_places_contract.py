@@ -171,18 +171,29 @@ def test_a_commit_is_told_with_its_operation_and_whose_step_it_was(world):
     ]
 
 
-def test_a_gap_is_an_error_unless_what_is_left_is_asked_for(world):
+@pytest.mark.parametrize("upto", [None, 3])
+def test_a_gap_is_an_error_unless_what_is_left_is_asked_for(world, upto):
     world.create()
     for number in range(3):
         world.commit(day(f"f{number}", "2024-12-02"))
     world.forget(1)
 
     with pytest.raises(TableError) as caught:
-        world.places.touched(world.uri, 0, {"d": "date"})
+        world.places.touched(world.uri, 0, {"d": "date"}, upto=upto)
 
-    left = world.places.touched(world.uri, 0, {"d": "date"}, partial=True)
+    left = world.places.touched(world.uri, 0, {"d": "date"}, upto=upto, partial=True)
     assert caught.value.code == "log-gap"
     assert [touched.version for touched in left] == [2, 3]
+
+
+def test_commits_above_a_version_are_not_asked_for(world):
+    world.create()
+    for number in range(3):
+        world.commit(day(f"f{number}", "2024-12-02"))
+
+    for partial in (False, True):
+        found = world.places.touched(world.uri, 0, {"d": "date"}, upto=2, partial=partial)
+        assert [touched.version for touched in found] == [1, 2]
 
 
 def test_rows_and_bytes_of_a_commit_are_told_by_partition(world):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from penstock.core.ports.engine import FileStat, FolderEntry, FolderTree
+from penstock.core.ports.engine import FileStat, FolderEntry, FolderTree, Newest
 
 
 @dataclass
@@ -36,11 +36,14 @@ class MemoryDisk:
     def listed(self, uri: str) -> FolderTree:
         return self
 
-    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> int | None:
+    def files_after(self, folder: str, name: str) -> list[str]:
+        return [each.name for each in self.entries(folder) if each.name > name]
+
+    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> Newest | None:
         number = first
         while f"{folder}/{name_of(number)}" in self.files:
             number += 1
-        return number - 1 if number > first else None
+        return Newest(number - 1) if number > first else None
 
     def open(self, uri: str) -> io.BytesIO:
         if uri not in self.files:

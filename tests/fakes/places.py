@@ -57,13 +57,20 @@ class FakePlaces:
         self._changes[uri][version] = _Change(added, tuple(removed))
 
     def touched(
-        self, uri: str, after: int, columns: Mapping[str, str], *, partial: bool = False
+        self,
+        uri: str,
+        after: int,
+        columns: Mapping[str, str],
+        *,
+        upto: int | None = None,
+        partial: bool = False,
     ) -> tuple[Touched, ...]:
         commits = self.lake.log.commits(uri, after, partial=partial)
         return tuple(
             Touched(c.version, c.time, c.operation, c.step, c.store, c.user, spans)
             for c in commits
-            if (spans := self._spans(uri, c, columns)) is not None
+            if (upto is None or c.version <= upto)
+            and (spans := self._spans(uri, c, columns)) is not None
         )
 
     def written(

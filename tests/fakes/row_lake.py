@@ -162,12 +162,18 @@ class RowLog:
         raise NotImplementedError(source.path)
 
     def touched(
-        self, uri: str, after: int, columns: Mapping[str, str], *, partial: bool = False
+        self,
+        uri: str,
+        after: int,
+        columns: Mapping[str, str],
+        *,
+        upto: int | None = None,
+        partial: bool = False,
     ) -> tuple[Touched, ...]:
         table = self.lake.tables[uri]
         return tuple(
             Touched(c.version, c.time, c.operation, c.step, c.store, c.user, spans)
-            for c in table.commits[after + 1 :]
+            for c in table.commits[after + 1 : None if upto is None else upto + 1]
             if c.changes_data
             for spans in ({name: self._span(table, c.version, name) for name in columns},)
         )

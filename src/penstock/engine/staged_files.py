@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 from penstock.core.errors import TableError
 from penstock.engine.disk.disks import disk_at
 from penstock.engine.log import folder as log
+from penstock.engine.log.tables import checksum, metadata_action, open_version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,10 +43,10 @@ def write_log(uri: str, version: int, folder: str, since: int | None = None) -> 
 
 def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return the protocol and the metadata of a version, from Spark's checksum file."""
-    summary = log.checksum(uri, version)
+    summary = checksum(uri, version)
     if {"protocol", "metadata"} <= summary.keys():
         return summary["protocol"], summary["metadata"]
-    table = log.open_version(uri, version)
+    table = open_version(uri, version)
     if table is None:
         raise log.gap_error(uri, version)
     spoken = table.protocol()
@@ -55,7 +56,7 @@ def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]
     }
     features = {"readerFeatures": spoken.reader_features, "writerFeatures": spoken.writer_features}
     protocol |= {name: list(each) for name, each in features.items() if each is not None}
-    return protocol, log.metadata_action(table)
+    return protocol, metadata_action(table)
 
 
 def _plain(metadata: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -183,8 +183,8 @@ class Meddling:
     def __getattr__(self, name):
         return getattr(self._log, name)
 
-    def head(self, uri):
-        found = self._log.head(uri)
+    def head(self, uri, hint=None):
+        found = self._log.head(uri, hint)
         if self.armed:
             self.armed = False
             self._meddle()

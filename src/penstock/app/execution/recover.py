@@ -327,7 +327,7 @@ def _unknown_steps(
     uri = services.project.uri_of(table)
     after = -1 if record is None or record.settled_version is None else record.settled_version
     try:
-        head = services.log.head(uri)
+        head = services.log.head(uri, after if after >= 0 else None)
         if head is None or head.version <= after:
             return []
         facts = services.log.facts(uri)

@@ -172,8 +172,8 @@ class LogReader:
         return found
 
     def _above(self, name: str, uri: str, start: int, columns: frozenset[str]) -> _Reading:
-        facts, head = self.services.log.facts(uri), self.head(uri)
-        if facts is None or head is None:
+        facts = self.services.log.facts(uri)
+        if facts is None:
             return _Reading(start, columns, Seen(name, "", start), Tail(()))
         known = self.noted.get(name)
         if known is not None and known.table_id not in ("", facts.table_id):
@@ -186,14 +186,14 @@ class LogReader:
                 kinds[column] = kind
         gap = None
         try:
-            commits = self.services.places.touched(uri, start, kinds)
+            commits = self.services.places.touched(uri, start, kinds, upto=facts.version)
         except TableError as error:
             if error.code != "log-gap":
                 raise
             commits = self.services.places.touched(uri, start, kinds, partial=True)
             left = self.services.log.commits(uri, start, partial=True)
-            gap = log_gap(start, head.version, left)
-        seen = Seen(name, facts.table_id, head.version)
+            gap = log_gap(start, facts.version, left)
+        seen = Seen(name, facts.table_id, facts.version)
         return _Reading(start, columns, seen, Tail(commits, gap))
 
 

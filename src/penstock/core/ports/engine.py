@@ -38,6 +38,13 @@ class FolderEntry(NamedTuple):
     is_folder: bool
 
 
+class Newest(NamedTuple):
+    """The last of numbered files, and its etag; "" where the disk has none."""
+
+    number: int
+    etag: str = ""
+
+
 class FolderTree(Protocol):
     """Files and folders below a folder."""
 
@@ -60,8 +67,15 @@ class Disk(FolderTree, Protocol):
         An object store lists it once, now; the tree does not change afterwards.
         """
 
-    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> int | None:
-        """Return the last number, from `first` on, of files that are numbered without a gap.
+    def files_after(self, folder: str, name: str) -> list[str]:
+        """Return the names of a folder's files that sort after a name, in any order.
+
+        Raises `OSError` if it cannot be listed; an object store lists what follows alone, and
+        nothing for a folder that does not exist.
+        """
+
+    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> Newest | None:
+        """Return the last of the files that are numbered without a gap, from `first` on.
 
         None if the file of `first` does not exist. `name_of` returns the name of a number; names
         sort like their numbers.

@@ -135,13 +135,20 @@ class Places(Protocol):
     """
 
     def touched(
-        self, uri: str, after: int, columns: Mapping[str, str], *, partial: bool = False
+        self,
+        uri: str,
+        after: int,
+        columns: Mapping[str, str],
+        *,
+        upto: int | None = None,
+        partial: bool = False,
     ) -> tuple[Touched, ...]:
         """Return the commits above a version that changed rows, oldest first.
 
-        Columns are those of the newest version; letter case does not matter. A commit that replaced
-        the table by another one may have changed any row, even if the table was empty. Raises
-        `log-gap` if some commits are gone; with `partial`, returns the remaining ones.
+        With `upto`, a version that exists, the log is not searched for the newest. Columns are
+        those of the newest version; letter case does not matter. A commit that replaced the table
+        by another one may have changed any row, even if the table was empty. Raises `log-gap` if
+        some commits are gone; with `partial`, returns the remaining ones.
         """
 
     def written(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from penstock.core.errors import EnvironmentMissingError, install_hint
@@ -16,12 +17,20 @@ if TYPE_CHECKING:
     from obstore.store import S3Config
 
 
-class CachedTable(NamedTuple):
-    """A table as its log was read: its version, and the etag of that commit's file."""
+@dataclass(slots=True)
+class CachedTable:
+    """What is known of a table at a version, whose commit is the file with this etag.
+
+    `metadata` and `transactions`, the last one of each application, are those of Spark's checksum
+    file, None if it does not say; `is_checked` after it was read.
+    """
 
     version: int
     etag: str
-    table: DeltaTable
+    table: DeltaTable | None = None
+    metadata: Mapping[str, Any] | None = None
+    transactions: Mapping[str, int] | None = None
+    is_checked: bool = False
 
 
 class Buckets:

@@ -11,7 +11,7 @@ from stat import S_ISDIR
 from typing import BinaryIO
 
 from penstock.core.errors import TableError
-from penstock.core.ports.engine import Disk, FileStat, FolderEntry, FolderTree
+from penstock.core.ports.engine import Disk, FileStat, FolderEntry, FolderTree, Newest
 from penstock.core.storage import is_s3
 from penstock.engine.disk.buckets import BUCKETS
 
@@ -52,7 +52,11 @@ class LocalDisk:
         """See `Disk.listed`."""
         return self
 
-    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> int | None:
+    def files_after(self, folder: str, name: str) -> list[str]:
+        """See `Disk.files_after`."""
+        return [each.name for each in self.entries(folder) if each.name > name]
+
+    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> Newest | None:
         """See `Disk.newest`: as many looks as the way above the first has binary digits."""
         if not self.exists(f"{folder}/{name_of(first)}"):
             return None
@@ -64,7 +68,7 @@ class LocalDisk:
             step //= 2
             if self.exists(f"{folder}/{name_of(first + step)}"):
                 first += step
-        return first
+        return Newest(first)
 
     def open(self, uri: str) -> BinaryIO:
         """See `Disk.open`."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Literal, NoReturn
 
 from penstock.core.errors import TableError
-from penstock.core.ports.engine import FileStat, FolderEntry
+from penstock.core.ports.engine import FileStat, FolderEntry, Newest
 from penstock.core.storage import StoreAccess, bucket_and_key
 
 if TYPE_CHECKING:
@@ -65,17 +65,23 @@ class ObjectDisk:
         """See `Disk.listed`: one listing, in pages of a thousand files."""
         return ObjectTree(uri, self._below(uri), self._head)
 
-    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> int | None:
+    def files_after(self, folder: str, name: str) -> list[str]:
+        """See `Disk.files_after`."""
+        root = f"{_path(folder)}/"
+        names = (each["path"].removeprefix(root) for each in self._below(folder, root + name))
+        return [name for name in names if "/" not in name]
+
+    def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> Newest | None:
         """See `Disk.newest`; one request, which lists only what follows."""
-        root, names = _path(folder), set()
+        root, etags = _path(folder), {}
         for each in self._below(folder, f"{root}/{name_of(first)[:-1]}"):
             if each["path"] > f"{root}/{name_of(_LAST)}":
                 break
-            names.add(each["path"].rpartition("/")[2])
+            etags[each["path"].rpartition("/")[2]] = each["e_tag"] or ""
         number = first
-        while name_of(number) in names:
+        while name_of(number) in etags:
             number += 1
-        return number - 1 if number > first else None
+        return Newest(number - 1, etags[name_of(number - 1)]) if number > first else None
 
     def open(self, uri: str) -> BinaryIO:
         """See `Disk.open`; a file of up to 1 MB takes one request."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,13 @@ from penstock.engine.log import folder
 from penstock.engine.log.bronze import FileState, file_problem, is_hidden, slices_in, unmatched_in
 from penstock.engine.log.ends import FileEnds
 from penstock.engine.log.files import count_hidden
-from penstock.engine.log.folder import open_table
+from penstock.engine.log.tables import (
+    described,
+    last_transaction,
+    metadata_action,
+    open_table,
+    open_version,
+)
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -50,35 +57,23 @@ class DeltaLog:
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
         """See `Log.facts`; rows are None if deletion vectors cannot be read."""
+        found = None if counts else described(uri)
+        if found is not None:
+            return _facts(*found)
         table = open_table(uri)
         if table is None:
             return None
-        metadata = table.metadata()
-        properties = dict(metadata.configuration)
-        clustered = properties.pop("penstock.clusterBy", "")
-        if metadata.partition_columns:  # then the property tells of a layout before
-            clustered = ""
-        rows = size = None
-        if counts:
-            actions, hidden = table.get_add_actions(flatten=True), count_hidden(table)
-            held = sum(count or 0 for count in actions.column("num_records").to_pylist())
-            size = sum(count or 0 for count in actions.column("size_bytes").to_pylist())
-            rows = None if hidden is None else held - hidden
-        return TableFacts(
-            table_id=str(metadata.id),
-            version=table.version(),
-            schema=schema_from_json(table.schema().to_json()),
-            partition_by=tuple(metadata.partition_columns),
-            cluster_by=tuple(clustered.split(",")) if clustered else (),
-            properties=properties,
-            comment=metadata.description or "",
-            rows=rows,
-            size_bytes=size,
-        )
+        facts = _facts(table.version(), metadata_action(table))
+        if not counts:
+            return facts
+        actions, hidden = table.get_add_actions(flatten=True), count_hidden(table)
+        held = sum(count or 0 for count in actions.column("num_records").to_pylist())
+        size = sum(count or 0 for count in actions.column("size_bytes").to_pylist())
+        return replace(facts, rows=None if hidden is None else held - hidden, size_bytes=size)
 
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
         """See `Log.commits`."""
-        left = [version for version in folder.versions(uri) if version > after]
+        left = folder.versions(uri, after)
         if not partial:
             folder.check_whole(uri, after, left)
         return tuple(folder.read_entry(uri, version).commit for version in left)
@@ -95,8 +90,7 @@ class DeltaLog:
 
     def transaction(self, uri: str, application: str) -> int:
         """See `Log.transaction`. It outlives the commit files that contained it."""
-        table = open_table(uri)
-        return (table.transaction_version(application) or 0) if table else 0
+        return last_transaction(uri, application)
 
     def is_cluttered(self, uri: str) -> bool:
         """See `Log.is_cluttered`."""
@@ -122,7 +116,7 @@ class DeltaLog:
 
     def spans(self, uri: str, version: int, column: str) -> tuple[AddedFile, ...] | None:
         """See `Log.spans`."""
-        table = folder.open_version(uri, version)
+        table = open_version(uri, version)
         if table is None:
             return None
         found = table.get_add_actions(flatten=True)
@@ -161,6 +155,24 @@ class DeltaLog:
     def file_problem(self, path: str) -> str:
         """See `Log.file_problem`."""
         return file_problem(path)
+
+
+def _facts(version: int, metadata: Mapping[str, Any]) -> TableFacts:
+    """Return the facts that a `metaData` action gives."""
+    properties = dict(metadata.get("configuration") or {})
+    partition_by = tuple(metadata.get("partitionColumns") or ())
+    clustered = properties.pop("penstock.clusterBy", "")
+    if partition_by:  # then the property tells of a layout before
+        clustered = ""
+    return TableFacts(
+        table_id=str(metadata["id"]),
+        version=version,
+        schema=schema_from_json(metadata["schemaString"]),
+        partition_by=partition_by,
+        cluster_by=tuple(clustered.split(",")) if clustered else (),
+        properties=properties,
+        comment=metadata.get("description") or "",
+    )
 
 
 def _bound(column: str, value: object) -> dict[str, str]:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from penstock.core.errors import TableError
 from penstock.engine.disk.disks import disk_at
-from penstock.engine.log.folder import commit_file, newest_version, open_table, read_actions
+from penstock.engine.log.folder import commit_file, newest_version, read_actions
+from penstock.engine.log.tables import open_table
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

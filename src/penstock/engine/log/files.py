@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from penstock.core.partitions.partition import Span, position
 from penstock.engine.disk.disks import disk_at
-from penstock.engine.log.folder import checksum
+from penstock.engine.log.tables import checksum
 
 if TYPE_CHECKING:
     from arro3.core import RecordBatch, Table

@@ -1,4 +1,4 @@
-"""The `_delta_log` folder of a table: its versions, their content, and opening a table."""
+"""The `_delta_log` folder of a table: its versions and their content."""
 
 from __future__ import annotations
 
@@ -7,21 +7,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
-from penstock.core.masking import mask
 from penstock.core.steps.token import read_metrics, signed_by
-from penstock.core.storage import is_s3
-from penstock.engine.disk.buckets import BUCKETS, CachedTable, table_options_at
 from penstock.engine.disk.disks import disk_at
 
-if TYPE_CHECKING:
-    from deltalake import DeltaTable
-
 _COMMIT = re.compile(r"[0-9]{20}\.json")
-_MOST_OPENED = 64
 _CHECKPOINTED = re.compile(rb'"version"\s*:\s*(\d+)')
 
 
@@ -32,10 +25,11 @@ def log_folder(uri: str) -> str:
 
 def commit_file(uri: str, version: int) -> str:
     """Return the file of a version, even if it does not exist."""
-    return f"{log_folder(uri)}/{_commit_name(version)}"
+    return f"{log_folder(uri)}/{commit_name(version)}"
 
 
-def _commit_name(version: int) -> str:
+def commit_name(version: int) -> str:
+    """Return the name of the file of a version."""
     return f"{version:020d}.json"
 
 
@@ -45,13 +39,13 @@ def read_file(place: str) -> bytes:
         return file.read()
 
 
-def versions(uri: str) -> list[int]:
-    """Return the committed versions, in ascending order; empty if there is no table."""
+def versions(uri: str, after: int = -1) -> list[int]:
+    """Return the committed versions above one, in ascending order; empty if there is no table."""
     try:
-        entries = disk_at(uri).entries(log_folder(uri))
+        names = disk_at(uri).files_after(log_folder(uri), commit_name(after) if after >= 0 else "")
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(int(each.name[:20]) for each in entries if _COMMIT.fullmatch(each.name))
+    return sorted(int(name[:20]) for name in names if _COMMIT.fullmatch(name))
 
 
 def newest_version(uri: str, hint: int | None = None) -> int | None:
@@ -61,10 +55,10 @@ def newest_version(uri: str, hint: int | None = None) -> int | None:
     only without one.
     """
     disk, log = disk_at(uri), log_folder(uri)
-    newest = None if hint is None else disk.newest(log, _commit_name, hint)
+    newest = None if hint is None else disk.newest(log, commit_name, hint)
     if newest is None and (known := checkpointed(uri)) is not None:
-        newest = disk.newest(log, _commit_name, known)
-    return max(versions(uri), default=None) if newest is None else newest
+        newest = disk.newest(log, commit_name, known)
+    return max(versions(uri), default=None) if newest is None else newest.number
 
 
 def checkpointed(uri: str) -> int | None:
@@ -92,54 +86,6 @@ def gap_error(uri: str, version: int) -> TableError:
     )
 
 
-def open_table(uri: str) -> DeltaTable | None:
-    """Open the current table, None without one; raise `log-unreadable` for a damaged log.
-
-    Reading a log from a bucket takes a request for almost every commit, so a table there stays
-    open while its newest commit is the same file.
-    """
-    if not is_s3(uri):
-        return None if newest_version(uri) is None else _open_newest(uri)
-    kept = BUCKETS.tables.get(uri)
-    newest = newest_version(uri, kept.version) if kept is not None else None
-    if kept is not None and newest == kept.version and kept.etag == _etag(uri, newest):
-        return kept.table
-    try:
-        table = _open_newest(uri)
-    except (TableError, OSError) as error:
-        newest_version(uri)  # raises if the bucket itself cannot be read
-        if isinstance(error, TableError):
-            raise
-        raise unreadable_log(uri, type(error).__name__) from None
-    BUCKETS.tables.pop(uri, None)
-    if table is None:
-        newest_version(uri)  # raises if the bucket itself cannot be read
-        return None
-    if etag := _etag(uri, table.version()):
-        BUCKETS.tables[uri] = CachedTable(table.version(), etag, table)
-        for old in [*BUCKETS.tables][:-_MOST_OPENED]:
-            BUCKETS.tables.pop(old, None)
-    return table
-
-
-def _etag(uri: str, version: int) -> str:
-    place = commit_file(uri, version)
-    found = disk_at(place).stat(place)
-    return found.etag if found else ""
-
-
-def _open_newest(uri: str) -> DeltaTable | None:
-    from deltalake import DeltaTable  # 0.1 s; most commands do without
-    from deltalake.exceptions import DeltaError, TableNotFoundError
-
-    try:
-        return DeltaTable(uri, storage_options=table_options_at(uri))
-    except TableNotFoundError:
-        return None
-    except DeltaError as error:
-        raise unreadable_log(uri, mask(str(error)).splitlines()[0][:300]) from error
-
-
 def unreadable_log(uri: str, why: str) -> TableError:
     """Return the error of a log that `deltalake` cannot read."""
     return TableError(
@@ -147,17 +93,6 @@ def unreadable_log(uri: str, why: str) -> TableError:
         f"the Delta log of {uri} cannot be read: {why}",
         hint="restore the missing or damaged log file from a backup; nothing was written",
     )
-
-
-def open_version(uri: str, version: int) -> DeltaTable | None:
-    """Open a table at a version; None if the log no longer contains it."""
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError
-
-    try:
-        return DeltaTable(uri, version=version, storage_options=table_options_at(uri))
-    except DeltaError:
-        return None
 
 
 T = TypeVar("T")
@@ -312,76 +247,3 @@ def live_rows(action: Mapping[str, Any]) -> int | None:
         return None
     hidden = (action.get("deletionVector") or {}).get("cardinality", 0)
     return int(records) - int(hidden)
-
-
-_LOOKS_BACK = 100  # commits read for a `metaData` before a checkpoint is opened
-
-
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """A table's id, and the log's names of columns by lower-case name; they survive a rename."""
-
-    table_id: str
-    physical: Mapping[str, str]
-    partition_by: frozenset[str]
-
-    @classmethod
-    def read(cls, action: Mapping[str, Any]) -> Metadata:
-        """Parse a `metaData` action."""
-        mode = (action.get("configuration") or {}).get("delta.columnMapping.mode", "none")
-        names = {}
-        for each in json.loads(action["schemaString"])["fields"]:
-            said = {} if mode == "none" else each.get("metadata") or {}
-            physical = said.get("delta.columnMapping.physicalName", each["name"])
-            names[each["name"].lower()] = physical
-        parts = frozenset(name.lower() for name in action.get("partitionColumns") or ())
-        return cls(str(action["id"]), names, parts)
-
-
-def metadata_at(uri: str, version: int) -> Metadata | None:
-    """Read the metadata of a local table at a version; None if the log no longer contains it.
-
-    It is in Spark's checksum file, otherwise in the newest earlier `metaData`; a checkpoint is the
-    slowest source.
-    """
-    try:
-        return Metadata.read(checksum(uri, version)["metadata"])
-    except UNREADABLE:
-        if (found := _metadata_from_commits(uri, version)) is not None:
-            return found
-    table = open_version(uri, version)
-    return Metadata.read(metadata_action(table)) if table else None
-
-
-def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
-    """Return the metadata of an open table in the format of its log."""
-    metadata = table.metadata()
-    return {
-        "id": str(metadata.id),
-        "schemaString": table.schema().to_json(),
-        "partitionColumns": metadata.partition_columns,
-        "configuration": metadata.configuration,
-    }
-
-
-def checksum(uri: str, version: int) -> Mapping[str, Any]:
-    """Return the content of Spark's checksum file for a version; empty if missing or damaged."""
-    try:
-        document = json.loads(read_file(f"{log_folder(uri)}/{version:020d}.crc"))
-    except (OSError, ValueError):
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
-def _metadata_from_commits(uri: str, version: int) -> Metadata | None:
-    low = -1 if checkpointed(uri) is None else max(version - _LOOKS_BACK, -1)
-    try:
-        for each in range(version, low, -1):
-            content = read_file(commit_file(uri, each))
-            for line in content.splitlines() if b'"metaData"' in content else ():
-                action = json.loads(line) if b'"metaData"' in line else {}
-                if "metaData" in action:
-                    return Metadata.read(action["metaData"])
-    except (FileNotFoundError, *UNREADABLE):
-        return None
-    return None

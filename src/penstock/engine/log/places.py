@@ -11,9 +11,10 @@ from urllib.parse import unquote
 from penstock.core.facts import LogCommit, Touched
 from penstock.core.partitions.partition import FIRST, LAST, Span
 from penstock.core.steps.step import PartitionRows
-from penstock.engine.log import files, folder
+from penstock.engine.log import files, folder, tables
 from penstock.engine.log.files import LogColumn, join_spans
-from penstock.engine.log.folder import Actions, Metadata
+from penstock.engine.log.folder import Actions
+from penstock.engine.log.tables import Metadata
 
 Places = tuple[Span | None, ...]
 """Where one file's rows are, by column; None for anywhere."""
@@ -41,7 +42,7 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
     for version in versions:
         actions = folder.read_actions(uri, version)
         if actions.metadata is not None:
-            known = folder.metadata_at(uri, version - 1) if version and not table_id else None
+            known = tables.metadata_at(uri, version - 1) if version and not table_id else None
             before = known.table_id if known else table_id
             table_id = str(actions.metadata["id"])
             if before is not None and table_id != before:
@@ -55,7 +56,7 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
 
 
 def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColumn, ...]:
-    metadata = folder.metadata_at(uri, version) if columns else None
+    metadata = tables.metadata_at(uri, version) if columns else None
     physical = metadata.physical if metadata else {}
     return tuple(
         LogColumn(name, physical[name.lower()], kind)
@@ -97,7 +98,7 @@ def _places_of(
             if add and (path := unquote(add["path"])) in wanted:
                 placed[path] = files.spans_of(add, fields)
     before = versions[0] - 1
-    if len(placed) < len(wanted) and before >= 0 and (table := folder.open_version(uri, before)):
+    if len(placed) < len(wanted) and before >= 0 and (table := tables.open_version(uri, before)):
         placed = {**files.live_files(table, fields), **placed}
     return placed
 
@@ -124,10 +125,18 @@ class DeltaPlaces:
     """The `Places` over Delta tables in folders."""
 
     def touched(
-        self, uri: str, after: int, columns: Mapping[str, str], *, partial: bool = False
+        self,
+        uri: str,
+        after: int,
+        columns: Mapping[str, str],
+        *,
+        upto: int | None = None,
+        partial: bool = False,
     ) -> tuple[Touched, ...]:
         """See `Places.touched`."""
-        left = [version for version in folder.versions(uri) if version > after]
+        if upto is not None and not partial:
+            return touches(uri, range(after + 1, upto + 1), columns)
+        left = [each for each in folder.versions(uri, after) if upto is None or each <= upto]
         if not partial:
             folder.check_whole(uri, after, left)
         return touches(uri, left, columns)
@@ -136,21 +145,23 @@ class DeltaPlaces:
         self, uri: str, version: int, column: str, kind: str
     ) -> Mapping[int, PartitionRows] | None:
         """See `Places.written`."""
-        adds = folder.read_actions(uri, version).adds
-        metadata = folder.metadata_at(uri, version)
+        actions = folder.read_actions(uri, version)
+        metadata = tables.metadata_at(uri, version, changed=actions.metadata is not None)
         if metadata is None or column.lower() not in metadata.partition_by:
             return None
         try:
-            return _row_counts(adds, LogColumn(column, metadata.physical[column.lower()], kind))
+            return _row_counts(
+                actions.adds, LogColumn(column, metadata.physical[column.lower()], kind)
+            )
         except folder.UNREADABLE as error:
             raise folder.damaged_error(uri, version) from error
 
     def lying(self, uri: str, column: str, kind: str) -> tuple[Span, ...]:
         """See `Places.lying`. A file without statistics may contain any row."""
-        table = folder.open_table(uri)
+        table = tables.open_table(uri)
         if table is None:
             return ()
-        physical = Metadata.read(folder.metadata_action(table)).physical.get(column.lower(), column)
+        physical = Metadata.read(tables.metadata_action(table)).physical.get(column.lower(), column)
         places = files.live_files(table, [LogColumn(column, physical, kind)])
         hidden = files.hidden_files(table)
         shown = (span for path, (span,) in places.items() if path not in hidden)
@@ -158,14 +169,14 @@ class DeltaPlaces:
 
     def features(self, uri: str, version: int | None = None) -> frozenset[str]:
         """See `Places.features`."""
-        table = folder.open_table(uri) if version is None else folder.open_version(uri, version)
+        table = tables.open_table(uri) if version is None else tables.open_version(uri, version)
         if table is None:
             raise folder.gap_error(uri, version or 0)
         return frozenset(table.protocol().reader_features or ())
 
     def missing_files(self, uri: str, version: int) -> int:
         """See `Places.missing_files`."""
-        table = folder.open_version(uri, version)
+        table = tables.open_version(uri, version)
         if table is None:
             raise folder.gap_error(uri, version)
         return files.count_missing(table)

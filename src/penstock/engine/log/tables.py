@@ -1,0 +1,209 @@
+"""Opening tables, and what is known about a table without its files.
+
+Reading the log of a table in a bucket takes a request for almost every commit. So what is known of
+a table there stays known while its newest commit is the same file, and it comes from Spark's
+checksum file if that is enough.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.core.masking import mask
+from penstock.core.storage import is_s3
+from penstock.engine.disk.buckets import BUCKETS, CachedTable, table_options_at
+from penstock.engine.disk.disks import disk_at
+from penstock.engine.log.folder import (
+    UNREADABLE,
+    checkpointed,
+    commit_file,
+    commit_name,
+    log_folder,
+    newest_version,
+    read_file,
+    unreadable_log,
+)
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+_LOOKS_BACK = 100
+"""How many commits are read for a `metaData` before a checkpoint is opened."""
+_MOST_CACHED = 64
+
+
+def open_table(uri: str) -> DeltaTable | None:
+    """Open the current table, None without one; raise `log-unreadable` for a damaged log."""
+    if not is_s3(uri):
+        return None if newest_version(uri) is None else _open_newest(uri)
+    cached = _cached(uri)
+    if cached is not None and cached.table is not None:
+        return cached.table
+    try:
+        table = _open_newest(uri)
+    except OSError as error:
+        raise unreadable_log(uri, type(error).__name__) from None
+    if table is None:
+        return None
+    if cached is None or cached.version != table.version():
+        place = commit_file(uri, table.version())
+        found = disk_at(place).stat(place)
+        cached = CachedTable(table.version(), found.etag) if found else None
+    if cached is not None:
+        cached.table = table
+        _keep(uri, cached)
+    return table
+
+
+def described(uri: str) -> tuple[int, Mapping[str, Any]] | None:
+    """Return the version of a table in a bucket and its `metaData`, without opening it.
+
+    None if it is not in a bucket, or if only its log contains that.
+    """
+    cached = _checked(uri) if is_s3(uri) else None
+    return (cached.version, cached.metadata) if cached and cached.metadata else None
+
+
+def last_transaction(uri: str, application: str) -> int:
+    """Return the last transaction that an application committed, 0 if there is none."""
+    cached = _checked(uri) if is_s3(uri) else None
+    if cached is not None and cached.transactions is not None:
+        return cached.transactions.get(application, 0)
+    table = open_table(uri)
+    return (table.transaction_version(application) or 0) if table else 0
+
+
+def _cached(uri: str) -> CachedTable | None:
+    """Return what is known of the newest version; it takes one listing."""
+    known = BUCKETS.tables.get(uri)
+    first = known.version if known else checkpointed(uri) or 0
+    found = disk_at(uri).newest(log_folder(uri), commit_name, first)
+    if known and found and found.etag and found == (known.version, known.etag):
+        return known
+    BUCKETS.tables.pop(uri, None)
+    return None if found is None else _keep(uri, CachedTable(*found))
+
+
+def _keep(uri: str, cached: CachedTable) -> CachedTable:
+    BUCKETS.tables[uri] = cached
+    for old in [*BUCKETS.tables][:-_MOST_CACHED]:
+        BUCKETS.tables.pop(old, None)
+    return cached
+
+
+def _checked(uri: str) -> CachedTable | None:
+    """Return what is known of the newest version, with what Spark's checksum file says of it."""
+    cached = _cached(uri)
+    if cached is None or cached.is_checked:
+        return cached
+    cached.is_checked = True
+    document = checksum(uri, cached.version)
+    try:
+        schema, known = document["metadata"]["schemaString"], document.get("setTransactions")
+        cached.metadata = document["metadata"] if schema else None
+        if known is not None:
+            cached.transactions = {str(each["appId"]): int(each["version"]) for each in known}
+    except UNREADABLE:
+        cached.metadata = cached.transactions = None
+    return cached
+
+
+def _open_newest(uri: str) -> DeltaTable | None:
+    from deltalake import DeltaTable  # 0.1 s; most commands do without
+    from deltalake.exceptions import DeltaError, TableNotFoundError
+
+    try:
+        return DeltaTable(uri, storage_options=table_options_at(uri))
+    except TableNotFoundError:
+        return None
+    except DeltaError as error:
+        raise unreadable_log(uri, mask(str(error)).splitlines()[0][:300]) from error
+
+
+def open_version(uri: str, version: int) -> DeltaTable | None:
+    """Open a table at a version; None if the log no longer contains it."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    try:
+        return DeltaTable(uri, version=version, storage_options=table_options_at(uri))
+    except DeltaError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """A table's id, and the log's names of columns by lower-case name; they survive a rename."""
+
+    table_id: str
+    physical: Mapping[str, str]
+    partition_by: frozenset[str]
+
+    @classmethod
+    def read(cls, action: Mapping[str, Any]) -> Metadata:
+        """Parse a `metaData` action."""
+        mode = (action.get("configuration") or {}).get("delta.columnMapping.mode", "none")
+        names = {}
+        for each in json.loads(action["schemaString"])["fields"]:
+            said = {} if mode == "none" else each.get("metadata") or {}
+            physical = said.get("delta.columnMapping.physicalName", each["name"])
+            names[each["name"].lower()] = physical
+        parts = frozenset(name.lower() for name in action.get("partitionColumns") or ())
+        return cls(str(action["id"]), names, parts)
+
+
+def metadata_at(uri: str, version: int, *, changed: bool = True) -> Metadata | None:
+    """Read the metadata of a table at a version; None if the log no longer contains it.
+
+    Unless this version changed it, what is known of the version before is enough.
+    It is in Spark's checksum file, otherwise in the newest earlier `metaData`; a checkpoint is the
+    slowest source.
+    """
+    cached = BUCKETS.tables.get(uri)
+    if cached and cached.metadata and version - cached.version in ((0,) if changed else (0, 1)):
+        return Metadata.read(cached.metadata)
+    try:
+        return Metadata.read(checksum(uri, version)["metadata"])
+    except UNREADABLE:
+        if (found := _metadata_from_commits(uri, version)) is not None:
+            return found
+    table = open_version(uri, version)
+    return Metadata.read(metadata_action(table)) if table else None
+
+
+def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
+    """Return the metadata of an open table in the format of its log."""
+    metadata = table.metadata()
+    return {
+        "id": str(metadata.id),
+        "schemaString": table.schema().to_json(),
+        "partitionColumns": metadata.partition_columns,
+        "description": metadata.description,
+        "configuration": metadata.configuration,
+    }
+
+
+def checksum(uri: str, version: int) -> Mapping[str, Any]:
+    """Return the content of Spark's checksum file for a version; empty if missing or damaged."""
+    try:
+        document = json.loads(read_file(f"{log_folder(uri)}/{version:020d}.crc"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _metadata_from_commits(uri: str, version: int) -> Metadata | None:
+    low = -1 if checkpointed(uri) is None else max(version - _LOOKS_BACK, -1)
+    try:
+        for each in range(version, low, -1):
+            content = read_file(commit_file(uri, each))
+            for line in content.splitlines() if b'"metaData"' in content else ():
+                action = json.loads(line) if b'"metaData"' in line else {}
+                if "metaData" in action:
+                    return Metadata.read(action["metaData"])
+    except (FileNotFoundError, *UNREADABLE):
+        return None
+    return None

@@ -1,0 +1,91 @@
+"""What is known of a table in a bucket, and how many requests it takes."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from penstock.engine.disk.buckets import BUCKETS, table_options_at
+from penstock.engine.disk.disks import disk_at
+from penstock.engine.log.delta_log import DeltaLog
+from penstock.engine.log.tables import metadata_action, metadata_at
+
+LOG = DeltaLog()
+
+
+@pytest.fixture
+def table(bucket):
+    """Give a table of two commits, which Spark would have written with its checksums."""
+    uri = f"{bucket}/t"
+    for number in (1, 2):
+        append(uri, number)
+    BUCKETS.tables.clear()
+    return uri
+
+
+def append(uri, number, column="a"):
+    rows = pa.table({column: [number]})
+    write_deltalake(uri, rows, mode="append", storage_options=table_options_at(uri))
+    check(uri, number - 1)
+
+
+def check(uri, version, **more):
+    opened = DeltaTable(uri, version=version, storage_options=table_options_at(uri))
+    document = {"metadata": metadata_action(opened), "setTransactions": [], **more}
+    place = f"{uri}/_delta_log/{version:020d}.crc"
+    disk_at(uri).put(place, json.dumps(document).encode())
+
+
+def requests(object_server, ask):
+    object_server.requests()
+    return ask(), len(object_server.requests())
+
+
+def test_spark_s_checksum_tells_what_a_table_is_and_then_a_listing_tells_that_it_is_the_same(
+    table, object_server
+):
+    facts, first = requests(object_server, lambda: LOG.facts(table))
+    again, second = requests(object_server, lambda: LOG.facts(table))
+
+    assert (facts.version, facts.schema.names, facts == again) == (1, ("a",), True)
+    assert (first, second) == (3, 1)  # checkpoint, listing, checksum
+    append(table, 3)
+    newer, third = requests(object_server, lambda: LOG.facts(table))
+    assert (newer.version, third) == (2, 2)
+    assert requests(object_server, lambda: metadata_at(table, 2).table_id)[1] == 0
+
+
+def test_a_table_in_the_place_of_another_is_read_anew(table):
+    before = LOG.facts(table)
+    disk_at(table).drop(table)
+    for number in (1, 2):
+        append(table, number, column="b")
+
+    after = LOG.facts(table)
+
+    assert (before.version, after.version) == (1, 1)
+    assert (before.table_id != after.table_id, after.schema.names) == (True, ("b",))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"metadata": null}', b'{"metadata": {"id": "x"}}']
+)
+def test_a_damaged_checksum_is_not_believed(table, content):
+    expected = LOG.facts(table)
+    BUCKETS.tables.clear()
+    disk_at(table).put(f"{table}/_delta_log/{1:020d}.crc", content)
+
+    assert LOG.facts(table) == expected
+    assert LOG.transaction(table, "app") == 0
+
+
+def test_the_last_transaction_is_that_of_the_checksum_or_of_the_log(table, object_server):
+    check(table, 1, setTransactions=[{"appId": "app", "version": 7, "lastUpdated": 1}])
+    told, first = requests(object_server, lambda: LOG.transaction(table, "app"))
+    BUCKETS.tables.clear()
+    check(table, 1, setTransactions=None)
+
+    assert (told, first) == (7, 3)
+    assert LOG.transaction(table, "app") == 0
+    assert LOG.transaction(f"{table}/nowhere", "app") == 0
