@@ -18,6 +18,8 @@ from penstock.engine.java import fetch, ivy_home
 
 DRIVER = "org.postgresql:postgresql:42.7.7"
 _PATIENCE_SECONDS = 120
+_MODEL = "org.apache.hadoop.hive.metastore.model"
+_CLASSES = ("Table", "Partition", "TablePrivilege", "TableColumnPrivilege", "TableColumnStatistics")
 
 
 def free_port() -> int:
@@ -52,6 +54,9 @@ def metastore(folder: Path) -> Iterator[str]:
             "javax.jdo.option.ConnectionUserName": USER,
             "javax.jdo.option.ConnectionPassword": "",
             "datanucleus.schema.autoCreateAll": "true",
+            # made when first needed, privileges would wait for the table that they belong to
+            "datanucleus.autoStartMechanism": "Classes",
+            "datanucleus.autoStartClassNames": ",".join(f"{_MODEL}.M{each}" for each in _CLASSES),
             "hive.metastore.schema.verification": "false",
             "hive.async.log.enabled": "false",
             "hive.metastore.warehouse.dir": f"{folder}/hive",

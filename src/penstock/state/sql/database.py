@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from penstock.core.errors import StateError, UsageError
 from penstock.state.columns import UtcTime, Value, stored
-from penstock.state.schema import FORMAT, REVISION, metadata, project, revisions
+from penstock.state.schema import REVISION, metadata, project, revisions
 from penstock.state.sql.soundness import Cell, unsound
 
 Translate = Callable[[SQLAlchemyError, str], StateError | None]
@@ -160,7 +160,7 @@ class Database:
         """
         with self._worded((*_SYMPTOMS, UsageError)), self._begun(self._writes) as connection:
             lock = select(project.c.format_version).with_for_update()
-            if (connection.scalar(lock) or FORMAT) != FORMAT:
+            if connection.scalar(lock) == NOT_IN_USE:
                 raise moved_error(self.place, MOVED)
             yield connection
 
