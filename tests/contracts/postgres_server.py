@@ -42,11 +42,15 @@ class Server:
 
     def make(self) -> None:
         """Make the server's folder; it does not run yet."""
-        if self._options["user"]:
-            shutil.chown(self._place, self._options["user"])
+        self.own()
         cluster = self._place / "cluster"
         make = [self._folder / "initdb", "-D", cluster, "-U", USER, "-A", "trust", "-E", "UTF8"]
         subprocess.run([*make, "-N"], check=True, **self._options)
+
+    def own(self) -> None:
+        """Give the folder to the user as whom the server runs."""
+        if self._options["user"]:
+            shutil.chown(self._place, self._options["user"])
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -65,6 +69,20 @@ class Server:
             self._running.wait(30)
         self._running.kill()
         self._running.wait()
+
+    def copy_to(self, replica: "Server") -> None:
+        """Start another server that follows this one; a commit waits until both have it."""
+        replica.own()
+        copy = [self._folder / "pg_basebackup", "-h", self._place, "-U", USER, "-R", "-c", "fast"]
+        subprocess.run([*copy, "-D", replica._place / "cluster"], check=True, **self._options)
+        replica.start()
+        self.run("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.run("postgres", "SELECT pg_reload_conf()")
+
+    def promote(self) -> None:
+        """Let a replica take the place of the server that it followed."""
+        self.run("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''")
+        self.run("postgres", "SELECT pg_promote()")
 
     @property
     def socket(self) -> str:
@@ -117,6 +135,19 @@ class Server:
                 return
         log = (self._place / "log").read_text()
         raise RuntimeError(f"the server did not start: {log[-2000:]}")
+
+
+@contextmanager
+def replica_of(server: Server):
+    """Start a server that follows another one and may take its place; it ends with the block."""
+    place = Path(tempfile.mkdtemp(prefix="pg-"))
+    replica = Server(server._folder, place)
+    try:
+        server.copy_to(replica)
+        yield replica
+    finally:
+        replica.stop(signal.SIGTERM)
+        shutil.rmtree(place, ignore_errors=True)
 
 
 @contextmanager

@@ -29,7 +29,9 @@ class Proxy:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
 
-    def mend(self) -> None:
+    def mend(self, server: str = "") -> None:
+        """Pass bytes again, from now on to another server if one is named."""
+        self._server = server or self._server
         self._is_cut.clear()
 
     def close(self) -> None:

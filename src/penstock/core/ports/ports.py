@@ -62,9 +62,8 @@ class Log(Protocol):
     def head(self, uri: str, hint: int | None = None) -> Head | None:
         """Return the newest version and whose step made it.
 
-        `hint` is a version that existed once: the search starts above it, so its cost does not
-        depend on the length of the log. If that version is gone, the result is the same and costs a
-        little more.
+        `hint` is a version that existed once: the search starts above it, whatever the length of
+        the log. If that version is gone, the result is the same and costs a little more.
         """
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
@@ -93,7 +92,6 @@ class Log(Protocol):
 
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
         """Return the values of all partitions with rows, sorted; empty without partitions."""
-        ...
 
     def listing(self, source: Source) -> Listing:
         """List the files of a source; raise `source-missing` if its path does not exist."""
@@ -103,18 +101,15 @@ class Log(Protocol):
 
         Raises `bronze-missing`, `bronze-unreadable`, and `bronze-is-delta` for a Delta table in it.
         """
-        ...
 
     def unmatched(self, folder: BronzeFolder) -> tuple[str, ...]:
         """List files that belong to no slice, at most 1,000, by the code points of their paths.
 
         Folders beside slices are not searched; if there are no slices, all folders are.
         """
-        ...
 
     def file_problem(self, path: str) -> str:
         """Return why a file is not Parquet, from its first and last bytes; "" if it looks valid."""
-        ...
 
 
 class Fences(Protocol):
@@ -145,10 +140,10 @@ class Places(Protocol):
     ) -> tuple[Touched, ...]:
         """Return the commits above a version that changed rows, oldest first.
 
-        With `upto`, a version that exists, the log is not searched for the newest. Columns are
-        those of the newest version; letter case does not matter. A commit that replaced the table
-        by another one may have changed any row, even if the table was empty. Raises `log-gap` if
-        some commits are gone; with `partial`, returns the remaining ones.
+        With `upto`, an existing version, the newest is not searched for. Columns are those of the
+        newest version; letter case does not matter. A commit that replaced the table by another one
+        may have changed any row, even of an empty table. Raises `log-gap` if some commits are gone;
+        with `partial`, returns the remaining ones.
         """
 
     def written(
