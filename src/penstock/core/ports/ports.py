@@ -62,8 +62,8 @@ class Log(Protocol):
     def head(self, uri: str, hint: int | None = None) -> Head | None:
         """Return the newest version and whose step made it.
 
-        `hint` is a version that existed once: the search starts above it, whatever the length of
-        the log. If that version is gone, the result is the same and costs a little more.
+        `hint` is a version that existed once: the search starts above it, so a long log costs no
+        more. If that version is gone, the result is the same and takes longer.
         """
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
