@@ -116,10 +116,11 @@ def test_tables_are_in_the_catalog_and_what_is_done_there_by_hand_is_seen(place)
 
     shutil.rmtree(place.root / ".penstock")
     shutil.rmtree(place.root / "warehouse/m/daily")
-    penstock(place, "state", "rebuild")
+    penstock(place, "state", "rebuild", "--yes")
     place.insert("orders", "(3, '2024-01-02 11:00', 9)")
     place.model("mine", LOG, materialized="append", time_column="at")
     refused = penstock(place, "run", *AS_OF, code=1)
+    penstock(place, "sync", "--select", "daily", "--yes", *AS_OF)
 
     assert "foreign-table: `spark_catalog`.`m`.`mine` is another table in the catalog" in refused
     tables, best, days, mine = another(

@@ -51,7 +51,12 @@ def enter_catalog(project: Project, session: StepSession, intent: Intent, *, is_
     if not (intent.uri or intent.session):  # views stand beside tables; limits come before theirs
         return
     table = project.sql_of(intent.table)
+    schema = f"{quoted(project.target.catalog)}.{quoted(intent.table.schema)}"
     there = _location(session, table) if intent.uri else None
+    if intent.uri and there is None and not is_new and intent.base_version is None:
+        there = _place_without_table(session, schema, intent.table.table)
+        if there and _is_same(there, intent.uri):  # its files were removed, its entry was not
+            session.rows(f"DROP TABLE IF EXISTS {table}")
     if there and not _is_same(there, intent.uri):
         raise TableError(
             "foreign-table",
@@ -60,7 +65,6 @@ def enter_catalog(project: Project, session: StepSession, intent: Intent, *, is_
         )
     if is_new and there is not None:
         return
-    schema = f"{quoted(project.target.catalog)}.{quoted(intent.table.schema)}"
     session.rows(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     if is_new:
         place = f"USING delta LOCATION {literal(intent.uri)}"
@@ -74,6 +78,17 @@ def _location(session: StepSession, table: str) -> str | None:
     except QueryError:
         return None
     return next((str(row["data_type"]) for row in rows if row.get("col_name") == "Location"), "")
+
+
+def _place_without_table(session: StepSession, schema: str, name: str) -> str | None:
+    """Return where the catalog expects a table, even if none is there; None for managed tables."""
+    try:
+        rows = session.rows(f"SHOW TABLE EXTENDED IN {schema} LIKE {literal(name)}")
+    except QueryError:  # the schema does not exist, or the catalog has no such statement
+        return None
+    texts = (str(row["information"]) for row in rows if row.get("tableName") == name.lower())
+    found = dict(line.partition(": ")[::2] for text in texts for line in text.splitlines())
+    return found.get("Location") if found.get("Type") == "EXTERNAL" else None
 
 
 def _is_same(location: str, uri: str) -> bool:
