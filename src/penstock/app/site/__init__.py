@@ -1,0 +1,1 @@
+"""The site: documents that a browser shows, and the files they are written to."""
