@@ -132,3 +132,17 @@ class HistoryRequest(CommandRequest):
     partition: Partition = None
     show_sql: Annotated[bool, FlagSpec("Also print the SQL of every execution.")] = False
     limit: Annotated[int, a_count("Maximum executions or check results, newest first.")] = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRequest(CommandRequest, Dated):
+    """Arguments of `docs generate`; `output` is relative to the project."""
+
+    project: Project = "."
+    _: KW_ONLY
+    output: Annotated[str, FlagSpec("Write the site to this folder.", ("--output",), "DIR")] = (
+        "site"
+    )
+    as_of: AsOf = None
+    select: Select = ()
+    exclude: Exclude = ()

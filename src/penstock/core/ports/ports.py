@@ -16,6 +16,7 @@ from penstock.core.entities.slices import BronzeFolder, ListedSlice
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, Seen, TableFacts, Touched
 from penstock.core.model import Fingerprint, Source
 from penstock.core.partitions.partition import Span
+from penstock.core.ports.runs import RunRecords
 from penstock.core.ports.sessions import PackageRecords
 from penstock.core.records import (
     Begun,
@@ -271,7 +272,7 @@ class Notes(Protocol):
         """Record commits of a table and how far its log was read; a new table id starts over."""
 
 
-class Records(PartitionRecords, Protocol):
+class Records(PartitionRecords, RunRecords, Protocol):
     """Reads the records of models, and sets watermarks by hand."""
 
     def models(self, *names: str) -> Mapping[str, ModelRecord]:

@@ -45,6 +45,7 @@ _COMMANDS = {
     "recover": ("state", "Settle steps that a crash left open."),
     "state": ("state", "Export, import, move, restore or rebuild the state."),
     "target": ("target", "Copy tables between targets."),
+    "docs": ("docs", "Show the project in a browser."),
     "unlock": ("state", "Release the lease of a run that is gone."),
     "doctor": ("doctor", "Check this machine and say what to fix."),
     "engine": ("doctor", "Show or stop JVMs that are kept warm."),

@@ -1,0 +1,118 @@
+/** What is true of partitions, looked up in the ranges of a document. */
+
+import type { PartitionRange, PartitionsDocument, ProjectDocument } from "../data/documents";
+import type { Interval } from "../grid/blocks";
+
+type Ranges = readonly PartitionRange[];
+
+/** Return the index of the range that holds a partition, -1 if none does. */
+export function indexAt(ranges: Ranges, position: number): number {
+  const index = firstFrom(ranges, position);
+  const found = ranges[index];
+  return found !== undefined && found.low <= position ? index : -1;
+}
+
+/** Return the index of the first range that ends at a partition or later. */
+export function firstFrom(ranges: Ranges, position: number): number {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle]?.high ?? 0) < position) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Return the partitions that exist, neighbours joined. */
+export function intervalsOf(ranges: Ranges): Interval[] {
+  const joined: { low: number; high: number }[] = [];
+  for (const { low, high } of ranges) {
+    const last = joined.at(-1);
+    if (last !== undefined && low <= last.high + 1) last.high = high;
+    else joined.push({ low, high });
+  }
+  return joined;
+}
+
+/** Return the parts of ranges that lie inside an interval. */
+export function within(ranges: Ranges, low: number, high: number): PartitionRange[] {
+  const parts: PartitionRange[] = [];
+  for (let index = firstFrom(ranges, low); index < ranges.length; index += 1) {
+    const range = ranges[index];
+    if (range === undefined || range.low > high) break;
+    parts.push({ ...range, low: Math.max(low, range.low), high: Math.min(high, range.high) });
+  }
+  return parts;
+}
+
+/** Return the state that colours a range: `pending` if only an upstream model drifted. */
+export function stateOf(range: PartitionRange, project: ProjectDocument): string {
+  if (range.is_pending && !range.is_drifted) return "pending";
+  return project.states[range.state] ?? "unreadable";
+}
+
+/** Return all states of a range, the main one first. */
+export function statesOf(range: PartitionRange, project: ProjectDocument): string[] {
+  const names = [range.state, ...range.also].map((each) => project.states[each] ?? "unreadable");
+  return range.is_pending ? [...names, "pending"] : names;
+}
+
+/** What a marked part of the calendar holds, for its panel. */
+export interface Totals {
+  readonly partitions: number;
+  readonly states: ReadonlyMap<string, number>;
+  readonly steps: number;
+  readonly rows: number | null;
+  readonly bytes: number | null;
+  /** Some of the steps also built partitions outside the marked ones. */
+  readonly isShared: boolean;
+}
+
+/** Return what the partitions from `low` to `high` hold; rows and bytes are those of whole steps. */
+export function totals(
+  document: PartitionsDocument,
+  project: ProjectDocument,
+  low: number,
+  high: number,
+): Totals {
+  const states = new Map<string, number>();
+  const inside = new Map<number, number>();
+  let partitions = 0;
+  for (const range of within(document.ranges, low, high)) {
+    const count = range.high - range.low + 1;
+    const state = stateOf(range, project);
+    partitions += count;
+    states.set(state, (states.get(state) ?? 0) + count);
+    if (range.built_by >= 0) inside.set(range.built_by, (inside.get(range.built_by) ?? 0) + count);
+  }
+  const steps = [...inside.keys()].map((index) => document.steps[index]);
+  const all = builtCounts(document, inside);
+  return {
+    partitions,
+    states,
+    steps: inside.size,
+    rows: sum(steps.map((step) => step?.rows ?? null)),
+    bytes: sum(steps.map((step) => step?.bytes ?? null)),
+    isShared: [...inside].some(([index, count]) => (all.get(index) ?? 0) > count),
+  };
+}
+
+function builtCounts(document: PartitionsDocument, wanted: ReadonlyMap<number, number>) {
+  const counts = new Map<number, number>();
+  for (const { built_by, low, high } of document.ranges) {
+    if (wanted.has(built_by)) counts.set(built_by, (counts.get(built_by) ?? 0) + high - low + 1);
+  }
+  return counts;
+}
+
+/** Return the sum, null if nothing or not everything is known. */
+function sum(values: readonly (number | null)[]): number | null {
+  if (values.length === 0) return null;
+  let total = 0;
+  for (const value of values) {
+    if (value === null) return null;
+    total += value;
+  }
+  return total;
+}

@@ -1,0 +1,57 @@
+import { chunks } from "./load";
+
+/** Whether an open page hears of changes: only `penstock docs serve` has something to say. */
+export type Connection = "none" | "open" | "lost";
+
+export interface Events {
+  onopen: (() => void) | null;
+  onerror: (() => void) | null;
+  onmessage: ((message: { readonly data: string }) => void) | null;
+  readonly readyState: number;
+  close(): void;
+}
+
+const CLOSED = 2;
+
+/** Return the names of changed chunks in a message of `serve`; none if it says something else. */
+export function changedChunks(message: string): readonly string[] {
+  try {
+    const { chunks: names } = JSON.parse(message) as { chunks?: unknown };
+    return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Load changed chunks again as `serve` names them, until the returned function is called.
+ *
+ * Pages from `file://` never ask. A host without `events`, such as a bucket, is asked once. After a
+ * lost connection everything shown is loaded again, since messages may have been missed.
+ */
+export function followServer(
+  protocol: string,
+  open: (address: string) => Events,
+  changed: (connection: Connection) => void,
+  reload: (names: readonly string[]) => void = (names) => chunks.reload(names),
+  asked: () => readonly string[] = () => chunks.names(),
+): () => void {
+  if (!protocol.startsWith("http")) return () => {};
+  const events = open("events");
+  let connection: Connection = "none";
+  const turn = (next: Connection) => {
+    if (next === connection) return;
+    connection = next;
+    changed(next);
+  };
+  events.onopen = () => {
+    if (connection === "lost") reload(asked());
+    turn("open");
+  };
+  events.onerror = () => {
+    if (connection !== "none") turn("lost");
+    else if (events.readyState === CLOSED) events.close();
+  };
+  events.onmessage = ({ data }) => reload(changedChunks(data));
+  return () => events.close();
+}

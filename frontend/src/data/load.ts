@@ -1,0 +1,140 @@
+import type {
+  ModelDocument,
+  PartitionsDocument,
+  ProjectDocument,
+  RunsDocument,
+  SearchDocument,
+} from "./documents";
+import { FORMAT } from "./documents";
+
+/** The files of the site's data, by their names under `data/`. */
+export type ChunkName =
+  | "project"
+  | "search"
+  | `model-${number}`
+  | `partitions-${number}`
+  | `runs-${number}`;
+
+export type ChunkOf<Name extends ChunkName> = Name extends "project"
+  ? ProjectDocument
+  : Name extends "search"
+    ? SearchDocument
+    : Name extends `model-${number}`
+      ? ModelDocument
+      : Name extends `partitions-${number}`
+        ? PartitionsDocument
+        : RunsDocument;
+
+/** Loads a script; `failed` is called if it cannot be loaded or defines nothing. */
+export type AddScript = (address: string, failed: () => void) => void;
+
+interface Waiting {
+  readonly resolve: (chunk: never) => void;
+  readonly reject: (reason: Error) => void;
+}
+
+/** The chunks that pages asked for. Each is loaded once, until `reload` names it. */
+export class Chunks {
+  private readonly asked = new Map<string, Promise<unknown>>();
+  private readonly running = new Map<string, Promise<unknown>>();
+  private readonly waiting = new Map<string, Waiting>();
+  private readonly reloads = new Map<string, number>();
+  private readonly followers = new Set<(names: readonly string[]) => void>();
+
+  constructor(private readonly addScript: AddScript) {}
+
+  /** Return the chunk; rejects if its file is missing, damaged or of another format. */
+  load<Name extends ChunkName>(name: Name): Promise<ChunkOf<Name>> {
+    const before = this.asked.get(name);
+    if (before) return before as Promise<ChunkOf<Name>>;
+    const chunk = this.afterRunning(name);
+    this.asked.set(name, chunk);
+    chunk.catch(() => this.asked.get(name) === chunk && this.asked.delete(name));
+    return chunk as Promise<ChunkOf<Name>>;
+  }
+
+  /** Take what a chunk's script passed to `penstockData`. */
+  receive(name: string, chunk: { readonly format?: number }): void {
+    const { resolve, reject } = this.waiting.get(name) ?? {};
+    this.waiting.delete(name);
+    if (name === "project" && chunk.format !== FORMAT) {
+      reject?.(new Error(otherFormat(chunk.format)));
+    } else {
+      resolve?.(chunk as never);
+    }
+  }
+
+  /** Forget these chunks, and tell followers, which load again what they show. */
+  reload(names: readonly string[]): void {
+    for (const name of names) {
+      this.asked.delete(name);
+      this.reloads.set(name, (this.reloads.get(name) ?? 0) + 1);
+    }
+    for (const follower of this.followers) follower(names);
+  }
+
+  /** Return the names of the chunks that were loaded or are loading. */
+  names(): readonly string[] {
+    return [...this.asked.keys()];
+  }
+
+  /** Call `follower` with the names of changed chunks until the returned function is called. */
+  follow(follower: (names: readonly string[]) => void): () => void {
+    this.followers.add(follower);
+    return () => this.followers.delete(follower);
+  }
+
+  /** Two scripts of one chunk could answer in any order, so the second waits for the first. */
+  private afterRunning(name: string): Promise<unknown> {
+    const first = this.running.get(name);
+    const chunk = first
+      ? first.then(
+          () => this.request(name),
+          () => this.request(name),
+        )
+      : this.request(name);
+    this.running.set(name, chunk);
+    const ended = () => this.running.get(name) === chunk && this.running.delete(name);
+    chunk.then(ended, ended);
+    return chunk;
+  }
+
+  private request(name: string): Promise<unknown> {
+    const reloads = this.reloads.get(name);
+    return new Promise((resolve, reject) => {
+      const mine: Waiting = { resolve, reject };
+      this.waiting.set(name, mine);
+      this.addScript(`data/${name}.js${reloads ? `?${reloads}` : ""}`, () => {
+        if (this.waiting.get(name) !== mine) return;
+        this.waiting.delete(name);
+        reject(new Error(`data/${name}.js cannot be loaded; run \`penstock docs generate\` again`));
+      });
+    });
+  }
+}
+
+function otherFormat(format: number | undefined): string {
+  return (
+    `this page reads data of format ${FORMAT}, but data/project.js has format ${format}; ` +
+    "run `penstock docs generate` again"
+  );
+}
+
+function addScript(address: string, failed: () => void): void {
+  const script = document.createElement("script");
+  script.src = address;
+  script.addEventListener("error", () => script.remove());
+  script.addEventListener("error", failed);
+  script.addEventListener("load", () => script.remove());
+  script.addEventListener("load", failed);
+  document.head.append(script);
+}
+
+export const chunks = new Chunks(addScript);
+
+declare global {
+  /** Called by every file under `data/`. */
+  var penstockData: (name: string, chunk: { readonly format?: number }) => void;
+}
+
+globalThis.penstockData = (name, chunk) => chunks.receive(name, chunk);

@@ -1,0 +1,72 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Events } from "../../src/data/live";
+import { changedChunks, followServer } from "../../src/data/live";
+
+let opened: string[];
+let heard: string[];
+let events: Events & { readyState: number };
+
+beforeEach(() => {
+  opened = [];
+  heard = [];
+  events = {
+    onopen: null,
+    onerror: null,
+    onmessage: null,
+    readyState: 0,
+    close: () => heard.push("closed"),
+  };
+});
+
+function follow(protocol: string): () => void {
+  const open = (address: string) => {
+    opened.push(address);
+    return events;
+  };
+  return followServer(
+    protocol,
+    open,
+    (connection) => heard.push(connection),
+    (names) => heard.push(`reload ${names.join(" ")}`),
+    () => ["project", "model-3"],
+  );
+}
+
+describe("followServer", () => {
+  test("never asks from file://", () => {
+    follow("file:")();
+
+    expect(opened).toEqual([]);
+  });
+
+  test("loads the chunks again that a message names", () => {
+    follow("http:");
+    events.onopen?.();
+    events.onmessage?.({ data: '{"chunks": ["project", "model-3"]}' });
+
+    expect(opened).toEqual(["events"]);
+    expect(heard).toEqual(["open", "reload project model-3"]);
+  });
+
+  test("a host without events is left alone", () => {
+    follow("https:");
+    events.readyState = 2;
+    events.onerror?.();
+
+    expect(heard).toEqual(["closed"]);
+  });
+
+  test("says once that the server is gone, and catches up when it is back", () => {
+    follow("http:");
+    events.onopen?.();
+    events.onerror?.();
+    events.onerror?.();
+    events.onopen?.();
+
+    expect(heard).toEqual(["open", "lost", "reload project model-3", "open"]);
+  });
+});
+
+test("a message that is no list of chunks changes nothing", () => {
+  expect(["", "{}", '{"chunks": 3}', "[1]"].map(changedChunks)).toEqual([[], [], [], []]);
+});

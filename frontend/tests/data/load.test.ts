@@ -1,0 +1,79 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { Chunks } from "../../src/data/load";
+import { PROJECT } from "../fixtures";
+
+let scripts: { address: string; failed: () => void }[];
+let chunks: Chunks;
+
+beforeEach(() => {
+  scripts = [];
+  chunks = new Chunks((address, failed) => scripts.push({ address, failed }));
+});
+
+function addresses(): string[] {
+  return scripts.map((each) => each.address);
+}
+
+describe("Chunks", () => {
+  test("loads each chunk once", async () => {
+    const first = chunks.load("project");
+    chunks.receive("project", PROJECT);
+
+    expect(await first).toBe(PROJECT);
+    expect(await chunks.load("project")).toBe(PROJECT);
+    expect(addresses()).toEqual(["data/project.js"]);
+  });
+
+  test("says which file is missing, and asks again the next time", async () => {
+    const first = chunks.load("model-3");
+    scripts[0]?.failed();
+
+    await expect(first).rejects.toThrow(
+      "data/model-3.js cannot be loaded; run `penstock docs generate` again",
+    );
+    chunks.load("model-3");
+    expect(addresses()).toEqual(["data/model-3.js", "data/model-3.js"]);
+  });
+
+  test("refuses a project of another format", async () => {
+    const first = chunks.load("project");
+    chunks.receive("project", { ...PROJECT, format: 2 });
+
+    await expect(first).rejects.toThrow(
+      "this page reads data of format 1, but data/project.js has format 2; " +
+        "run `penstock docs generate` again",
+    );
+  });
+
+  test("tells followers what to load again, past the cache", async () => {
+    const heard: (readonly string[])[] = [];
+    const unfollow = chunks.follow((names) => heard.push(names));
+    const first = chunks.load("search");
+    chunks.receive("search", { texts: [] } as never);
+    await first;
+    await Promise.resolve();
+
+    chunks.reload(["search"]);
+    chunks.load("search");
+    unfollow();
+    chunks.reload(["project"]);
+
+    expect(heard).toEqual([["search"]]);
+    expect(addresses()).toEqual(["data/search.js", "data/search.js?1"]);
+  });
+
+  test("a chunk that changes while it loads is loaded after that", async () => {
+    const old = chunks.load("search");
+    chunks.reload(["search"]);
+    const fresh = chunks.load("search");
+    expect(addresses()).toEqual(["data/search.js"]);
+
+    chunks.receive("search", { texts: ["old"] } as never);
+    expect(await old).toEqual({ texts: ["old"] });
+    await Promise.resolve();
+    chunks.receive("search", { texts: ["new"] } as never);
+
+    expect(await fresh).toEqual({ texts: ["new"] });
+    expect(addresses()).toEqual(["data/search.js", "data/search.js?1"]);
+  });
+});

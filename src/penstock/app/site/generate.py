@@ -1,0 +1,139 @@
+"""The use case `docs generate`: one static site of the project, its tables and its runs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.app.commands.sync import plan_sync
+from penstock.app.planning.make_plan import make_plan, run_timestamp_of
+from penstock.app.planning.selection import selected_models
+from penstock.app.read_requests import SiteRequest
+from penstock.app.request import RunRequest, SyncRequest
+from penstock.app.services.services import Services, in_one_state
+from penstock.app.services.wire import version
+from penstock.app.site.documents import FoundText, RunDocument, RunsDocument, SearchDocument
+from penstock.app.site.files import require_bundle, require_ours, write_site
+from penstock.app.site.models import MOST_EVALUATIONS, Facts, model_document
+from penstock.app.site.overview import RUNS_IN_A_FILE, project_document, run_document
+from penstock.app.site.partitions import partitions_document
+from penstock.app.site.reading import SiteInputs, read_site
+from penstock.core.errors import PenstockError
+from penstock.core.facts import TableFacts
+from penstock.plan.values import Plan
+
+Chunk = tuple[str, object]
+"""The name of a file of data, and its document."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """A site that was written: its first page, how many models it shows, its size in bytes."""
+
+    page: str
+    models: int
+    runs: int
+    bytes: int
+
+    def _repr_html_(self) -> str:
+        """Return a link to the first page, for notebooks."""
+        uri = Path(self.page).resolve().as_uri()
+        return f'<a href="{uri}">{self.models:,} models, {self.runs:,} runs</a>'
+
+
+def docs_generate(services: Services, request: SiteRequest) -> SiteReport:
+    """Write the site; start no JVM, and write neither tables nor records.
+
+    Raises `site-not-ours` for a folder with other files, `site-not-built` without the front end.
+    """
+    output = Path(services.project.root, request.output)
+    require_ours(output)
+    require_bundle()
+    chunks = site_chunks(services, request)
+    project = chunks[0][1]
+    runs = len(getattr(project, "runs", ()))
+    models = len(getattr(project, "models", ()))
+    size = write_site(output, services.clock.new_id().replace("-", ""), chunks)
+    return SiteReport(str(output / "index.html"), models, runs, size)
+
+
+@in_one_state
+def site_chunks(services: Services, request: SiteRequest) -> tuple[Chunk, ...]:
+    """Return all data of the site; the first chunk is the project."""
+    run_timestamp = run_timestamp_of(services, request.run_timestamp)
+    names = selected_models(services, request.select, request.exclude, run_timestamp)
+    inputs = read_site(services, names, run_timestamp)
+    facts = _facts(inputs)
+    steps = services.reading.records.steps_of_runs([each.id for each in inputs.runs])
+    runs = tuple(run_document(inputs, each, steps.get(each.id, ())) for each in inputs.runs)
+    plans = _plans(services, str(request.project), run_timestamp)
+    project = project_document(inputs, facts, plans, runs, version())
+    return (("project", project), *_chunks(inputs, facts, runs))
+
+
+def _chunks(inputs: SiteInputs, facts: Facts, runs: tuple[RunDocument, ...]) -> Iterator[Chunk]:
+    """Yield the documents of models, runs and the search."""
+    checks = inputs.services.reading.checks
+    wanted = {
+        name: MOST_EVALUATIONS * len(model.all_checks)
+        for name in inputs.names
+        if (model := inputs.model(name)).all_checks
+    }
+    checked, found = checks.newest_of(wanted), list[FoundText]()
+    for number, name in enumerate(inputs.names):
+        page = model_document(inputs, name, facts, checked.get(name, ()))
+        yield f"model-{number}", page
+        yield f"partitions-{number}", partitions_document(inputs, name)
+        found += _texts(inputs, name, [each.name for each in page.columns])
+    for place in range(0, len(runs), RUNS_IN_A_FILE):
+        part = runs[place : place + RUNS_IN_A_FILE]
+        yield f"runs-{place // RUNS_IN_A_FILE}", RunsDocument(part)
+    yield "search", SearchDocument((*found, *_source_texts(inputs)))
+
+
+def _texts(inputs: SiteInputs, name: str, columns: list[str]) -> Iterator[FoundText]:
+    model = inputs.model(name)
+    yield FoundText(name, "model", name, str(model.table))
+    yield from (FoundText(name, "column", each, "") for each in columns)
+    yield from (FoundText(name, "tag", tag, "") for tag in model.tags)
+    if model.description:
+        yield FoundText(name, "description", name, model.description)
+    code = model.function.text if model.function else inputs.project.shown_sql(model)
+    if code:
+        yield FoundText(name, "code", name, code)
+
+
+def _source_texts(inputs: SiteInputs) -> Iterator[FoundText]:
+    for name, source in inputs.project.sources.items():
+        node = inputs.node(name)
+        yield FoundText(node, "source", name, source.description)
+        yield from (FoundText(node, "column", each.name, "") for each in source.columns)
+
+
+def _facts(inputs: SiteInputs) -> dict[str, TableFacts | None]:
+    """Read the tables of models and the Delta tables of sources."""
+    log, project, found = inputs.services.log, inputs.project, dict[str, TableFacts | None]()
+    for name in inputs.names:
+        model = inputs.model(name)
+        if not model.is_view and model.strategy.is_written:
+            with suppress(PenstockError, OSError):
+                found[name] = log.facts(project.uri_of(model.table), counts=True)
+    for name, source in project.sources.items():
+        if source.is_delta and source.path:
+            with suppress(PenstockError, OSError):
+                found[inputs.node(name)] = log.facts(source.path)
+    return found
+
+
+def _plans(services: Services, project: str, run_timestamp: dt.datetime) -> dict[str, Plan]:
+    """Return what the next `run` and `sync` would do; without one that cannot be planned."""
+    found: dict[str, Plan] = {}
+    with suppress(PenstockError):
+        asked = RunRequest(project, as_of=run_timestamp)
+        found["penstock run"] = make_plan(services, asked).plan
+    with suppress(PenstockError):
+        found["penstock sync"] = plan_sync(services, SyncRequest(project, as_of=run_timestamp)).plan
+    return found

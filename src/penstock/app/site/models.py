@@ -1,0 +1,232 @@
+"""The page of one model: columns, code, executions, checks and slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from penstock.app.site.documents import (
+    CheckRow,
+    CodeText,
+    ColumnOrigin,
+    ColumnRow,
+    Evaluation,
+    ExecutionRow,
+    ModelDocument,
+    SliceRow,
+)
+from penstock.app.site.markup import code_lines, markdown
+from penstock.app.site.reading import SiteInputs, utc
+from penstock.core.check_results import CheckRecord, CheckResult
+from penstock.core.facts import TableFacts
+from penstock.core.model import ColumnDoc, Fingerprint, Model, kind_of
+from penstock.core.names import InputName
+from penstock.core.partitions.partition import write_ranges
+from penstock.core.records import StepRecord
+from penstock.project.sql.lineage import column_lineage
+
+MOST_EXECUTIONS = 200
+MOST_EVALUATIONS = 100
+_LANGUAGES = {".sql": "sql+jinja", ".py": "python", ".json": "json", ".yml": "yaml"}
+Facts = Mapping[str, TableFacts | None]
+"""What tables are, by node."""
+
+
+def model_document(
+    inputs: SiteInputs, name: str, facts: Facts, checked: tuple[CheckRecord, ...]
+) -> ModelDocument:
+    """Return the page of a model; `checked` are results of its checks, newest first."""
+    model, steps = inputs.model(name), inputs.steps.get(name, ())
+    return ModelDocument(
+        name=name,
+        description_html=markdown(model.description),
+        place="" if model.is_view else inputs.project.uri_of(model.table),
+        columns=_columns(inputs, model, facts),
+        written=_written(inputs, model),
+        codes=tuple(_codes(inputs, model, steps)),
+        executions=tuple(_execution(each) for each in [*steps][: -MOST_EXECUTIONS - 1 : -1]),
+        checks=tuple(_checks(model, checked)),
+        slices=_slices(inputs, model),
+        package=(),
+    )
+
+
+def _columns(inputs: SiteInputs, model: Model, facts: Facts) -> tuple[ColumnRow, ...]:
+    """Return the columns of the table, or the declared ones before there is a table."""
+    documented = {each.name.lower(): each for each in model.columns}
+    origins, found = _origins(inputs, model, facts), facts.get(model.name)
+    shown = model.columns
+    if found is not None:
+        shown = tuple(
+            ColumnDoc(c.name, _said(documented, c.name), c.type) for c in found.schema.columns
+        )
+    elif not shown:
+        shown = tuple(ColumnDoc(name) for name in origins)
+    checks: dict[str, list[str]] = {}
+    for check in model.all_checks:
+        column = str(getattr(check.rule, "column", None) or "").lower()
+        checks.setdefault(column, []).append(check.name)
+    return tuple(
+        ColumnRow(
+            name=each.name,
+            type=each.type,
+            description_html=markdown(each.description),
+            checks=tuple(dict.fromkeys(checks.get(each.name.lower(), ()))),
+            origins=origins.get(each.name.lower()),
+        )
+        for each in shown
+    )
+
+
+def _said(documented: Mapping[str, ColumnDoc], name: str) -> str:
+    return documented[name.lower()].description if name.lower() in documented else ""
+
+
+def _origins(inputs: SiteInputs, model: Model, facts: Facts) -> dict[str, tuple[ColumnOrigin, ...]]:
+    """Return the columns that each column is computed from; only those that can be told."""
+    if kind_of(model) != "sql":
+        return {}
+    nodes = {str(inputs.project.table_of(each, model)): each for each in model.query.inputs}
+    schemas = {
+        table: columns
+        for table, name in nodes.items()
+        if (columns := _schema(inputs, name, facts)) is not None
+    }
+    read = column_lineage(inputs.project.shown_sql(model), schemas)
+    return {
+        column.lower(): tuple(
+            ColumnOrigin(inputs.node_of(nodes[table]), name)
+            for table, name in origins
+            if table in nodes
+        )
+        for column, origins in read.items()
+        if origins and all(table in nodes for table, _ in origins)
+    }
+
+
+def _schema(inputs: SiteInputs, name: InputName, facts: Facts) -> Mapping[str, str] | None:
+    found = facts.get(inputs.node_of(name))
+    if found is not None:
+        return {column.name: column.type for column in found.schema.columns}
+    source = inputs.project.sources.get(name.name)
+    if source is not None and source.columns:
+        return {column.name: column.type for column in source.columns}
+    return None
+
+
+def _written(inputs: SiteInputs, model: Model) -> CodeText | None:
+    """Return the file of a model, or the function; an entity's file holds others too."""
+    if model.function is not None:
+        text, language = model.function.text, "python"
+    elif model.entity is not None or kind_of(model) == "sessions":
+        return None
+    else:
+        path = Path(inputs.project.root, model.where.path)
+        text, language = "", _LANGUAGES.get(path.suffix, "text")
+        with suppress(OSError, UnicodeDecodeError):
+            text = path.read_text(encoding="utf-8")
+    if not text:
+        return None
+    return CodeText("", model.where.path, "", language, code_lines(text, language))
+
+
+def _codes(inputs: SiteInputs, model: Model, steps: tuple[StepRecord, ...]) -> Iterator[CodeText]:
+    """Yield the texts that are for partitions now, then those that built some before."""
+    known: set[str] = set()
+    verdict = inputs.drift.verdicts[model.name]
+    language = "python" if model.function is not None else "sql"
+    for version in model.versions:
+        for body in version.bodies:
+            ranges = tuple(s.range for s in verdict.segments if s.body is body)
+            words = ", ".join(write_ranges(model.grid, ranges)[:3])
+            yield _code(body.fingerprint, body.text, words, language)
+            known.add(body.fingerprint.sql)
+    if not model.versions:
+        text = model.function.text if model.function else inputs.project.shown_sql(model)
+        yield _code(model.fingerprint, text, "*", language)
+        known.add(model.fingerprint.sql)
+    older = {each.intent.fingerprint.sql: each.intent.fingerprint for each in steps}
+    texts = inputs.services.reading.records.texts(older.keys() - known)
+    for digest, text in texts.items():
+        yield _code(older[digest], text, "", language)
+
+
+def _code(fingerprint: Fingerprint, text: str, partitions: str, language: str) -> CodeText:
+    since = f" from {fingerprint.effective_from}" if fingerprint.effective_from else ""
+    label = f"{fingerprint.label}{since}"
+    return CodeText(fingerprint.sql, label, partitions, language, code_lines(text, language))
+
+
+def _execution(step: StepRecord) -> ExecutionRow:
+    intent, outcome, failure = step.intent, step.outcome, step.failure
+    return ExecutionRow(
+        step=intent.step,
+        run=intent.run,
+        partitions=", ".join(intent.partitions),
+        status=str(step.status).lower(),
+        started=utc(step.started),
+        seconds=(outcome.duration_ms if outcome else 0) / 1000,
+        rows=outcome.rows.written if outcome else None,
+        bytes=outcome.bytes_written if outcome else None,
+        table_version=outcome.version if outcome else None,
+        code=intent.fingerprint.sql,
+        reason=intent.reason,
+        error=f"{failure.code}: {failure.message}" if failure else "",
+        hint=failure.hint if failure else "",
+    )
+
+
+def _checks(model: Model, checked: tuple[CheckRecord, ...]) -> Iterator[CheckRow]:
+    """Yield the checks of a model with their results, oldest first."""
+    for check in dict.fromkeys(model.all_checks):
+        results = [
+            each
+            for each in checked
+            if (each.result.name, each.result.phase) == (check.name, check.phase)
+        ]
+        yield CheckRow(
+            name=check.name,
+            type=check.type,
+            phase=str(check.phase),
+            column=str(getattr(check.rule, "column", None) or ""),
+            on_failure=str(check.severity),
+            description_html=markdown(check.description),
+            evaluations=tuple(map(_evaluation, reversed(results[:MOST_EVALUATIONS]))),
+        )
+
+
+def _evaluation(record: CheckRecord) -> Evaluation:
+    result = record.result
+    return Evaluation(
+        at=utc(record.started),
+        status=str(result.status).lower(),
+        value=_measured(result),
+        limit=None,
+        step=record.step,
+        sentence=result.message,
+    )
+
+
+def _measured(result: CheckResult) -> float | None:
+    """Return the one number that a check measured of one group, else its failing rows."""
+    values = [*result.values[0].values.values()] if len(result.values) == 1 else []
+    if len(values) == 1 and values[0] is not None:
+        with suppress(ValueError):
+            return float(values[0])
+    return None if result.failures is None else float(result.failures)
+
+
+def _slices(inputs: SiteInputs, model: Model) -> tuple[SliceRow, ...]:
+    if model.entity is None:
+        return ()
+    return tuple(
+        SliceRow(
+            name=each.id.name,
+            status=str(each.status).lower(),
+            at=utc(each.moment),
+            rows=each.metrics.get("rows_written"),
+            why=each.why,
+        )
+        for each in inputs.services.reading.slices.recorded(model.name)
+    )

@@ -1,0 +1,258 @@
+"""The first page: every model, source and run in a row each, and what needs a person."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from penstock.app.commands.status import status_of_models
+from penstock.app.reports import ModelStatus
+from penstock.app.site.documents import (
+    FORMAT,
+    Attention,
+    ColumnRow,
+    ModelRow,
+    ModelState,
+    Notice,
+    PlannedCommand,
+    PlannedStep,
+    ProjectDocument,
+    RunDocument,
+    RunRow,
+    SourceRow,
+    StepRow,
+)
+from penstock.app.site.markup import markdown
+from penstock.app.site.models import Facts
+from penstock.app.site.partitions import STATES
+from penstock.app.site.reading import SiteInputs, utc
+from penstock.core.findings import Finding
+from penstock.core.model import ColumnDoc, Model, Source, kind_of
+from penstock.core.partitions.partition import write_ranges
+from penstock.core.partitions.ranges import count, difference, intersection
+from penstock.core.records import Run, Status, StepRecord
+from penstock.plan.values import Plan, State
+
+RUNS_IN_A_FILE = 100
+_SHOWN_STEPS = 50
+
+
+def project_document(
+    inputs: SiteInputs,
+    facts: Facts,
+    plans: Mapping[str, Plan],
+    runs: tuple[RunDocument, ...],
+    penstock: str,
+) -> ProjectDocument:
+    """Return what the first page, the lists and the graph show."""
+    statuses = {name: _status(inputs, name) for name in inputs.names}
+    services, project = inputs.services, inputs.project
+    return ProjectDocument(
+        format=FORMAT,
+        penstock=penstock,
+        project=project.name,
+        target=project.target.name,
+        made_at=utc(services.clock.now()),
+        as_of=utc(inputs.state.run_timestamp),
+        notices=tuple(map(notice_of, project.findings)),
+        states=tuple(str(each) for each in STATES),
+        models=tuple(
+            _model_row(inputs, number, statuses[name], facts)
+            for number, name in enumerate(inputs.names)
+        ),
+        sources=tuple(_source_rows(inputs)),
+        attention=tuple(_attention(inputs, statuses)),
+        plans=tuple(_planned(inputs, *each) for each in plans.items()),
+        runs=tuple(_run_row(each, number) for number, each in enumerate(runs)),
+    )
+
+
+def notice_of(finding: Finding) -> Notice:
+    """Return a finding as the site shows it."""
+    is_error = str(finding.severity) == "error"
+    return Notice(finding.code, str(finding.where), finding.sentence, finding.hint, is_error)
+
+
+def _status(inputs: SiteInputs, name: str) -> ModelStatus:
+    return status_of_models(inputs.drift, name, inputs.drift.verdicts[name].partitions)
+
+
+def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, facts: Facts) -> ModelRow:
+    model, found = inputs.model(status.model), facts.get(status.model)
+    verdict = inputs.drift.verdicts[status.model]
+    wrong = [piece.range for piece in verdict.pieces]
+    good = 0 if verdict.whole else count(difference(verdict.effective, tuple(sorted(wrong))))
+    good -= count(intersection(inputs.drift.pending.get(status.model, ()), verdict.effective))
+    last = next((s for s in reversed(inputs.steps.get(model.name, ())) if s.outcome), None)
+    return ModelRow(
+        number=number,
+        name=model.name,
+        kind="versioned" if model.versions and kind_of(model) == "sql" else kind_of(model),
+        strategy=status.shown_strategy,
+        grain=status.grain,
+        schema=model.table.schema,
+        table=str(model.table),
+        file=model.where.path,
+        line=model.where.line,
+        tags=model.tags,
+        owner=model.config.get("meta.owner", ""),
+        package=status.package,
+        reads=tuple(dict.fromkeys(_reads(inputs, model))),
+        states=tuple(
+            ModelState(
+                STATES.index(each.state), each.count, each.pending, each.drifted, each.because
+            )
+            for each in status.states
+        ),
+        partitions=status.partitions,
+        current=max(good, 0),
+        rows=found.rows if found else None,
+        bytes=found.size_bytes if found else None,
+        built_at=utc(status.executed_at),
+        seconds=last.outcome.duration_ms / 1000 if last and last.outcome else None,
+        lines=status.lines,
+    )
+
+
+def _reads(inputs: SiteInputs, model: Model) -> Iterator[str]:
+    for name in model.inputs:
+        if name != model.input_name:
+            yield inputs.node_of(name)
+    yield from (name for name in model.depends_on if name != model.name)
+
+
+def _source_rows(inputs: SiteInputs) -> Iterator[SourceRow]:
+    project, now = inputs.project, inputs.state.view.now
+    readers: dict[str, list[str]] = {}
+    for name in inputs.names:
+        for node in dict.fromkeys(_reads(inputs, inputs.model(name))):
+            readers.setdefault(node, []).append(name)
+    for name, source in sorted(project.sources.items()):
+        node = inputs.node(name)
+        pin = str(now.sources[name]) if name in now.sources else ""
+        yield _source_row(source, node, readers.get(node, []), pin)
+    for name, seed in sorted(project.seeds.items()):
+        yield SourceRow(
+            node=name,
+            kind="seed",
+            table=str(seed.table),
+            path=Path(seed.path).relative_to(project.root).as_posix(),
+            format="csv",
+            file=Path(seed.path).relative_to(project.root).as_posix(),
+            line=1,
+            description_html="",
+            columns=_columns(seed.columns),
+            read_by=tuple(readers.get(name, ())),
+            version="",
+            changed_at="",
+            newest_row_at="",
+            limit=None,
+        )
+
+
+def _source_row(source: Source, node: str, readers: list[str], pin: str) -> SourceRow:
+    rule = source.freshness
+    allowed = (rule.error_after or rule.warn_after) if rule else None
+    return SourceRow(
+        node=node,
+        kind="source",
+        table=str(source.table),
+        path=source.path,
+        format=source.format,
+        file=source.where.path,
+        line=source.where.line,
+        description_html=markdown(source.description),
+        columns=_columns(source.columns),
+        read_by=tuple(readers),
+        version=pin,
+        changed_at="",
+        newest_row_at="",
+        limit=allowed.total_seconds() if allowed else None,
+    )
+
+
+def _columns(columns: Iterable[ColumnDoc]) -> tuple[ColumnRow, ...]:
+    return tuple(
+        ColumnRow(each.name, each.type, markdown(each.description), each.tests, None)
+        for each in columns
+    )
+
+
+def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Iterator[Attention]:
+    """Yield what needs a person: drift and failures, then flags, then rows that are held back."""
+    for name, status in statuses.items():
+        model = inputs.model(name)
+        command = f"penstock {status.mends or _mends(model, status)}"
+        for each in status.states:
+            if each.drifted or each.state in (State.UNRECORDED, State.UNREADABLE):
+                because = f": {', '.join(each.because)}" if each.because else ""
+                yield Attention(str(each.state), name, f"{each}{because}", command)
+    checks = inputs.services.reading.checks
+    flagged = Counter(flag.model for flag in checks.flags())
+    for name, number in flagged.items():
+        sentence = f"{number:,} flagged: rows are in the table that failed a check"
+        yield Attention("flagged", name, sentence, f"penstock history {name} --checks")
+    for kept in checks.quarantines():
+        sentence = f"{kept.rows:,} rows in quarantine until {utc(kept.expires)}"
+        yield Attention("quarantined", kept.model, sentence, f"penstock history {kept.model}")
+
+
+def _mends(model: Model, status: ModelStatus) -> str:
+    if status.package:
+        return f"run --select {model.name}"
+    word = "sync" if model.partition is not None else model.strategy.command
+    return f"{word} --select {model.name}"
+
+
+def _planned(inputs: SiteInputs, command: str, plan: Plan) -> PlannedCommand:
+    shown = tuple(
+        PlannedStep(
+            model=each.model,
+            partitions=", ".join(write_ranges(inputs.model(each.model).grid, each.partitions)),
+            reason=str(each.reason),
+        )
+        for each in plan.steps[:_SHOWN_STEPS]
+    )
+    return PlannedCommand(command, len(plan.steps), shown)
+
+
+def run_document(inputs: SiteInputs, run: Run, steps: tuple[StepRecord, ...]) -> RunDocument:
+    """Return a run with its steps."""
+    return RunDocument(
+        id=run.id,
+        command=run.command,
+        arguments=run.arguments,
+        user=run.holder.user,
+        host=run.holder.host,
+        started=utc(run.started),
+        ended=utc(run.ended),
+        status=str(run.status).lower(),
+        steps=tuple(_step_row(inputs, each) for each in steps),
+    )
+
+
+def _step_row(inputs: SiteInputs, step: StepRecord) -> StepRow:
+    intent, outcome, failure = step.intent, step.outcome, step.failure
+    return StepRow(
+        step=intent.step,
+        model=intent.model,
+        partitions=", ".join(intent.partitions),
+        status=str(step.status).lower(),
+        started=utc(step.started),
+        ended=utc(step.ended),
+        rows=outcome.rows.written if outcome else None,
+        bytes=outcome.bytes_written if outcome else None,
+        table_version=outcome.version if outcome else None,
+        reason=intent.reason,
+        inputs=inputs.input_versions(intent.inputs),
+        error=f"{failure.code}: {failure.message}" if failure else "",
+        hint=failure.hint if failure else "",
+    )
+
+
+def _run_row(run: RunDocument, number: int) -> RunRow:
+    failed = sum(each.status == str(Status.FAILED).lower() for each in run.steps)
+    models = len({each.model for each in run.steps})
+    place = number // RUNS_IN_A_FILE
+    return RunRow(run.id, run.command, run.started, run.ended, run.status, models, failed, place)

@@ -1,0 +1,219 @@
+"""The partitions of a model as ranges: their states, their code, and what built them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from penstock.app.site.documents import (
+    BuiltBy,
+    MappedRange,
+    PartitionMapping,
+    PartitionRange,
+    PartitionsDocument,
+)
+from penstock.app.site.reading import SiteInputs, utc
+from penstock.core.model import InputMapping, Model
+from penstock.core.partitions.mapping import reading
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.partitions.ranges import Range, Ranges, merged, numbers, union
+from penstock.core.records import StepRecord
+from penstock.plan.resolve import Segment
+from penstock.plan.values import State
+from penstock.plan.verdict import Piece, Verdict
+
+STATES = tuple(State)
+MOST_MAPPED = 5_000
+"""How many ranges of a mapping are written; one that takes more is left out."""
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer(Generic[Item]):
+    """Things that cover disjoint ranges, ascending."""
+
+    lows: Sequence[int]
+    highs: Sequence[int]
+    items: Sequence[Item]
+
+    @classmethod
+    def of(cls, items: Iterable[Item], range_of: Callable[[Item], Range]) -> _Layer[Item]:
+        """Sort the things by their ranges."""
+        found = sorted(items, key=range_of)
+        return cls([range_of(i)[0] for i in found], [range_of(i)[1] for i in found], found)
+
+    def at(self, number: int) -> Item | None:
+        """Return what covers a partition, None if nothing does."""
+        place = bisect_right(self.lows, number) - 1
+        return self.items[place] if place >= 0 and number <= self.highs[place] else None
+
+    @property
+    def edges(self) -> Iterable[int]:
+        """The partitions at which something begins, and those behind an end."""
+        return (*self.lows, *(high + 1 for high in self.highs))
+
+
+def partitions_document(inputs: SiteInputs, name: str) -> PartitionsDocument:
+    """Return the partitions of a model."""
+    model, verdict = inputs.model(name), inputs.drift.verdicts[name]
+    numbered = {each.intent.step_seq: each for each in inputs.steps.get(name, ())}
+    ranges = _whole(inputs, model, verdict) if verdict.of_table else _split(inputs, model, verdict)
+    built = {seq: place for place, seq in enumerate(sorted({seq for _, seq in ranges if seq}))}
+    return PartitionsDocument(
+        name=name,
+        grain="whole" if model.grid.is_whole else str(model.grid.grain).lower(),
+        start=model.grid.start,
+        width=model.grid.interval,
+        ranges=tuple(replace(each, built_by=built.get(seq, -1)) for each, seq in ranges),
+        steps=tuple(_built_by(inputs, numbered.get(seq)) for seq in built),
+        mappings=tuple(_mappings(inputs, model, merged((r.low, r.high) for r, _ in ranges))),
+    )
+
+
+Built = list[tuple[PartitionRange, int]]
+"""Ranges, and the number of the step that built them; 0 for none."""
+
+
+def _whole(inputs: SiteInputs, model: Model, verdict: Verdict) -> Built:
+    """Return the one partition of a table without partitions."""
+    record = inputs.state.records.get(model.name)
+    piece = verdict.pieces[0] if verdict.pieces else None
+    found = _described(verdict, piece, None, (0, 0), is_pending=model.name in inputs.drift.pending)
+    code = model.fingerprint
+    found = replace(found, version=code.version, revision=code.revision or None, code=code.sql)
+    return [(found, record.step_seq if record else 0)]
+
+
+def _split(inputs: SiteInputs, model: Model, verdict: Verdict) -> Built:
+    """Cut the partitions where anything changes, and join neighbours that agree again."""
+    runs = _Layer.of(inputs.partitions.get(model.name, ()), lambda run: (run.low, run.high))
+    known = union(verdict.partitions, merged(zip(runs.lows, runs.highs, strict=True)))
+    pieces = _Layer.of(verdict.pieces, lambda piece: piece.range)
+    segments = _Layer.of(verdict.segments, lambda segment: segment.range)
+    pending = _Layer.of(inputs.drift.pending.get(model.name, ()), lambda each: each)
+    layers = (runs, pieces, segments, pending)
+    found: Built = []
+    for low, high in _cut(known, {edge for layer in layers for edge in layer.edges}):
+        run, is_pending = runs.at(low), pending.at(low) is not None
+        each = _described(
+            verdict, pieces.at(low), segments.at(low), (low, high), is_pending=is_pending
+        )
+        _join(found, each, run.step_seq if run else 0)
+    return found
+
+
+def _cut(ranges: Ranges, edges: set[int]) -> Iterable[Range]:
+    places = sorted(edges)
+    for low, high in ranges:
+        inner = places[bisect_right(places, low) : bisect_right(places, high)]
+        starts = [low, *inner]
+        yield from zip(starts, [*(each - 1 for each in inner), high], strict=True)
+
+
+def _join(found: Built, each: PartitionRange, step: int) -> None:
+    """Append a range, or extend the last one if only the place differs."""
+    if found:
+        last, seq = found[-1]
+        if last.high + 1 == each.low and (replace(each, low=last.low), step) == (
+            replace(last, high=each.high),
+            seq,
+        ):
+            found[-1] = (replace(last, high=each.high), seq)
+            return
+    found.append((each, step))
+
+
+def _described(
+    verdict: Verdict,
+    piece: Piece | None,
+    segment: Segment | None,
+    place: Range,
+    *,
+    is_pending: bool,
+) -> PartitionRange:
+    state = verdict.whole or (piece.state if piece else State.CURRENT)
+    if state is State.CURRENT and is_pending:
+        state = State.UPSTREAM_CHANGED
+    body = segment.body if segment else None
+    return PartitionRange(
+        low=place[0],
+        high=place[1],
+        state=STATES.index(state),
+        also=tuple(STATES.index(each) for each in (piece.states[1:] if piece else ())),
+        is_pending=is_pending and (piece is None or not piece.reason.drift),
+        is_drifted=verdict.whole is not None
+        or (piece is not None and piece.reason.drift and state is not State.NOT_EFFECTIVE),
+        because=piece.because if piece else (),
+        version=body.fingerprint.version if body else None,
+        revision=(body.fingerprint.revision or None) if body else None,
+        code=body.fingerprint.sql if body else "",
+        built_by=-1,
+    )
+
+
+def _built_by(inputs: SiteInputs, step: StepRecord | None) -> BuiltBy:
+    """Return a step that built partitions; of one that records lost, nothing is known."""
+    if step is None:
+        return BuiltBy("", "", "", 0.0, None, None, None, "", ())
+    intent, outcome = step.intent, step.outcome
+    return BuiltBy(
+        step=intent.step,
+        run=intent.run,
+        at=utc(step.ended or step.started),
+        seconds=(outcome.duration_ms if outcome else 0) / 1000,
+        rows=outcome.rows.written if outcome else None,
+        bytes=outcome.bytes_written if outcome else None,
+        table_version=outcome.version if outcome else None,
+        code=intent.fingerprint.sql,
+        inputs=inputs.input_versions(intent.inputs),
+    )
+
+
+def _mappings(inputs: SiteInputs, model: Model, known: Ranges) -> Iterable[PartitionMapping]:
+    """Yield what partitions read of inputs that have partitions themselves."""
+    bodies = [body for version in model.versions for body in version.bodies]
+    latest = {mapping.input: mapping for body in bodies for mapping in body.inputs}
+    for name, mapping in latest.items():
+        above = inputs.project.models.get(name.name)
+        if above is None or above.partition is None or model.partition is None:
+            continue
+        ranges = _mapped(mapping, model.grid, above.grid, known)
+        if ranges is not None:
+            yield PartitionMapping(inputs.node_of(name), ranges)
+
+
+def _mapped(
+    mapping: InputMapping, grid: Grid, above: Grid, known: Ranges
+) -> tuple[MappedRange, ...] | None:
+    """Return what each partition reads, joined where that moves along; None for too many."""
+    read, found = reading(mapping.mapping, above), list[MappedRange]()
+    first, last = above.domain
+    for number in numbers(known):
+        spans = read((grid.lower(number), grid.upper(number)))
+        if not spans:
+            continue
+        low, high = max(above.at(spans[0][0]), first), min(above.at(spans[-1][1] - 1), last)
+        if (low, high) == (first, last) and above.grain is not Grain.RANGE:
+            return ()
+        if not found or not _extends(found, number, low, high):
+            found.append(MappedRange(number, number, low, high, moves=False))
+        if len(found) > MOST_MAPPED:
+            return None
+    return tuple(found)
+
+
+def _extends(found: list[MappedRange], number: int, low: int, high: int) -> bool:
+    """Join a partition with those below it, if it reads the same or what follows."""
+    each = found[-1]
+    steps = number - each.low
+    if each.high + 1 != number:
+        return False
+    moved = (each.first + steps, each.last + steps) == (low, high)
+    stays = (each.first, each.last) == (low, high)
+    if not (moved if each.moves else stays or (moved and steps == 1)):
+        return False
+    found[-1] = replace(each, high=number, moves=moved and not stays)
+    return True
