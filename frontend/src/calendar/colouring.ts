@@ -7,7 +7,7 @@ import type {
   PartitionsDocument,
   ProjectDocument,
 } from "../data/documents";
-import { duration, fileSize, wholeNumber } from "../parts/format";
+import { duration, fileSize, wholeNumber } from "../grid/words";
 import { stateLook, urgency } from "../parts/states";
 import { stateOf } from "./ranges";
 

@@ -180,12 +180,12 @@ def _mappings(inputs: SiteInputs, model: Model, known: Ranges) -> Iterable[Parti
         above = inputs.project.models.get(name.name)
         if above is None or above.partition is None or model.partition is None:
             continue
-        ranges = _mapped(mapping, model.grid, above.grid, known)
+        ranges = mapped_ranges(mapping, model.grid, above.grid, known)
         if ranges is not None:
             yield PartitionMapping(inputs.node_of(name), ranges)
 
 
-def _mapped(
+def mapped_ranges(
     mapping: InputMapping, grid: Grid, above: Grid, known: Ranges
 ) -> tuple[MappedRange, ...] | None:
     """Return what each partition reads, joined where that moves along; None for too many."""

@@ -1,0 +1,84 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Block, blockAt } from "../grid/blocks";
+import { type Drawing, drawBlock, geometry, type Marks, positionUnder } from "./draw";
+import { scaledContext } from "./theme";
+
+export interface BlockProps {
+  readonly drawing: Omit<Drawing, "block" | "geo">;
+  readonly block: Block;
+  readonly square: number;
+  readonly onPointer: (
+    kind: "down" | "move" | "up" | "leave",
+    at: number | null,
+    shift: boolean,
+  ) => void;
+}
+
+const MARGIN = "400px";
+
+/** One block: its label, and its squares while it is in sight. */
+export function BlockView({ drawing, block, square, onPointer }: BlockProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const isSeen = useInSight(frame);
+  const geo = geometry(drawing.grid, block, square);
+  const marks = marksInside(drawing.marks, block);
+  const { ranges, colours, palette } = drawing;
+  useEffect(() => {
+    const context = canvas.current && scaledContext(canvas.current, geo.width, geo.height);
+    if (context) drawBlock(context, { ...drawing, block, geo, marks });
+  }, [isSeen, square, ranges, colours, palette, block.first, JSON.stringify(marks)]);
+
+  const under = (event: PointerEvent) => positionUnder(block, geo, event.offsetX, event.offsetY);
+  return (
+    <div class={block.rows === 1 ? "calendar-block calendar-row" : "calendar-block"}>
+      {block.label !== "" && <div class="calendar-label">{block.label}</div>}
+      <div
+        ref={frame}
+        data-first={block.first}
+        class="calendar-squares"
+        style={{ width: `${geo.width}px`, height: `${geo.height}px` }}
+        onPointerDown={(event) => onPointer("down", under(event), event.shiftKey)}
+        onPointerMove={(event) => onPointer("move", under(event), event.buttons === 1)}
+        onPointerUp={(event) => onPointer("up", under(event), event.shiftKey)}
+        onPointerLeave={() => onPointer("leave", null, false)}
+      >
+        {isSeen && <canvas ref={canvas} />}
+      </div>
+    </div>
+  );
+}
+
+/** Leave out what is marked elsewhere, so that a block is drawn only if it changed. */
+function marksInside(marks: Marks, block: Block): Marks {
+  const touches = (each: { low: number; high: number } | null) =>
+    each !== null && each.low <= block.last && each.high >= block.first;
+  const { cursor, marked, outlined } = marks;
+  const isHere = cursor !== null && block.first <= cursor && cursor <= block.last;
+  return {
+    cursor: isHere ? cursor : null,
+    marked: touches(marked) ? marked : null,
+    outlined: outlined.filter(touches),
+  };
+}
+
+function useInSight(frame: { current: HTMLDivElement | null }): boolean {
+  const canObserve = typeof IntersectionObserver !== "undefined";
+  const [isSeen, setSeen] = useState(!canObserve);
+  useEffect(() => {
+    if (!canObserve || frame.current === null) return;
+    const observer = new IntersectionObserver(
+      (entries) => setSeen(entries.at(-1)?.isIntersecting ?? false),
+      { rootMargin: MARGIN },
+    );
+    observer.observe(frame.current);
+    return () => observer.disconnect();
+  }, []);
+  return isSeen;
+}
+
+/** Bring the block of a partition into sight. */
+export function showBlock(root: HTMLElement, grid: Drawing["grid"], position: number): void {
+  const { first } = blockAt(grid, position);
+  root.querySelector(`[data-first="${first}"]`)?.scrollIntoView({ block: "nearest" });
+}

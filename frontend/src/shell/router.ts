@@ -1,0 +1,36 @@
+import { useCallback, useEffect, useState } from "preact/hooks";
+import type { Route, Values } from "./route";
+import { changed, readRoute } from "./route";
+
+export type Go = (changes: Values) => void;
+
+export interface Router {
+  readonly route: Route;
+  /** Change values of the address as a step that the back button undoes. */
+  readonly go: Go;
+  /** Change values of the address without such a step, as while typing. */
+  readonly replace: Go;
+}
+
+/** Follow the address of the page. */
+export function useRouter(): Router {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const follow = () => setHash(location.hash);
+    addEventListener("hashchange", follow);
+    addEventListener("popstate", follow);
+    return () => {
+      removeEventListener("hashchange", follow);
+      removeEventListener("popstate", follow);
+    };
+  }, []);
+  const go = useCallback((changes: Values) => {
+    location.hash = changed(readRoute(location.hash), changes);
+    setHash(location.hash);
+  }, []);
+  const replace = useCallback((changes: Values) => {
+    history.replaceState(history.state, "", changed(readRoute(location.hash), changes));
+    setHash(location.hash);
+  }, []);
+  return { route: readRoute(hash), go, replace };
+}
