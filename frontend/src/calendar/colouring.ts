@@ -7,8 +7,9 @@ import type {
   PartitionsDocument,
   ProjectDocument,
 } from "../data/documents";
-import { duration, fileSize, wholeNumber } from "../grid/words";
+import { bytes, number, seconds } from "../parts/numbers";
 import { stateLook, urgency } from "../parts/states";
+import { secondsBetween } from "../parts/times";
 import { stateOf } from "./ranges";
 
 export type Way = "state" | "version" | "code" | "age" | "rows" | "bytes" | "seconds";
@@ -94,15 +95,15 @@ function labelled(
       return { value: index, label: codes[index]?.label || step.code.slice(0, 8) };
     }
     case "age": {
-      const seconds = (Date.parse(project.made_at) - Date.parse(step.at)) / 1000;
-      return Number.isNaN(seconds) ? null : { value: seconds, label: duration(seconds) };
+      const age = secondsBetween(step.at, project.made_at);
+      return age === null ? null : { value: age, label: seconds(age) };
     }
     case "rows":
-      return step.rows === null ? null : { value: step.rows, label: wholeNumber(step.rows) };
+      return step.rows === null ? null : { value: step.rows, label: number(step.rows) };
     case "bytes":
-      return step.bytes === null ? null : { value: step.bytes, label: fileSize(step.bytes) };
+      return step.bytes === null ? null : { value: step.bytes, label: bytes(step.bytes) };
     default:
-      return { value: step.seconds, label: duration(step.seconds) };
+      return { value: step.seconds, label: seconds(step.seconds) };
   }
 }
 

@@ -13,13 +13,8 @@ export function useThemeChanges(): number {
   useEffect(() => {
     const change = () => setChanges((count) => count + 1);
     const observer = new MutationObserver(change);
-    observer.observe(document.documentElement, { attributeFilter: ["data-theme", "class"] });
-    const query = window.matchMedia?.("(prefers-color-scheme: dark)");
-    query?.addEventListener("change", change);
-    return () => {
-      observer.disconnect();
-      query?.removeEventListener("change", change);
-    };
+    observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    return () => observer.disconnect();
   }, []);
   return changes;
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,15 +14,29 @@ from penstock.app.planning.selection import selected_models
 from penstock.app.read_requests import SiteRequest
 from penstock.app.request import RunRequest, SyncRequest
 from penstock.app.services.services import Services, in_one_state
-from penstock.app.services.wire import version
-from penstock.app.site.documents import FoundText, RunDocument, RunsDocument, SearchDocument
+from penstock.app.services.wire import SystemClock, apart, open_services, place_of, wired
+from penstock.app.site.documents import (
+    FoundText,
+    Notice,
+    ProjectDocument,
+    RunDocument,
+    RunsDocument,
+    SearchDocument,
+)
 from penstock.app.site.files import require_bundle, require_ours, write_site
 from penstock.app.site.models import MOST_EVALUATIONS, Facts, model_document
-from penstock.app.site.overview import RUNS_IN_A_FILE, project_document, run_document
+from penstock.app.site.overview import (
+    RUNS_IN_A_FILE,
+    notice_of,
+    project_document,
+    run_document,
+)
 from penstock.app.site.partitions import partitions_document
 from penstock.app.site.reading import SiteInputs, read_site
-from penstock.core.errors import PenstockError
+from penstock.core.errors import PenstockError, ProjectError, StateError
 from penstock.core.facts import TableFacts
+from penstock.core.findings import Finding
+from penstock.core.project import Project
 from penstock.plan.values import Plan
 
 Chunk = tuple[str, object]
@@ -37,6 +51,8 @@ class SiteReport:
     models: int
     runs: int
     bytes: int
+    errors: tuple[Notice, ...] = ()
+    """What the site lacks and why: errors of the project, or a state that cannot be opened."""
 
     def _repr_html_(self) -> str:
         """Return a link to the first page, for notebooks."""
@@ -44,25 +60,62 @@ class SiteReport:
         return f'<a href="{uri}">{self.models:,} models, {self.runs:,} runs</a>'
 
 
-def docs_generate(services: Services, request: SiteRequest) -> SiteReport:
+@dataclass(frozen=True, slots=True)
+class SiteData:
+    """All data of a site: the project, then a file for each model and for 100 runs."""
+
+    project: ProjectDocument
+    chunks: tuple[Chunk, ...]
+
+
+def docs_generate(request: SiteRequest) -> SiteReport:
     """Write the site; start no JVM, and write neither tables nor records.
 
-    Raises `site-not-ours` for a folder with other files, `site-not-built` without the front end.
+    A project with errors is shown as far as it can be read, and without its state if that cannot be
+    opened. Raises `site-not-ours` for a folder with other files, `site-not-built` without the front
+    end.
     """
-    output = Path(services.project.root, request.output)
+    output = Path(request.project, request.output)
     require_ours(output)
     require_bundle()
-    chunks = site_chunks(services, request)
-    project = chunks[0][1]
-    runs = len(getattr(project, "runs", ()))
-    models = len(getattr(project, "models", ()))
-    size = write_site(output, services.clock.new_id().replace("-", ""), chunks)
-    return SiteReport(str(output / "index.html"), models, runs, size)
+    services, findings = _open(request)
+    with closing(services):
+        found = read_data(services, request, findings)
+        generation = services.clock.new_id().replace("-", "")
+        size = write_site(output, generation, [("project", found.project), *found.chunks])
+    project = found.project
+    errors = tuple(each for each in project.notices if each.is_error)
+    page = str(output / "index.html")
+    return SiteReport(page, len(project.models), len(project.runs), size, errors)
+
+
+def _open(request: SiteRequest) -> tuple[Services, tuple[Finding, ...]]:
+    """Open the project, or what can be read of one with errors."""
+    where = place_of(request)
+    try:
+        return open_services(where), ()
+    except ProjectError as error:
+        if not isinstance(error.project, Project):
+            raise
+        return wired(error.project, SystemClock()), error.findings
+
+
+def read_data(
+    services: Services, request: SiteRequest, findings: tuple[Finding, ...] = ()
+) -> SiteData:
+    """Return the data of a site; without records if the state cannot be opened."""
+    notices = tuple(map(notice_of, findings))
+    try:
+        return _read(services, request, notices)
+    except StateError as error:
+        bare = apart(services, services.project, services.clock)
+        place = str(error.where or "penstock.yml")
+        notice = Notice(error.code, place, error.sentence, error.hint, is_error=True)
+        return _read(bare, request, (notice, *notices))
 
 
 @in_one_state
-def site_chunks(services: Services, request: SiteRequest) -> tuple[Chunk, ...]:
-    """Return all data of the site; the first chunk is the project."""
+def _read(services: Services, request: SiteRequest, notices: tuple[Notice, ...]) -> SiteData:
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     inputs = read_site(services, names, run_timestamp)
@@ -70,8 +123,8 @@ def site_chunks(services: Services, request: SiteRequest) -> tuple[Chunk, ...]:
     steps = services.reading.records.steps_of_runs([each.id for each in inputs.runs])
     runs = tuple(run_document(inputs, each, steps.get(each.id, ())) for each in inputs.runs)
     plans = _plans(services, str(request.project), run_timestamp)
-    project = project_document(inputs, facts, plans, runs, version())
-    return (("project", project), *_chunks(inputs, facts, runs))
+    project = project_document(inputs, facts, plans, runs, notices)
+    return SiteData(project, tuple(_chunks(inputs, facts, runs)))
 
 
 def _chunks(inputs: SiteInputs, facts: Facts, runs: tuple[RunDocument, ...]) -> Iterator[Chunk]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from penstock.app.commands.status import status_of_models
 from penstock.app.reports import ModelStatus
+from penstock.app.services.wire import version
 from penstock.app.site.documents import (
     FORMAT,
     Attention,
@@ -43,19 +44,19 @@ def project_document(
     facts: Facts,
     plans: Mapping[str, Plan],
     runs: tuple[RunDocument, ...],
-    penstock: str,
+    notices: tuple[Notice, ...] = (),
 ) -> ProjectDocument:
-    """Return what the first page, the lists and the graph show."""
+    """Return what the first page, the lists and the graph show; `notices` come first."""
     statuses = {name: _status(inputs, name) for name in inputs.names}
     services, project = inputs.services, inputs.project
     return ProjectDocument(
         format=FORMAT,
-        penstock=penstock,
+        penstock=version(),
         project=project.name,
         target=project.target.name,
         made_at=utc(services.clock.now()),
         as_of=utc(inputs.state.run_timestamp),
-        notices=tuple(map(notice_of, project.findings)),
+        notices=tuple(dict.fromkeys((*notices, *map(notice_of, project.findings)))),
         states=tuple(str(each) for each in STATES),
         models=tuple(
             _model_row(inputs, number, statuses[name], facts)

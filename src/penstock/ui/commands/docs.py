@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.documents import Json, document_of
 from penstock.app.read_requests import SiteRequest
-from penstock.ui.cli.options import ask, command, group
+from penstock.ui.cli.options import command, group
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.values import size
 
@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 
 
 def site_text(report: SiteReport) -> str:
-    """Return where the site is, and what it shows."""
-    return f"{report.page}: {report.models:,} models, {report.runs:,} runs, {size(report.bytes)}"
+    """Return errors that the site shows, then where it is and what it shows."""
+    found = (f"{each.place}: {each.code}: {each.sentence}" for each in report.errors)
+    shown = f"{report.page}: {report.models:,} models, {report.runs:,} runs, {size(report.bytes)}"
+    return "\n".join([*found, shown])
 
 
 def site_document(report: SiteReport) -> Json:
     """Return the same as JSON."""
-    return {"command": "docs generate", **document_of(report, "page models runs bytes")}
+    return {
+        "command": "docs generate",
+        **document_of(report, "page models runs bytes errors[code place sentence hint]"),
+    }
 
 
 docs_command = group(
@@ -34,7 +39,7 @@ docs_command = group(
 
 
 @command("penstock docs generate\npenstock docs generate --output public", of=docs_command)
-def docs_generate(output: CommandOutput, request: SiteRequest) -> None:
+def docs_generate(output: CommandOutput, request: SiteRequest) -> int:
     """Write a static site of the project.
 
     Shows which part of which table was built by what, and what no longer matches. Open its
@@ -43,4 +48,6 @@ def docs_generate(output: CommandOutput, request: SiteRequest) -> None:
     """
     from penstock.app.site.generate import docs_generate as generate
 
-    output.print(ask(request, generate, request), site_text, site_document)
+    report = generate(request)
+    output.print(report, site_text, site_document)
+    return 1 if report.errors else 0

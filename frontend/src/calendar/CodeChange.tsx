@@ -1,0 +1,40 @@
+import type { CodeText } from "../data/documents";
+import { type DiffLine, lineDiff } from "../parts/diff";
+
+interface CodeChangeProps {
+  readonly before: CodeText | undefined;
+  readonly after: CodeText | undefined;
+  readonly isSame: boolean;
+}
+
+const SIGNS: Readonly<Record<DiffLine["kind"], string>> = { same: " ", removed: "−", added: "+" };
+
+/** The code that built a partition beside the code that is for it now, as one difference. */
+export function CodeChange({ before, after, isSame }: CodeChangeProps) {
+  if (before === undefined && after === undefined) return null;
+  return (
+    <details open={!isSame}>
+      <summary>{summaryOf(before, after, isSame)}</summary>
+      <pre class="calendar-code">
+        {lineDiff(before?.lines ?? [], after?.lines ?? []).map(({ kind, line }, index) => (
+          <div key={index} class={`calendar-${kind}`}>
+            <span aria-hidden={kind === "same"}>{SIGNS[kind]} </span>
+            {/* biome-ignore lint/security/noDangerouslySetInnerHtml: penstock highlights these lines */}
+            <code dangerouslySetInnerHTML={{ __html: line }} />
+          </div>
+        ))}
+      </pre>
+    </details>
+  );
+}
+
+function summaryOf(before: CodeText | undefined, after: CodeText | undefined, isSame: boolean) {
+  if (isSame) return `Code: built by the code that is for it now (${name(after)})`;
+  if (before === undefined) return `Code that is for it now (${name(after)})`;
+  if (after === undefined) return `Code that built it (${name(before)}); no code is for it now`;
+  return `Code: built by ${name(before)} (−), now for it: ${name(after)} (+)`;
+}
+
+function name(code: CodeText | undefined): string {
+  return code?.label || code?.id.slice(0, 8) || "not known";
+}
