@@ -76,13 +76,15 @@ def test_an_open_page_is_told_which_files_changed(server, contents):
     with closing(http.client.HTTPConnection(*server.server_address, timeout=5)) as connection:
         connection.request("GET", "/events")
         with connection.getresponse() as stream:
+            lines = [stream.readline(), stream.readline()]
             contents.now = {**contents.now, "model-3": "x"}
             server.site.update()
             server.site.update()  # nothing changed
-            kind, line = stream.headers["Content-Type"], stream.readline()
+            kind, lines = stream.headers["Content-Type"], [*lines, stream.readline()]
 
+    told = [json.loads(line.removeprefix(b"data: ")) for line in lines if line.strip()]
     assert kind == "text/event-stream; charset=utf-8"
-    assert json.loads(line.removeprefix(b"data: ")) == {"chunks": ["model-3"]}
+    assert told == [{"chunks": ["project"]}, {"chunks": ["model-3"]}]  # the first one just now
     assert ask(server, "/data/model-3.js")[1] == "x"
 
 
@@ -96,3 +98,4 @@ def test_a_site_says_what_changed_after_a_version(contents):
 
     assert site.changes(first, 0) == (first + 2, ("project", "runs-0"))
     assert site.changes(first + 2, 0) == (first + 2, ())
+    assert (site.version_before(60), site.version_before(0)) == (0, first + 2)
