@@ -146,3 +146,21 @@ class SiteRequest(CommandRequest, Dated):
     as_of: AsOf = None
     select: Select = ()
     exclude: Exclude = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServeRequest(CommandRequest, Dated):
+    """Arguments of `docs serve`; port 0 takes a free one, `every` is in seconds."""
+
+    project: Project = "."
+    _: KW_ONLY
+    port: Annotated[int, FlagSpec("Port to listen on.", metavar="N", least=0)] = 8080
+    host: Annotated[
+        str, FlagSpec("Address to listen on; any but 127.0.0.1 lets others read.", metavar="HOST")
+    ] = "127.0.0.1"
+    every: Annotated[
+        float, FlagSpec("How often to look for changes.", metavar="SECONDS", least=0.1)
+    ] = 2.0
+    as_of: AsOf = None
+    select: Select = ()
+    exclude: Exclude = ()

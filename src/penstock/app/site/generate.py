@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from penstock.app.commands.sync import plan_sync
 from penstock.app.planning.make_plan import make_plan, run_timestamp_of
 from penstock.app.planning.selection import selected_models
-from penstock.app.read_requests import SiteRequest
+from penstock.app.read_requests import ServeRequest, SiteRequest
 from penstock.app.request import RunRequest, SyncRequest
 from penstock.app.services.services import Services, in_one_state
 from penstock.app.services.wire import SystemClock, apart, open_services, place_of, wired
@@ -23,7 +23,7 @@ from penstock.app.site.documents import (
     RunsDocument,
     SearchDocument,
 )
-from penstock.app.site.files import require_bundle, require_ours, write_site
+from penstock.app.site.files import chunk_text, require_bundle, require_ours, write_site
 from penstock.app.site.models import MOST_EVALUATIONS, Facts, model_document
 from penstock.app.site.overview import (
     RUNS_IN_A_FILE,
@@ -39,6 +39,7 @@ from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.plan.values import Plan
 
+AnySite = SiteRequest | ServeRequest
 Chunk = tuple[str, object]
 """The name of a file of data, and its document."""
 
@@ -89,7 +90,17 @@ def docs_generate(request: SiteRequest) -> SiteReport:
     return SiteReport(page, len(project.models), len(project.runs), size, errors)
 
 
-def _open(request: SiteRequest) -> tuple[Services, tuple[Finding, ...]]:
+def site_contents(request: AnySite) -> Mapping[str, str]:
+    """Return the files of data by name, for a server; a project that cannot be read raises."""
+    require_bundle()
+    services, findings = _open(request)
+    with closing(services):
+        found = read_data(services, request, findings)
+        chunks = (("project", found.project), *found.chunks)
+        return {name: chunk_text(name, document) for name, document in chunks}
+
+
+def _open(request: AnySite) -> tuple[Services, tuple[Finding, ...]]:
     """Open the project, or what can be read of one with errors."""
     where = place_of(request)
     try:
@@ -100,9 +111,7 @@ def _open(request: SiteRequest) -> tuple[Services, tuple[Finding, ...]]:
         return wired(error.project, SystemClock()), error.findings
 
 
-def read_data(
-    services: Services, request: SiteRequest, findings: tuple[Finding, ...] = ()
-) -> SiteData:
+def read_data(services: Services, request: AnySite, findings: tuple[Finding, ...] = ()) -> SiteData:
     """Return the data of a site; without records if the state cannot be opened."""
     notices = tuple(map(notice_of, findings))
     try:
@@ -115,7 +124,7 @@ def read_data(
 
 
 @in_one_state
-def _read(services: Services, request: SiteRequest, notices: tuple[Notice, ...]) -> SiteData:
+def _read(services: Services, request: AnySite, notices: tuple[Notice, ...]) -> SiteData:
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     inputs = read_site(services, names, run_timestamp)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import webbrowser
+from typing import TYPE_CHECKING, Annotated
 
 from penstock.app.documents import Json, document_of
-from penstock.app.read_requests import SiteRequest
+from penstock.app.flags import FlagSpec
+from penstock.app.read_requests import ServeRequest, SiteRequest
+from penstock.core.errors import UsageError
 from penstock.ui.cli.options import command, group
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.values import size
@@ -51,3 +54,36 @@ def docs_generate(output: CommandOutput, request: SiteRequest) -> int:
     report = generate(request)
     output.print(report, site_text, site_document)
     return 1 if report.errors else 0
+
+
+@command("penstock docs serve\npenstock docs serve --port 9000 --no-open", of=docs_command)
+def docs_serve(
+    output: CommandOutput,
+    request: ServeRequest,
+    *,
+    open_page: Annotated[
+        bool, FlagSpec("Open the page in a browser.", ("--open/--no-open",))
+    ] = True,
+) -> None:
+    """Serve the site on this machine and follow what changes.
+
+    Open pages show new states and the steps of runs as they begin and end, without a reload.
+    Ctrl-C ends it.
+    """
+    from penstock.app.site.files import BUNDLE
+    from penstock.app.site.generate import site_contents
+    from penstock.ui.site.server import LiveSite, SiteServer, serve
+
+    site = LiveSite(lambda: site_contents(request))
+    try:
+        server = SiteServer(request.host, request.port, BUNDLE, site)
+    except OSError as error:
+        raise UsageError(
+            "port-taken",
+            f"cannot listen on {request.host}:{request.port}: {error.strerror}",
+            hint="give another --port; 0 takes a free one",
+        ) from error
+    output.print(server.url, lambda url: f"{url} (Ctrl-C ends it)", lambda url: {"url": url})
+    if open_page:
+        webbrowser.open(server.url)
+    serve(server, request.every)
