@@ -307,6 +307,14 @@ def apart(services: Services, project: Project, clock: Clock) -> Services:
     )
 
 
+def without_records(services: Services) -> Services:
+    """Return the same services over a project that has no records yet."""
+    from penstock.state.memory import MemoryStore
+
+    store = MemoryStore(services.clock, services.project.lease)
+    return replace(services, open_reading=lambda: store, has_state=lambda: False, _reading=None)
+
+
 @dataclass(slots=True)
 class Stores:
     """Opens the state store; for reading, an empty store in memory if there is no database yet."""

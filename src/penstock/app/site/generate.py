@@ -14,7 +14,13 @@ from penstock.app.planning.selection import selected_models
 from penstock.app.read_requests import ServeRequest, SiteRequest
 from penstock.app.request import RunRequest, SyncRequest
 from penstock.app.services.services import Services, in_one_state
-from penstock.app.services.wire import SystemClock, apart, open_services, place_of, wired
+from penstock.app.services.wire import (
+    SystemClock,
+    open_services,
+    place_of,
+    wired,
+    without_records,
+)
 from penstock.app.site.documents import (
     FoundText,
     Notice,
@@ -39,6 +45,8 @@ from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.plan.values import Plan
 
+_SETTINGS = "penstock.yml"
+"""Without it, tables would be looked for in the wrong places."""
 AnySite = SiteRequest | ServeRequest
 Chunk = tuple[str, object]
 """The name of a file of data, and its document."""
@@ -106,7 +114,8 @@ def _open(request: AnySite) -> tuple[Services, tuple[Finding, ...]]:
     try:
         return open_services(where), ()
     except ProjectError as error:
-        if not isinstance(error.project, Project):
+        lost = any(each.is_error and each.where.path == _SETTINGS for each in error.findings)
+        if lost or not isinstance(error.project, Project):
             raise
         return wired(error.project, SystemClock()), error.findings
 
@@ -117,7 +126,7 @@ def read_data(services: Services, request: AnySite, findings: tuple[Finding, ...
     try:
         return _read(services, request, notices)
     except StateError as error:
-        bare = apart(services, services.project, services.clock)
+        bare = without_records(services)
         place = str(error.where or "penstock.yml")
         notice = Notice(error.code, place, error.sentence, error.hint, is_error=True)
         return _read(bare, request, (notice, *notices))
