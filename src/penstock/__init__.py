@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.app.entry import check as check
     from penstock.app.entry import diff as diff
     from penstock.app.entry import diff_data as diff_data
+    from penstock.app.entry import docs_generate as docs_generate
     from penstock.app.entry import history as history
     from penstock.app.entry import load as load
     from penstock.app.entry import query as query
@@ -81,7 +82,7 @@ _HOMES = {
     "penstock.app.commands.data_diff": "DataDiff",
     "penstock.app.commands.verify": "VerifyReport Violation",
     "penstock.app.entry": """
-        accept audit backfill check diff diff_data history load query rollback run
+        accept audit backfill check diff diff_data docs_generate history load query rollback run
         sessions_limits snapshot_run snapshot_verify status sync
     """,
     "penstock.app.metadata": """

@@ -1,17 +1,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Block, blockAt } from "../grid/blocks";
 import { type Drawing, drawBlock, geometry, type Marks, positionUnder } from "./draw";
+import type { Pointed } from "./marking";
 import { scaledContext } from "./theme";
 
 export interface BlockProps {
   readonly drawing: Omit<Drawing, "block" | "geo">;
   readonly block: Block;
   readonly square: number;
-  readonly onPointer: (
-    kind: "down" | "move" | "up" | "leave",
-    at: number | null,
-    shift: boolean,
-  ) => void;
+  readonly onPointer: (pointed: Pointed) => void;
 }
 
 const MARGIN = "400px";
@@ -29,7 +26,10 @@ export function BlockView({ drawing, block, square, onPointer }: BlockProps) {
     if (context) drawBlock(context, { ...drawing, block, geo, marks });
   }, [isSeen, square, ranges, colours, palette, block.first, JSON.stringify(marks)]);
 
-  const under = (event: PointerEvent) => positionUnder(block, geo, event.offsetX, event.offsetY);
+  const tell = (kind: Pointed["kind"]) => (event: PointerEvent) => {
+    const at = kind === "leave" ? null : positionUnder(block, geo, event.offsetX, event.offsetY);
+    onPointer({ kind, at, shiftKey: event.shiftKey, isHeld: event.buttons === 1 });
+  };
   return (
     <div class={block.rows === 1 ? "calendar-block calendar-row" : "calendar-block"}>
       {block.label !== "" && <div class="calendar-label">{block.label}</div>}
@@ -38,10 +38,10 @@ export function BlockView({ drawing, block, square, onPointer }: BlockProps) {
         data-first={block.first}
         class="calendar-squares"
         style={{ width: `${geo.width}px`, height: `${geo.height}px` }}
-        onPointerDown={(event) => onPointer("down", under(event), event.shiftKey)}
-        onPointerMove={(event) => onPointer("move", under(event), event.buttons === 1)}
-        onPointerUp={(event) => onPointer("up", under(event), event.shiftKey)}
-        onPointerLeave={() => onPointer("leave", null, false)}
+        onPointerDown={tell("down")}
+        onPointerMove={tell("move")}
+        onPointerUp={tell("up")}
+        onPointerLeave={tell("leave")}
       >
         {isSeen && <canvas ref={canvas} />}
       </div>

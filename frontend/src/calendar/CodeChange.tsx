@@ -19,7 +19,6 @@ export function CodeChange({ before, after, isSame }: CodeChangeProps) {
         {lineDiff(before?.lines ?? [], after?.lines ?? []).map(({ kind, line }, index) => (
           <div key={index} class={`calendar-${kind}`}>
             <span aria-hidden={kind === "same"}>{SIGNS[kind]} </span>
-            {/* biome-ignore lint/security/noDangerouslySetInnerHtml: penstock highlights these lines */}
             <code dangerouslySetInnerHTML={{ __html: line }} />
           </div>
         ))}

@@ -19,6 +19,7 @@ from penstock.app.read_requests import (
     HistoryRequest,
     LimitsRequest,
     QueryRequest,
+    SiteRequest,
     VerifyRequest,
 )
 from penstock.app.request import (
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from penstock.app.reports import AuditReport, DiffReport, HistoryReport, StatusReport
     from penstock.app.request import AnySync
     from penstock.app.run_report import RunReport
+    from penstock.app.site.generate import SiteReport
     from penstock.app.unit_testing.differences import UnitTestReport
     from penstock.core.project import Project
     from penstock.core.sessions.manifest import Limits
@@ -171,6 +173,14 @@ def diff_data(request: DataDiffRequest) -> DataDiff:
     from penstock.app.commands.data_diff import data_diff
 
     return ask(request, data_diff)
+
+
+@takes(SiteRequest)
+def docs_generate(request: SiteRequest) -> SiteReport:
+    """Write the site of a project to a folder; start no JVM. Notebooks show a link to it."""
+    from penstock.app.site.generate import docs_generate as generate
+
+    return generate(request)
 
 
 @takes(HistoryRequest)
