@@ -32,7 +32,7 @@ export function bytes(value: number | null): string {
 
 function digits(value: number): string {
   if (Number.isInteger(value) || value >= 99.95) return String(Math.round(value));
-  return value >= 9.995 ? value.toFixed(1) : value.toFixed(2).replace(/0$/, "");
+  return String(Number(value.toFixed(value >= 9.995 ? 1 : 2)));
 }
 
 /** Return a duration in its two greatest units: 350 ms, 12.5 s, 1 min 15 s, 2 h 5 min, 3 d 4 h. */

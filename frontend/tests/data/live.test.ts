@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Events } from "../../src/data/live";
 import { changedChunks, followServer } from "../../src/data/live";

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { beforeEach, describe, expect, test } from "vitest";
 import { Chunks } from "../../src/data/load";
 import { PROJECT } from "../fixtures";

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, test } from "vitest";
 import { bytes, counted, number, seconds, share } from "../../src/parts/numbers";
 

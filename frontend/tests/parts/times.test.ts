@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, test } from "vitest";
 import { absolute, relative, secondsBetween, utc } from "../../src/parts/times";
 

@@ -1,0 +1,112 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { usePrinting } from "../shell/printing";
+import { seenRows } from "./seen";
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly title: string;
+  /** A share of the table's width. */
+  readonly width: number;
+  readonly isNumber?: boolean;
+  readonly cell: (row: Row) => ComponentChildren;
+}
+
+interface RowsProps<Row> {
+  readonly name: string;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly id: (row: Row) => string;
+  /** The id of the column that rows are sorted by, with a minus for descending order. */
+  readonly sort: string;
+  readonly sortBy: (sort: string) => void;
+}
+
+/** Must equal --row in tokens.css. */
+const ROW = 30;
+
+/** A table of many rows of one height, which draws only those in sight; print shows all. */
+export function Rows<Row>({ name, rows, columns, id, sort, sortBy }: RowsProps<Row>) {
+  const isPrinting = usePrinting();
+  const frame = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 800 });
+  const look = () => {
+    const { scrollTop: top = 0, clientHeight: height = 800 } = frame.current ?? {};
+    setView({ top, height: height || 800 });
+  };
+  useEffect(() => {
+    look();
+    addEventListener("resize", look);
+    return () => removeEventListener("resize", look);
+  }, []);
+  const all = { first: 0, end: rows.length };
+  const { first, end } = isPrinting ? all : seenRows(view.top, view.height, ROW, rows.length);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <div class="rows" ref={frame} onScroll={look} tabIndex={0} role="region" aria-label={name}>
+      <table aria-rowcount={rows.length + 1}>
+        <colgroup>
+          {columns.map((each) => (
+            <col key={each.id} style={{ width: `${each.width}%` }} />
+          ))}
+        </colgroup>
+        <Head columns={columns} sort={sort} sortBy={sortBy} />
+        <tbody>
+          <Gap rows={first} />
+          {rows.slice(first, end).map((row, n) => (
+            <tr key={id(row)} aria-rowindex={first + n + 2}>
+              {columns.map((each) => (
+                <td key={each.id} class={each.isNumber ? "number" : ""}>
+                  {each.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+          <Gap rows={rows.length - end} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Gap({ rows }: { readonly rows: number }) {
+  if (rows === 0) return null;
+  return (
+    <tr aria-hidden="true" class="gap">
+      <td style={{ height: `${rows * ROW}px` }} />
+    </tr>
+  );
+}
+
+type HeadProps<Row> = Pick<RowsProps<Row>, "columns" | "sort" | "sortBy">;
+
+function Head<Row>({ columns, sort, sortBy }: HeadProps<Row>) {
+  const by = sort.replace(/^-/, "");
+  const order = sort.startsWith("-") ? "descending" : "ascending";
+  return (
+    <thead>
+      <tr aria-rowindex={1}>
+        {columns.map(({ id, title, isNumber }) => (
+          <th
+            key={id}
+            scope="col"
+            class={isNumber ? "number" : ""}
+            aria-sort={id === by ? order : "none"}
+          >
+            <button type="button" onClick={() => sortBy(nextSort(sort, id, isNumber === true))}>
+              {title}
+              <span aria-hidden="true">{id === by ? (order === "ascending" ? " ↑" : " ↓") : ""}</span>
+            </button>
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+/** Return the order after a click on a column: numbers begin with the greatest, then it turns. */
+export function nextSort(sort: string, column: string, isNumber: boolean): string {
+  if (sort === column) return `-${column}`;
+  if (sort === `-${column}`) return column;
+  return isNumber ? `-${column}` : column;
+}
