@@ -179,7 +179,7 @@ def _execution(step: StepRecord) -> ExecutionRow:
 
 def _checks(model: Model, checked: tuple[CheckRecord, ...]) -> Iterator[CheckRow]:
     """Yield the checks of a model with their results, oldest first."""
-    for check in dict.fromkeys(model.all_checks):
+    for check in {(each.name, each.phase): each for each in model.all_checks}.values():
         results = [
             each
             for each in checked

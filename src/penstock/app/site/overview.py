@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from penstock.app.commands.status import status_of_models
-from penstock.app.reports import ModelStatus
+from penstock.app.reports import ModelStatus, StateCount
 from penstock.app.services.wire import version
 from penstock.app.site.documents import (
     FORMAT,
@@ -185,10 +185,15 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
     for name, status in statuses.items():
         model = inputs.model(name)
         command = f"penstock {status.mends or _mends(model, status)}"
+        wrong: dict[State, list[StateCount]] = {}
         for each in status.states:
             if each.drifted or each.state in (State.UNRECORDED, State.UNREADABLE):
-                because = f": {', '.join(each.because)}" if each.because else ""
-                yield Attention(str(each.state), name, f"{each}{because}", command)
+                wrong.setdefault(each.state, []).append(each)
+        for state, found in wrong.items():
+            number = sum(each.count for each in found)
+            because = ", ".join(dict.fromkeys(why for each in found for why in each.because))
+            what = f"{number:,} partitions" if model.partition is not None else "the table"
+            yield Attention(str(state), name, f"{what}: {because}" if because else what, command)
     checks = inputs.services.reading.checks
     flagged = Counter(flag.model for flag in checks.flags())
     for name, number in flagged.items():

@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:  # noqa: N802  its name there
+    def do_GET(self) -> None:
         """Answer with a page, a file of data, or changes as they come."""
         if self.headers.get("Host", "") not in self.server.hosts:
             self._send(HTTPStatus.FORBIDDEN, b"This server answers only for its own address.\n")
