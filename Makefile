@@ -12,6 +12,7 @@ INSTALLED := $(VENV)/.installed
 JAVA := $(VENV)/.java-home
 JARS := $(VENV)/.jars
 LOG_STORE := src/penstock/engine/penstock-delta-storage.jar
+SITE := src/penstock/app/site/bundle/index.html
 WITH_JAVA := JAVA_HOME="$$(cat $(JAVA))" PATH="$(CURDIR)/$(BIN):$$PATH"
 
 .PHONY: help
@@ -19,7 +20,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(INSTALLED) $(JAVA) $(JARS) $(LOG_STORE) ## install what is missing: .venv, Java 17, the Delta jars; compile java/
+setup: $(INSTALLED) $(JAVA) $(JARS) $(LOG_STORE) $(SITE) ## install what is missing: .venv, Java 17, the Delta jars; build java/ and frontend/
 
 .PHONY: postgres
 postgres: ## find a PostgreSQL server for the contracts of stores, or install one where permitted
@@ -112,3 +113,7 @@ $(JARS): $(INSTALLED) | $(JAVA)
 
 $(LOG_STORE): scripts/ensure-log-store $(shell find java -name '*.java') | $(JARS)
 	$(WITH_JAVA) scripts/ensure-log-store $@
+
+$(SITE): scripts/ensure-site $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/dist/*') | $(INSTALLED)
+	scripts/ensure-site $(patsubst %/,%,$(dir $@))
+	@touch $@
