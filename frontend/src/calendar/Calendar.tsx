@@ -14,7 +14,7 @@ import { PartitionPanel } from "./PartitionPanel";
 import { indexAt, intervalsOf } from "./ranges";
 import { sentenceOf } from "./sentence";
 import { cssColour, useThemeChanges } from "./theme";
-import { SQUARES, Zoom } from "./Zoom";
+import { MEDIUM, SMALL, Zoom } from "./Zoom";
 
 export interface CalendarProps {
   readonly model: ModelRow;
@@ -30,12 +30,12 @@ const NARROW = 720;
 export function Calendar(props: CalendarProps) {
   const { model, partitions, project, codes } = props;
   const [way, setWay] = useState<Way>("state");
-  const [square, setSquare] = useState(innerWidth < NARROW ? SQUARES[0] : SQUARES[2]);
+  const [square, setSquare] = useState<number>(innerWidth < NARROW ? SMALL : MEDIUM);
   const [marked, setMarking] = useState<Marking | null>(null);
   const coloured = { document: partitions, project, codes };
   const colours = useMemo(() => colouring(coloured, way), [partitions, project, codes, way]);
   const intervals = useMemo(() => intervalsOf(partitions.ranges), [partitions]);
-  const keys = useRef<HTMLTableElement>(null);
+  const keys = useRef<HTMLDivElement>(null);
   const last = intervals.at(-1)?.high;
   if (last === undefined) return <p>This model has no partitions yet.</p>;
 
@@ -65,7 +65,7 @@ interface SheetProps extends CalendarProps {
   readonly square: number;
   readonly marking: Marking;
   readonly setMarking: (marking: Marking) => void;
-  readonly keys: { current: HTMLTableElement | null };
+  readonly keys: { current: HTMLDivElement | null };
 }
 
 function Sheet(props: SheetProps) {

@@ -1,5 +1,7 @@
+// biome-ignore-all lint/a11y/useSemanticElements: a table of a million cells would stop the page
+
 interface KeyboardGridProps {
-  readonly own: { current: HTMLTableElement | null };
+  readonly own: { current: HTMLDivElement | null };
   readonly label: string;
   readonly name: string;
   readonly isMarked: boolean;
@@ -9,7 +11,7 @@ interface KeyboardGridProps {
 /** The calendar as screen readers know it: a grid of which only the cell at the cursor exists. */
 export function KeyboardGrid({ own, label, name, isMarked, onKeyDown }: KeyboardGridProps) {
   return (
-    <table
+    <div
       ref={own}
       class="calendar-keys"
       role="grid"
@@ -19,13 +21,11 @@ export function KeyboardGrid({ own, label, name, isMarked, onKeyDown }: Keyboard
       aria-multiselectable="true"
       onKeyDown={onKeyDown}
     >
-      <tbody>
-        <tr>
-          <td id="calendar-cell" aria-selected={isMarked}>
-            {name}
-          </td>
-        </tr>
-      </tbody>
-    </table>
+      <div role="row" tabIndex={-1}>
+        <div id="calendar-cell" role="gridcell" tabIndex={-1} aria-selected={isMarked}>
+          {name}
+        </div>
+      </div>
+    </div>
   );
 }

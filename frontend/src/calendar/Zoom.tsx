@@ -1,14 +1,16 @@
-export const SQUARES = [5, 8, 12, 18] as const;
+export const SMALL = 5;
+export const MEDIUM = 12;
+const SQUARES: readonly number[] = [SMALL, 8, MEDIUM, 18];
 
 interface ZoomProps {
   readonly square: number;
-  readonly onSquare: (square: (typeof SQUARES)[number]) => void;
+  readonly onSquare: (square: number) => void;
 }
 
 /** Buttons for the size of the squares. */
 export function Zoom({ square, onSquare }: ZoomProps) {
-  const at = SQUARES.findIndex((each) => each === square);
-  const button = (label: string, sign: string, to: (typeof SQUARES)[number] | undefined) => (
+  const at = SQUARES.indexOf(square);
+  const button = (label: string, sign: string, to: number | undefined) => (
     <button
       type="button"
       aria-label={label}

@@ -1,0 +1,85 @@
+import { render } from "preact";
+import { act } from "preact/test-utils";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Calendar } from "../../src/calendar/Calendar";
+import type { PartitionsDocument } from "../../src/data/documents";
+import { modelRow, PROJECT } from "../fixtures";
+import { CODES, JANUARY } from "./fixtures";
+
+let root: HTMLElement;
+beforeEach(() => {
+  root = document.createElement("div");
+  document.body.append(root);
+});
+afterEach(() => {
+  render(null, root);
+  root.remove();
+});
+
+function show(partitions: PartitionsDocument): void {
+  const model = modelRow({ name: partitions.name, partitions: 31 });
+  act(() =>
+    render(
+      <Calendar model={model} partitions={partitions} project={PROJECT} codes={CODES} />,
+      root,
+    ),
+  );
+}
+
+function text(selector: string): string {
+  return root.querySelector(selector)?.textContent ?? "";
+}
+
+function key(name: string, more: KeyboardEventInit = {}): void {
+  const grid = root.querySelector('[role="grid"]');
+  act(() => {
+    grid?.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, ...more }));
+  });
+}
+
+test("the keyboard reaches a partition, opens it and closes it", () => {
+  show(JANUARY);
+
+  expect(text("#calendar-cell")).toBe("2024-01-31");
+  key("ArrowUp");
+  key("ArrowUp");
+  expect(text(".calendar-sentence")).toContain("Monday, 2024-01-29: code changed");
+  key("Enter");
+  expect(text(".calendar-panel h3")).toBe("Monday, 2024-01-29");
+  expect(text(".calendar-panel p")).toContain(
+    "penstock sync --select marts.revenue_by_day --from 2024-01-29 --to 2024-01-29",
+  );
+  expect(root.querySelector('.calendar-panel a[href="#/run/run-0"]')?.textContent).toBe("run-0");
+  expect(text(".calendar-removed")).toBe("− select b");
+  expect(text(".calendar-added")).toBe("+ select a");
+  act(() => root.querySelector<HTMLElement>(".calendar-close")?.click());
+  expect(root.querySelector(".calendar-panel")).toBeNull();
+});
+
+test("a marked range shows its command and counts", () => {
+  show(JANUARY);
+
+  key("ArrowLeft", { shiftKey: true });
+  key("Enter");
+
+  expect(text(".calendar-panel h3")).toBe("2024-01-24 to 2024-01-31");
+  expect(text(".calendar-panel dl")).toContain("5 current, 1 code changed, 2 never built");
+});
+
+test("the legend follows the way to colour", () => {
+  show(JANUARY);
+  const select = root.querySelector("select") as HTMLSelectElement;
+
+  act(() => {
+    select.value = "code";
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+
+  expect(text('ul[aria-label="Legend"]')).toBe(" v2 28 v1 1 not known 2");
+});
+
+test("a model without partitions says so", () => {
+  show({ ...JANUARY, ranges: [], steps: [] });
+
+  expect(root.textContent).toBe("This model has no partitions yet.");
+});
