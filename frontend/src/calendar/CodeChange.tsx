@@ -1,5 +1,5 @@
 import type { CodeText } from "../data/documents";
-import { type DiffLine, lineDiff } from "../parts/diff";
+import { CodeView, Difference } from "../parts/CodeView";
 
 interface CodeChangeProps {
   readonly before: CodeText | undefined;
@@ -7,22 +7,17 @@ interface CodeChangeProps {
   readonly isSame: boolean;
 }
 
-const SIGNS: Readonly<Record<DiffLine["kind"], string>> = { same: " ", removed: "−", added: "+" };
-
 /** The code that built a partition beside the code that is for it now, as one difference. */
 export function CodeChange({ before, after, isSame }: CodeChangeProps) {
   if (before === undefined && after === undefined) return null;
   return (
     <details open={!isSame}>
       <summary>{summaryOf(before, after, isSame)}</summary>
-      <pre class="calendar-code">
-        {lineDiff(before?.lines ?? [], after?.lines ?? []).map(({ kind, line }, index) => (
-          <div key={index} class={`calendar-${kind}`}>
-            <span aria-hidden={kind === "same"}>{SIGNS[kind]} </span>
-            <code dangerouslySetInnerHTML={{ __html: line }} />
-          </div>
-        ))}
-      </pre>
+      {isSame ? (
+        <CodeView lines={after?.lines ?? []} />
+      ) : (
+        <Difference before={before?.lines ?? []} after={after?.lines ?? []} isSideBySide={false} />
+      )}
     </details>
   );
 }

@@ -1,10 +1,13 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { CodeText, InputVersion, PartitionRange } from "../data/documents";
+import type { CodeText, InputVersion, PartitionRange, ProjectDocument } from "../data/documents";
 import { type Grid, gridOf, keysOf, nameOf } from "../grid/grid";
+import { Command } from "../parts/Command";
+import { Node } from "../parts/Node";
 import { bytes, counted, number, seconds } from "../parts/numbers";
+import { State } from "../parts/State";
 import { stateLook } from "../parts/states";
-import { absolute, utc } from "../parts/times";
+import { Time } from "../parts/Time";
 import { address } from "../shell/route";
 import type { CalendarProps } from "./Calendar";
 import { CodeChange } from "./CodeChange";
@@ -40,7 +43,7 @@ export function PartitionPanel(props: PanelProps) {
       </button>
       <p>
         To build {isOne ? "it" : "these"} again:{" "}
-        <code>{syncCommand(model.name, grid, low, high)}</code>
+        <Command text={syncCommand(model.name, grid, low, high)} />
       </p>
       {isOne && range ? <One {...props} range={range} /> : <Many {...props} />}
       <ReadPartitions {...props} grid={grid} />
@@ -55,9 +58,9 @@ function One(props: PanelProps & { range: PartitionRange }) {
     <>
       <dl>
         <Fact name="State">
-          {statesOf(range, project)
-            .map((each) => `${stateLook(each).sign} ${stateLook(each).words}`)
-            .join(", ")}
+          {statesOf(range, project).map((each) => (
+            <State key={each} name={each} />
+          ))}
         </Fact>
         {range.because.length > 0 && <Fact name="Reason">{range.because.join("; ")}</Fact>}
         {range.version !== null && (
@@ -68,10 +71,8 @@ function One(props: PanelProps & { range: PartitionRange }) {
         ) : (
           <>
             <Fact name="Built">
-              <time dateTime={step.at} title={utc(step.at)}>
-                {absolute(step.at)}
-              </time>{" "}
-              by run <a href={address("run", step.run)}>{step.run}</a>, step {step.step}
+              <Time at={step.at} /> by run <a href={address("run", step.run)}>{step.run}</a>, step{" "}
+              {step.step}
             </Fact>
             <Fact name="The step took">{seconds(step.seconds)}</Fact>
             <Fact name="Rows of the step">{number(step.rows)}</Fact>
@@ -82,7 +83,7 @@ function One(props: PanelProps & { range: PartitionRange }) {
           </>
         )}
       </dl>
-      {step !== undefined && <Inputs inputs={step.inputs} />}
+      {step !== undefined && <Inputs inputs={step.inputs} project={project} />}
       <Code codes={codes} before={step?.code ?? ""} after={range.code} />
     </>
   );
@@ -97,7 +98,12 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   );
 }
 
-function Inputs({ inputs }: { inputs: readonly InputVersion[] }) {
+interface InputsProps {
+  readonly inputs: readonly InputVersion[];
+  readonly project: ProjectDocument;
+}
+
+function Inputs({ inputs, project }: InputsProps) {
   if (inputs.length === 0) return null;
   return (
     <table>
@@ -112,7 +118,9 @@ function Inputs({ inputs }: { inputs: readonly InputVersion[] }) {
       <tbody>
         {inputs.map(({ node, then, now }) => (
           <tr key={node} class={then === now ? "" : "calendar-changed"}>
-            <th scope="row">{node}</th>
+            <th scope="row">
+              <Node project={project} node={node} />
+            </th>
             <td>{then}</td>
             <td>{then === now ? `${now} (the same)` : now}</td>
           </tr>
@@ -164,7 +172,7 @@ function ReadPartitions({ partitions, project, low, high, grid }: PanelProps & {
       <ul>
         {inputs.map(({ node, partitions: keys }) => (
           <li key={node}>
-            {node}: {keys}
+            <Node project={project} node={node} />: {keys}
           </li>
         ))}
       </ul>

@@ -4,9 +4,9 @@ import { chunks } from "./load";
 export type Connection = "none" | "open" | "lost";
 
 export interface Events {
-  onopen: (() => void) | null;
-  onerror: (() => void) | null;
-  onmessage: ((message: { readonly data: string }) => void) | null;
+  onopen: ((event: Event) => unknown) | null;
+  onerror: ((event: Event) => unknown) | null;
+  onmessage: ((message: MessageEvent<string>) => unknown) | null;
   readonly readyState: number;
   close(): void;
 }

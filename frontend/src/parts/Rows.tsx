@@ -28,7 +28,7 @@ const ROW = 30;
 /** A table of many rows of one height, which draws only those in sight; print shows all. */
 export function Rows<Row>({ name, rows, columns, id, sort, sortBy }: RowsProps<Row>) {
   const isPrinting = usePrinting();
-  const frame = useRef<HTMLDivElement>(null);
+  const frame = useRef<HTMLElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
   const look = () => {
     const { scrollTop: top = 0, clientHeight: height = 800 } = frame.current ?? {};
@@ -43,7 +43,7 @@ export function Rows<Row>({ name, rows, columns, id, sort, sortBy }: RowsProps<R
   const { first, end } = isPrinting ? all : seenRows(view.top, view.height, ROW, rows.length);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <div class="rows" ref={frame} onScroll={look} tabIndex={0} role="region" aria-label={name}>
+    <section class="rows" ref={frame} onScroll={look} tabIndex={0} aria-label={name}>
       <table aria-rowcount={rows.length + 1}>
         <colgroup>
           {columns.map((each) => (
@@ -65,14 +65,14 @@ export function Rows<Row>({ name, rows, columns, id, sort, sortBy }: RowsProps<R
           <Gap rows={rows.length - end} />
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 
 function Gap({ rows }: { readonly rows: number }) {
   if (rows === 0) return null;
   return (
-    <tr aria-hidden="true" class="gap">
+    <tr class="gap">
       <td style={{ height: `${rows * ROW}px` }} />
     </tr>
   );
@@ -95,7 +95,9 @@ function Head<Row>({ columns, sort, sortBy }: HeadProps<Row>) {
           >
             <button type="button" onClick={() => sortBy(nextSort(sort, id, isNumber === true))}>
               {title}
-              <span aria-hidden="true">{id === by ? (order === "ascending" ? " ↑" : " ↓") : ""}</span>
+              <span aria-hidden="true">
+                {id === by ? (order === "ascending" ? " ↑" : " ↓") : ""}
+              </span>
             </button>
           </th>
         ))}

@@ -50,8 +50,8 @@ test("the keyboard reaches a partition, opens it and closes it", () => {
     "penstock sync --select marts.revenue_by_day --from 2024-01-29 --to 2024-01-29",
   );
   expect(root.querySelector('.calendar-panel a[href="#/run/run-0"]')?.textContent).toBe("run-0");
-  expect(text(".calendar-removed")).toBe("− select b");
-  expect(text(".calendar-added")).toBe("+ select a");
+  expect(text(".removed")).toBe("−removed: select b");
+  expect(text(".added")).toBe("+added: select a");
   act(() => root.querySelector<HTMLElement>(".calendar-close")?.click());
   expect(root.querySelector(".calendar-panel")).toBeNull();
 });

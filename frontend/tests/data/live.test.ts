@@ -42,8 +42,8 @@ describe("followServer", () => {
 
   test("loads the chunks again that a message names", () => {
     follow("http:");
-    events.onopen?.();
-    events.onmessage?.({ data: '{"chunks": ["project", "model-3"]}' });
+    events.onopen?.(new Event("open"));
+    events.onmessage?.(new MessageEvent("message", { data: '{"chunks": ["project", "model-3"]}' }));
 
     expect(opened).toEqual(["events"]);
     expect(heard).toEqual(["open", "reload project model-3"]);
@@ -52,17 +52,17 @@ describe("followServer", () => {
   test("a host without events is left alone", () => {
     follow("https:");
     events.readyState = 2;
-    events.onerror?.();
+    events.onerror?.(new Event("error"));
 
     expect(heard).toEqual(["closed"]);
   });
 
   test("says once that the server is gone, and catches up when it is back", () => {
     follow("http:");
-    events.onopen?.();
-    events.onerror?.();
-    events.onerror?.();
-    events.onopen?.();
+    events.onopen?.(new Event("open"));
+    events.onerror?.(new Event("error"));
+    events.onerror?.(new Event("error"));
+    events.onopen?.(new Event("open"));
 
     expect(heard).toEqual(["open", "lost", "reload project model-3", "open"]);
   });

@@ -18,9 +18,11 @@ from penstock.app.services.wire import (
     SystemClock,
     open_services,
     place_of,
+    version,
     wired,
     without_records,
 )
+from penstock.app.site.cache import SiteCache
 from penstock.app.site.documents import (
     FoundText,
     Notice,
@@ -30,7 +32,7 @@ from penstock.app.site.documents import (
     SearchDocument,
 )
 from penstock.app.site.files import chunk_text, require_bundle, require_ours, write_site
-from penstock.app.site.models import MOST_EVALUATIONS, Facts, model_document
+from penstock.app.site.models import MOST_EVALUATIONS, Shapes, model_document
 from penstock.app.site.overview import (
     RUNS_IN_A_FILE,
     notice_of,
@@ -40,11 +42,11 @@ from penstock.app.site.overview import (
 from penstock.app.site.partitions import partitions_document
 from penstock.app.site.reading import SiteInputs, read_site
 from penstock.core.errors import PenstockError, ProjectError, StateError
-from penstock.core.facts import TableFacts
 from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.plan.values import Plan
 
+_CACHE = Path(".penstock", "cache", "site.json")
 _SETTINGS = "penstock.yml"
 """Without it, tables would be looked for in the wrong places."""
 AnySite = SiteRequest | ServeRequest
@@ -136,16 +138,20 @@ def read_data(services: Services, request: AnySite, findings: tuple[Finding, ...
 def _read(services: Services, request: AnySite, notices: tuple[Notice, ...]) -> SiteData:
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     names = selected_models(services, request.select, request.exclude, run_timestamp)
-    inputs = read_site(services, names, run_timestamp)
-    facts = _facts(inputs)
+    cache = SiteCache(Path(services.project.root, _CACHE), version())
+    inputs = read_site(services, names, run_timestamp, cache)
+    nodes = (*names, *map(inputs.node, inputs.project.sources))
+    shapes = {node: inputs.shape_of(node) for node in nodes}
     steps = services.reading.records.steps_of_runs([each.id for each in inputs.runs])
     runs = tuple(run_document(inputs, each, steps.get(each.id, ())) for each in inputs.runs)
     plans = _plans(services, str(request.project), run_timestamp)
-    project = project_document(inputs, facts, plans, runs, notices)
-    return SiteData(project, tuple(_chunks(inputs, facts, runs)))
+    project = project_document(inputs, shapes, plans, runs, notices)
+    chunks = tuple(_chunks(inputs, shapes, runs))
+    cache.save()
+    return SiteData(project, chunks)
 
 
-def _chunks(inputs: SiteInputs, facts: Facts, runs: tuple[RunDocument, ...]) -> Iterator[Chunk]:
+def _chunks(inputs: SiteInputs, shapes: Shapes, runs: tuple[RunDocument, ...]) -> Iterator[Chunk]:
     """Yield the documents of models, runs and the search."""
     checks = inputs.services.reading.checks
     wanted = {
@@ -155,7 +161,7 @@ def _chunks(inputs: SiteInputs, facts: Facts, runs: tuple[RunDocument, ...]) -> 
     }
     checked, found = checks.newest_of(wanted), list[FoundText]()
     for number, name in enumerate(inputs.names):
-        page = model_document(inputs, name, facts, checked.get(name, ()))
+        page = model_document(inputs, name, shapes, checked.get(name, ()))
         yield f"model-{number}", page
         yield f"partitions-{number}", partitions_document(inputs, name)
         found += _texts(inputs, name, [each.name for each in page.columns])
@@ -182,21 +188,6 @@ def _source_texts(inputs: SiteInputs) -> Iterator[FoundText]:
         node = inputs.node(name)
         yield FoundText(node, "source", name, source.description)
         yield from (FoundText(node, "column", each.name, "") for each in source.columns)
-
-
-def _facts(inputs: SiteInputs) -> dict[str, TableFacts | None]:
-    """Read the tables of models and the Delta tables of sources."""
-    log, project, found = inputs.services.log, inputs.project, dict[str, TableFacts | None]()
-    for name in inputs.names:
-        model = inputs.model(name)
-        if not model.is_view and model.strategy.is_written:
-            with suppress(PenstockError, OSError):
-                found[name] = log.facts(project.uri_of(model.table), counts=True)
-    for name, source in project.sources.items():
-        if source.is_delta and source.path:
-            with suppress(PenstockError, OSError):
-                found[inputs.node(name)] = log.facts(source.path)
-    return found
 
 
 def _plans(services: Services, project: str, run_timestamp: dt.datetime) -> dict[str, Plan]:

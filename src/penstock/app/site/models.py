@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
+from penstock.app.artifacts.manifest import Json
 from penstock.app.site.documents import (
     CheckRow,
     CodeText,
@@ -16,10 +18,9 @@ from penstock.app.site.documents import (
     ModelDocument,
     SliceRow,
 )
-from penstock.app.site.markup import code_lines, markdown
-from penstock.app.site.reading import SiteInputs, utc
+from penstock.app.site.markup import markdown
+from penstock.app.site.reading import SiteInputs, TableShape, utc
 from penstock.core.check_results import CheckRecord, CheckResult
-from penstock.core.facts import TableFacts
 from penstock.core.model import ColumnDoc, Fingerprint, Model, kind_of
 from penstock.core.names import InputName
 from penstock.core.partitions.partition import write_ranges
@@ -29,12 +30,12 @@ from penstock.project.sql.lineage import column_lineage
 MOST_EXECUTIONS = 200
 MOST_EVALUATIONS = 100
 _LANGUAGES = {".sql": "sql+jinja", ".py": "python", ".json": "json", ".yml": "yaml"}
-Facts = Mapping[str, TableFacts | None]
-"""What tables are, by node."""
+Shapes = Mapping[str, TableShape | None]
+"""The shapes of tables by node."""
 
 
 def model_document(
-    inputs: SiteInputs, name: str, facts: Facts, checked: tuple[CheckRecord, ...]
+    inputs: SiteInputs, name: str, shapes: Shapes, checked: tuple[CheckRecord, ...]
 ) -> ModelDocument:
     """Return the page of a model; `checked` are results of its checks, newest first."""
     model, steps = inputs.model(name), inputs.steps.get(name, ())
@@ -42,7 +43,7 @@ def model_document(
         name=name,
         description_html=markdown(model.description),
         place="" if model.is_view else inputs.project.uri_of(model.table),
-        columns=_columns(inputs, model, facts),
+        columns=_columns(inputs, model, shapes),
         written=_written(inputs, model),
         codes=tuple(_codes(inputs, model, steps)),
         executions=tuple(_execution(each) for each in [*steps][: -MOST_EXECUTIONS - 1 : -1]),
@@ -52,14 +53,14 @@ def model_document(
     )
 
 
-def _columns(inputs: SiteInputs, model: Model, facts: Facts) -> tuple[ColumnRow, ...]:
+def _columns(inputs: SiteInputs, model: Model, shapes: Shapes) -> tuple[ColumnRow, ...]:
     """Return the columns of the table, or the declared ones before there is a table."""
     documented = {each.name.lower(): each for each in model.columns}
-    origins, found = _origins(inputs, model, facts), facts.get(model.name)
+    origins, found = _origins(inputs, model, shapes), shapes.get(model.name)
     shown = model.columns
     if found is not None:
         shown = tuple(
-            ColumnDoc(c.name, _said(documented, c.name), c.type) for c in found.schema.columns
+            ColumnDoc(name, _said(documented, name), kind) for name, kind in found.columns
         )
     elif not shown:
         shown = tuple(ColumnDoc(name) for name in origins)
@@ -83,7 +84,9 @@ def _said(documented: Mapping[str, ColumnDoc], name: str) -> str:
     return documented[name.lower()].description if name.lower() in documented else ""
 
 
-def _origins(inputs: SiteInputs, model: Model, facts: Facts) -> dict[str, tuple[ColumnOrigin, ...]]:
+def _origins(
+    inputs: SiteInputs, model: Model, shapes: Shapes
+) -> dict[str, tuple[ColumnOrigin, ...]]:
     """Return the columns that each column is computed from; only those that can be told."""
     if kind_of(model) != "sql":
         return {}
@@ -91,9 +94,13 @@ def _origins(inputs: SiteInputs, model: Model, facts: Facts) -> dict[str, tuple[
     schemas = {
         table: columns
         for table, name in nodes.items()
-        if (columns := _schema(inputs, name, facts)) is not None
+        if (columns := _schema(inputs, name, shapes)) is not None
     }
-    read = column_lineage(inputs.project.shown_sql(model), schemas)
+    sql = inputs.project.shown_sql(model)
+    read = cast(
+        "Mapping[str, Sequence[tuple[str, str]]]",
+        inputs.cache.of(lambda: _lineage(sql, schemas), "columns", sql, schemas),
+    )
     return {
         column.lower(): tuple(
             ColumnOrigin(inputs.node_of(nodes[table]), name)
@@ -105,10 +112,15 @@ def _origins(inputs: SiteInputs, model: Model, facts: Facts) -> dict[str, tuple[
     }
 
 
-def _schema(inputs: SiteInputs, name: InputName, facts: Facts) -> Mapping[str, str] | None:
-    found = facts.get(inputs.node_of(name))
+def _lineage(sql: str, schemas: Mapping[str, Mapping[str, str]]) -> Json:
+    found = column_lineage(sql, schemas)
+    return {column: [[*origin] for origin in origins] for column, origins in found.items()}
+
+
+def _schema(inputs: SiteInputs, name: InputName, shapes: Shapes) -> Mapping[str, str] | None:
+    found = shapes.get(inputs.node_of(name))
     if found is not None:
-        return {column.name: column.type for column in found.schema.columns}
+        return dict(found.columns)
     source = inputs.project.sources.get(name.name)
     if source is not None and source.columns:
         return {column.name: column.type for column in source.columns}
@@ -128,7 +140,7 @@ def _written(inputs: SiteInputs, model: Model) -> CodeText | None:
             text = path.read_text(encoding="utf-8")
     if not text:
         return None
-    return CodeText("", model.where.path, "", language, code_lines(text, language))
+    return CodeText("", model.where.path, "", language, inputs.code_lines(text, language))
 
 
 def _codes(inputs: SiteInputs, model: Model, steps: tuple[StepRecord, ...]) -> Iterator[CodeText]:
@@ -140,22 +152,26 @@ def _codes(inputs: SiteInputs, model: Model, steps: tuple[StepRecord, ...]) -> I
         for body in version.bodies:
             ranges = tuple(s.range for s in verdict.segments if s.body is body)
             words = ", ".join(write_ranges(model.grid, ranges)[:3])
-            yield _code(body.fingerprint, body.text, words, language)
+            yield _code(inputs, body.fingerprint, body.text, words, language)
             known.add(body.fingerprint.sql)
     if not model.versions:
         text = model.function.text if model.function else inputs.project.shown_sql(model)
-        yield _code(model.fingerprint, text, "*", language)
+        yield _code(inputs, model.fingerprint, text, "*", language)
         known.add(model.fingerprint.sql)
     older = {each.intent.fingerprint.sql: each.intent.fingerprint for each in steps}
-    texts = inputs.services.reading.records.texts(older.keys() - known)
+    gone = older.keys() - known
+    texts = inputs.services.reading.records.texts(gone) if gone else {}
     for digest, text in texts.items():
-        yield _code(older[digest], text, "", language)
+        yield _code(inputs, older[digest], text, "", language)
 
 
-def _code(fingerprint: Fingerprint, text: str, partitions: str, language: str) -> CodeText:
+def _code(
+    inputs: SiteInputs, fingerprint: Fingerprint, text: str, partitions: str, language: str
+) -> CodeText:
     since = f" from {fingerprint.effective_from}" if fingerprint.effective_from else ""
     label = f"{fingerprint.label}{since}"
-    return CodeText(fingerprint.sql, label, partitions, language, code_lines(text, language))
+    lines = inputs.code_lines(text, language)
+    return CodeText(fingerprint.sql, label, partitions, language, lines)
 
 
 def _execution(step: StepRecord) -> ExecutionRow:

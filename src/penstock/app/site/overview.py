@@ -25,7 +25,7 @@ from penstock.app.site.documents import (
     StepRow,
 )
 from penstock.app.site.markup import markdown
-from penstock.app.site.models import Facts
+from penstock.app.site.models import Shapes
 from penstock.app.site.partitions import STATES
 from penstock.app.site.reading import SiteInputs, utc
 from penstock.core.findings import Finding
@@ -41,7 +41,7 @@ _SHOWN_STEPS = 50
 
 def project_document(
     inputs: SiteInputs,
-    facts: Facts,
+    shapes: Shapes,
     plans: Mapping[str, Plan],
     runs: tuple[RunDocument, ...],
     notices: tuple[Notice, ...] = (),
@@ -59,7 +59,7 @@ def project_document(
         notices=tuple(dict.fromkeys((*notices, *map(notice_of, project.findings)))),
         states=tuple(str(each) for each in STATES),
         models=tuple(
-            _model_row(inputs, number, statuses[name], facts)
+            _model_row(inputs, number, statuses[name], shapes)
             for number, name in enumerate(inputs.names)
         ),
         sources=tuple(_source_rows(inputs)),
@@ -79,8 +79,8 @@ def _status(inputs: SiteInputs, name: str) -> ModelStatus:
     return status_of_models(inputs.drift, name, inputs.drift.verdicts[name].partitions)
 
 
-def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, facts: Facts) -> ModelRow:
-    model, found = inputs.model(status.model), facts.get(status.model)
+def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, shapes: Shapes) -> ModelRow:
+    model, found = inputs.model(status.model), shapes.get(status.model)
     verdict = inputs.drift.verdicts[status.model]
     wrong = [piece.range for piece in verdict.pieces]
     good = 0 if verdict.whole else count(difference(verdict.effective, tuple(sorted(wrong))))
@@ -109,7 +109,7 @@ def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, facts: Fact
         partitions=status.partitions,
         current=max(good, 0),
         rows=found.rows if found else None,
-        bytes=found.size_bytes if found else None,
+        bytes=found.bytes if found else None,
         built_at=utc(status.executed_at),
         seconds=last.outcome.duration_ms / 1000 if last and last.outcome else None,
         lines=status.lines,

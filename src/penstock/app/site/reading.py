@@ -5,11 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
+from penstock.app.artifacts.manifest import Json
 from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.selection import DriftReport, drift_report
 from penstock.app.services.services import Services
+from penstock.app.site.cache import SiteCache
 from penstock.app.site.documents import InputVersion
+from penstock.app.site.markup import code_lines
+from penstock.core.errors import PenstockError
+from penstock.core.facts import Head
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
@@ -21,10 +27,20 @@ MOST_RUNS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
+class TableShape:
+    """The columns of a table with their types, its rows and its bytes; None if unknown."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: int | None
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class SiteInputs:
     """Everything that documents are computed from."""
 
     services: Services
+    cache: SiteCache
     names: tuple[str, ...]
     drift: DriftReport
     partitions: Mapping[str, tuple[PartitionRun, ...]]
@@ -66,20 +82,63 @@ class SiteInputs:
         if name in now.sources:
             return str(now.sources[name])
         model = self.project.models.get(name)
-        if model is None or model.is_view:
-            return ""
-        uri, record = self.project.uri_of(model.table), self.state.records.get(name)
-        head = self.state.log_reader.head(uri, str(model.table), record)
+        head = self._head(model) if model is not None and not model.is_view else None
         return f"v{head.version}" if head else ""
 
+    def _head(self, model: Model) -> Head | None:
+        uri, record = self.project.uri_of(model.table), self.state.records.get(model.name)
+        return self.state.log_reader.head(uri, str(model.table), record)
 
-def read_site(services: Services, names: tuple[str, ...], run_timestamp: dt.datetime) -> SiteInputs:
+    def code_lines(self, text: str, language: str) -> tuple[str, ...]:
+        """Return highlighted code, a line of HTML each."""
+        found = self.cache.of(lambda: [*code_lines(text, language)], "code", language, text)
+        return tuple(cast("list[str]", found))
+
+    def shape_of(self, node: str) -> TableShape | None:
+        """Return the shape of a model's table, or of a Delta source; None without a table."""
+        source = self.project.sources.get(node.removeprefix(f"{InputKind.SOURCE}:"))
+        try:
+            if node in self.project.models:
+                model = self.model(node)
+                if model.is_view or not model.strategy.is_written:
+                    return None
+                head, uri = self._head(model), self.project.uri_of(model.table)
+            elif source is not None and source.is_delta and source.path:
+                head, uri = self.services.log.head(source.path), source.path
+            else:
+                return None
+            return None if head is None else self._shape(uri, head)
+        except (PenstockError, OSError):
+            return None
+
+    def _shape(self, uri: str, head: Head) -> TableShape | None:
+        def read() -> Json:
+            facts = self.services.log.facts(uri, counts=True)
+            if facts is None:
+                return None
+            columns: list[Json] = [[each.name, each.type] for each in facts.schema.columns]
+            return [columns, facts.rows, facts.size_bytes]
+
+        found = self.cache.of(read, "table", uri, head.version, head.step)
+        if not isinstance(found, list):
+            return None
+        columns, rows, size = cast("tuple[list[tuple[str, str]], int | None, int | None]", found)
+        return TableShape(tuple((name, kind) for name, kind in columns), rows, size)
+
+
+def read_site(
+    services: Services,
+    names: tuple[str, ...],
+    run_timestamp: dt.datetime,
+    cache: SiteCache | None = None,
+) -> SiteInputs:
     """Compare the models with their tables, and read what built them."""
     project_state = survey(services, services.project.models, run_timestamp, building=())
     records = services.reading.records
     split = [n for n in names if project_state.project.models[n].partition is not None]
     return SiteInputs(
         services=services,
+        cache=cache or SiteCache(),
         names=names,
         drift=drift_report(project_state),
         partitions=records.runs(*split),

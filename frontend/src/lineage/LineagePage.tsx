@@ -1,0 +1,121 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { ColumnRow, ProjectDocument } from "../data/documents";
+import { counted } from "../parts/numbers";
+import { CopyAs } from "./CopyAs";
+import { GraphView } from "./GraphView";
+import { graphOf } from "./graph";
+import "./lineage.css";
+import { NodePanel } from "./NodePanel";
+import { groupNamed, type Scene } from "./scene";
+import { SelectionError } from "./selection";
+import { readSettings, type Settings, sceneAsked, writeList } from "./settings";
+import { Toolbar } from "./Toolbar";
+import { type Columns, type Trace, traceColumn } from "./trace";
+
+interface LineagePageProps {
+  readonly project: ProjectDocument;
+  readonly query: URLSearchParams;
+  readonly go: (changes: Record<string, string | null>) => void;
+  readonly columns: (node: string) => Promise<readonly ColumnRow[] | null>;
+}
+
+/** The graph of models, seeds and sources: a selection, all by schemas, or all as dots. */
+export function LineagePage({ project, query, go, columns }: LineagePageProps) {
+  const graph = useMemo(() => graphOf(project), [project]);
+  const settings = readSettings(query, graph.nodes.length);
+  const { scene, error } = useScene(project, graph, settings);
+  const node = settings.node !== null && graph.parents.has(settings.node) ? settings.node : null;
+  const trace = useTrace(node, settings.column, graph.children, columns);
+  const lit = useMemo(() => (trace === null ? null : new Set(trace.columns.keys())), [trace]);
+  const onOpen = (id: string) => go(changesOfClick(id, settings));
+  return (
+    <div class="lineage">
+      <h1>Lineage</h1>
+      <Toolbar key={settings.select} settings={settings} go={go} />
+      {error && (
+        <p class="error" role="alert">
+          {error.message}
+          {error.hint !== "" && <span> Hint: {error.hint}</span>}
+        </p>
+      )}
+      {scene && (
+        <>
+          <p class="lineage-head">
+            {counted(scene.nodes.length, "node")}, {counted(scene.edges.length, "edge")}
+            <CopyAs scene={scene} />
+          </p>
+          <div class="lineage-sides">
+            <GraphView scene={scene} chosen={node} lit={lit} onOpen={onOpen} />
+            {node !== null && (
+              <NodePanel
+                {...{ project, graph, node, trace, columns }}
+                column={settings.column}
+                onColumn={(column) => go({ column })}
+                onlyThis={() => go(onlyNode(node))}
+              />
+            )}
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** A group opens; a node of a graph brings its neighbours; a dot is only shown at the side. */
+function changesOfClick(id: string, settings: Settings): Record<string, string | null> {
+  const group = groupNamed(id);
+  if (group !== null) return { view: "schemas", open: writeList([...settings.opened, group]) };
+  const isGrowing = settings.picture === "graph" && settings.select !== "";
+  const grow = isGrowing ? [...settings.grown, id] : settings.grown;
+  return { node: id, column: null, grow: writeList(grow) };
+}
+
+/** Sources and seeds are no models, so they are selected by those that read them. */
+function onlyNode(node: string): Record<string, string | null> {
+  const isSource = node.startsWith("source:");
+  const select = isSource ? `${node}+1` : `1+${node}+1`;
+  return { select, depth: null, grow: null, open: null, view: null, node, column: null };
+}
+
+interface Asked {
+  readonly scene: Scene | null;
+  readonly error: SelectionError | null;
+}
+
+function useScene(
+  project: ProjectDocument,
+  graph: ReturnType<typeof graphOf>,
+  settings: Settings,
+): Asked {
+  const { select, depth, picture, grown, opened } = settings;
+  return useMemo(() => {
+    try {
+      return { scene: sceneAsked(project, graph, settings), error: null };
+    } catch (error) {
+      if (error instanceof SelectionError) return { scene: null, error };
+      throw error;
+    }
+  }, [project, graph, select, depth, picture, grown.join("\n"), opened.join("\n")]);
+}
+
+function useTrace(
+  node: string | null,
+  column: string | null,
+  children: ReturnType<typeof graphOf>["children"],
+  columns: Columns,
+): Trace | null {
+  const [trace, setTrace] = useState<Trace | null>(null);
+  useEffect(() => {
+    setTrace(null);
+    if (node === null || column === null) return;
+    let isWanted = true;
+    traceColumn({ node, column }, children, columns).then(
+      (found) => isWanted && setTrace(found),
+      () => isWanted && setTrace(null),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [node, column, children]);
+  return trace;
+}

@@ -1,0 +1,11 @@
+import { render } from "preact";
+import { App } from "./shell/App";
+import { startTheme } from "./shell/theme";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/pages.css";
+import "./styles/print.css";
+
+startTheme();
+const place = document.getElementById("site");
+if (place) render(<App />, place);

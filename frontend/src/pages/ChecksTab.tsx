@@ -1,0 +1,95 @@
+import type { CheckRow, Evaluation } from "../data/documents";
+import { Html } from "../parts/Html";
+import { number } from "../parts/numbers";
+import { State } from "../parts/State";
+import { stateLook } from "../parts/states";
+import { Time } from "../parts/Time";
+import { absolute } from "../parts/times";
+import { valueLine } from "./checks";
+
+/** Older evaluations are left out of the squares. */
+const SQUARES = 60;
+
+/** The checks of a model: one row a check, one square an evaluation. */
+export function ChecksTab({ checks }: { readonly checks: readonly CheckRow[] }) {
+  return (
+    <table class="plain">
+      <thead>
+        <tr>
+          <th scope="col">Check</th>
+          <th scope="col">Last result</th>
+          <th scope="col">Evaluations, oldest first</th>
+          <th scope="col">Value and limit</th>
+        </tr>
+      </thead>
+      <tbody>
+        {checks.map((check) => (
+          <Check key={`${check.name} ${check.column}`} {...check} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Check(check: CheckRow) {
+  const last = check.evaluations.at(-1);
+  const facts = [check.type, check.phase, check.column, check.on_failure].filter(Boolean);
+  return (
+    <tr>
+      <th scope="row">
+        {check.name}
+        <div class="quiet">{facts.join(", ")}</div>
+        <Html html={check.description_html} />
+      </th>
+      <td>
+        {last ? <State name={last.status} /> : <span class="quiet">not evaluated</span>}
+        {last ? (
+          <div class="quiet">
+            <Time at={last.at} isRelative />
+          </div>
+        ) : null}
+        {last && last.status !== "passed" ? <div>{last.sentence}</div> : null}
+      </td>
+      <td>
+        <ol class="squares">
+          {check.evaluations.slice(-SQUARES).map((each) => (
+            <Square key={`${each.at} ${each.step}`} {...each} />
+          ))}
+        </ol>
+      </td>
+      <td>
+        <Values evaluations={check.evaluations} />
+      </td>
+    </tr>
+  );
+}
+
+function Square({ at, status, sentence }: Evaluation) {
+  const { words, sign, colour } = stateLook(status);
+  const text = [absolute(at), words, sentence].filter(Boolean).join(", ");
+  return (
+    <li title={text} style={{ background: `var(${colour})` }}>
+      <span aria-hidden="true">{sign}</span>
+      <span class="hidden">{text}</span>
+    </li>
+  );
+}
+
+function Values({ evaluations }: Pick<CheckRow, "evaluations">) {
+  const line = valueLine(evaluations);
+  const last = evaluations.findLast((each) => each.value !== null);
+  if (!last) return null;
+  const limit = last.limit === null ? "" : `, limit ${number(last.limit)}`;
+  const text = `${number(last.value)}${limit}`;
+  return (
+    <>
+      {line ? (
+        <svg class="small-line" viewBox="0 0 100 30" role="img" aria-label={`Values, last ${text}`}>
+          <polyline points={line.points} />
+          {line.limit === null ? null : <line x1="0" x2="100" y1={line.limit} y2={line.limit} />}
+        </svg>
+      ) : null}
+      <div class="quiet">{text}</div>
+    </>
+  );
+}

@@ -1,0 +1,84 @@
+import type { CheckRow, ColumnRow, ProjectDocument } from "../data/documents";
+import { nodeAddress } from "../data/project";
+import { Html } from "../parts/Html";
+import { Sign } from "../parts/State";
+
+interface ColumnsTabProps {
+  readonly columns: readonly ColumnRow[];
+  readonly checks: readonly CheckRow[];
+  readonly project: ProjectDocument;
+}
+
+/** The columns: type, description, checks with their last results, and where they come from. */
+export function ColumnsTab({ columns, checks, project }: ColumnsTabProps) {
+  return (
+    <table class="plain">
+      <thead>
+        <tr>
+          <th scope="col">Column</th>
+          <th scope="col">Type</th>
+          <th scope="col">Description</th>
+          <th scope="col">Checks</th>
+          <th scope="col">Comes from</th>
+        </tr>
+      </thead>
+      <tbody>
+        {columns.map((column) => (
+          <tr key={column.name}>
+            <th scope="row">{column.name}</th>
+            <td>
+              <code>{column.type}</code>
+            </td>
+            <td>
+              <Html html={column.description_html} />
+            </td>
+            <td>
+              {column.checks.map((name) => (
+                <div key={name}>
+                  <Verdict status={lastStatus(checks, name)} /> {name}
+                </div>
+              ))}
+            </td>
+            <td>
+              <Origins column={column} project={project} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Return the status of a check's last evaluation, "" if there was none. */
+export function lastStatus(checks: readonly CheckRow[], name: string): string {
+  return checks.find((each) => each.name === name)?.evaluations.at(-1)?.status ?? "";
+}
+
+function Verdict({ status }: { readonly status: string }) {
+  if (!status) return null;
+  return (
+    <>
+      <Sign name={status} />
+      <span class="hidden">{status}</span>
+    </>
+  );
+}
+
+interface OriginsProps {
+  readonly column: ColumnRow;
+  readonly project: ProjectDocument;
+}
+
+function Origins({ column, project }: OriginsProps) {
+  if (column.origins === null) return <span class="quiet">not known</span>;
+  if (column.origins.length === 0) return <span class="quiet">no column</span>;
+  return (
+    <>
+      {column.origins.map(({ node, column: name }) => (
+        <div key={`${node} ${name}`}>
+          <a href={nodeAddress(project, node) || undefined}>{node}</a>.{name}
+        </div>
+      ))}
+    </>
+  );
+}

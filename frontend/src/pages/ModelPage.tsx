@@ -1,0 +1,138 @@
+import type { ComponentChildren } from "preact";
+import type { ModelDocument, ModelRow, ProjectDocument } from "../data/documents";
+import { modelNamed, stateCounts } from "../data/project";
+import { useChunk } from "../data/use";
+import { Neighbours } from "../lineage/Neighbours";
+import { Command } from "../parts/Command";
+import { Html } from "../parts/Html";
+import { bytes, number } from "../parts/numbers";
+import { State } from "../parts/State";
+import { Tabs } from "../parts/Tabs";
+import { Time } from "../parts/Time";
+import { address } from "../shell/route";
+import type { Router } from "../shell/router";
+import { modelTabs } from "./tabs";
+
+interface ModelPageProps {
+  readonly project: ProjectDocument;
+  readonly router: Router;
+}
+
+/** One model: what it is and how it stands, its tabs, and its neighbours at the side. */
+export function ModelPage({ project, router }: ModelPageProps) {
+  const { name } = router.route;
+  const model = modelNamed(project, name);
+  if (!model) return <NoModel name={name} />;
+  return <Found model={model} project={project} router={router} />;
+}
+
+function NoModel({ name }: { readonly name: string }) {
+  return (
+    <>
+      <h1>Unknown model</h1>
+      <p>
+        No model is called <code>{name}</code>. See <a href="#/models">all models</a>.
+      </p>
+    </>
+  );
+}
+
+function Found({ model, project, router }: ModelPageProps & { readonly model: ModelRow }) {
+  const { chunk, error } = useChunk(`model-${model.number}`);
+  const partitions = useChunk(model.partitions > 0 ? `partitions-${model.number}` : null);
+  const tabs = chunk ? modelTabs({ model, chunk, partitions, project, router }) : [];
+  return (
+    <div class="with-side">
+      <article>
+        <Header model={model} chunk={chunk} project={project} />
+        {error ? <p role="alert">Details cannot be shown: {error}.</p> : null}
+        {chunk || error ? null : <p role="status">Loading…</p>}
+        <Tabs
+          name={`Parts of ${model.name}`}
+          tabs={tabs}
+          shown={router.route.query.get("tab") ?? ""}
+          show={(tab) => router.go({ tab })}
+        />
+      </article>
+      <aside aria-label="Lineage">
+        <h2>Lineage</h2>
+        <Neighbours project={project} node={model.name} />
+        <p>
+          <a href={address("lineage", "", { select: `1+${model.name}+1` })}>Show in the graph</a>
+        </p>
+      </aside>
+    </div>
+  );
+}
+
+interface HeaderProps {
+  readonly model: ModelRow;
+  readonly chunk: ModelDocument | undefined;
+  readonly project: ProjectDocument;
+}
+
+function Header({ model, chunk, project }: HeaderProps) {
+  const attention = project.attention.filter((each) => each.node === model.name);
+  return (
+    <header class="model">
+      <h1>{model.name}</h1>
+      <p class="states">
+        {stateCounts(project, model).map(([state, count]) => (
+          <State key={state} name={state} {...(model.grain === "whole" ? {} : { count })} />
+        ))}
+      </p>
+      {model.lines.map((line) => (
+        <p key={line} class="line">
+          {line}
+        </p>
+      ))}
+      {attention.map(({ kind, sentence, command }) => (
+        <p key={`${kind} ${sentence}`}>
+          <State name={kind} /> {sentence} {command ? <Command text={command} /> : null}
+        </p>
+      ))}
+      <Facts model={model} place={chunk?.place ?? ""} />
+      <Html html={chunk?.description_html ?? ""} />
+    </header>
+  );
+}
+
+function Facts({ model, place }: { readonly model: ModelRow; readonly place: string }) {
+  const facts: readonly (readonly [string, ComponentChildren])[] = [
+    ["Kind", [model.kind, model.strategy].filter(Boolean).join(", ")],
+    ["Grain", model.grain === "whole" ? "" : model.grain],
+    ["Owner", model.owner],
+    ["Tags", model.tags.length ? <Tags tags={model.tags} /> : ""],
+    ["Package", model.package],
+    ["File", model.file ? <code>{`${model.file}:${model.line}`}</code> : ""],
+    ["Table", model.table ? <code>{model.table}</code> : ""],
+    ["Place", place ? <code>{place}</code> : ""],
+    ["Rows", model.rows === null ? "" : number(model.rows)],
+    ["Size", model.bytes === null ? "" : bytes(model.bytes)],
+    ["Last built", model.built_at ? <Time at={model.built_at} /> : ""],
+  ];
+  return (
+    <dl class="facts">
+      {facts.map(([title, value]) =>
+        value === "" ? null : (
+          <div key={title}>
+            <dt>{title}</dt>
+            <dd>{value}</dd>
+          </div>
+        ),
+      )}
+    </dl>
+  );
+}
+
+function Tags({ tags }: { readonly tags: readonly string[] }) {
+  return (
+    <>
+      {tags.map((tag) => (
+        <a key={tag} class="tag" href={address("models", "", { tag })}>
+          {tag}
+        </a>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,67 @@
+import type { ProjectDocument, RunDocument } from "../data/documents";
+import { useChunk } from "../data/use";
+import { Command } from "../parts/Command";
+import { counted, seconds } from "../parts/numbers";
+import { State } from "../parts/State";
+import { Time } from "../parts/Time";
+import { secondsBetween } from "../parts/times";
+import { RunTimeline } from "../timeline/RunTimeline";
+
+interface RunPageProps {
+  readonly project: ProjectDocument;
+  readonly id: string;
+}
+
+/** One run and its steps on a time axis. */
+export function RunPage({ project, id }: RunPageProps) {
+  const row = project.runs.find((each) => each.id === id);
+  const { chunk, error } = useChunk(row ? `runs-${row.chunk}` : null);
+  const run = chunk?.runs.find((each) => each.id === id);
+  return (
+    <>
+      <h1>Run {id}</h1>
+      {row ? null : (
+        <p>
+          No run has this id in the site. See <a href="#/runs">all runs</a>.
+        </p>
+      )}
+      {error ? <p role="alert">The run cannot be shown: {error}.</p> : null}
+      {row && !error && !chunk ? <p role="status">Loading…</p> : null}
+      {chunk && !run ? <p role="alert">Its file does not contain this run.</p> : null}
+      {run ? <Run run={run} project={project} /> : null}
+    </>
+  );
+}
+
+function Run({ run, project }: { readonly run: RunDocument; readonly project: ProjectDocument }) {
+  return (
+    <>
+      <p>
+        <State name={run.status} /> {counted(run.steps.length, "step")}
+      </p>
+      <dl class="facts">
+        <div>
+          <dt>Command</dt>
+          <dd>
+            <Command text={["penstock", run.command, run.arguments].filter(Boolean).join(" ")} />
+          </dd>
+        </div>
+        <div>
+          <dt>Started</dt>
+          <dd>
+            <Time at={run.started} />
+          </dd>
+        </div>
+        <div>
+          <dt>{run.ended ? "Took" : "Ended"}</dt>
+          <dd>{run.ended ? seconds(secondsBetween(run.started, run.ended)) : "not yet"}</dd>
+        </div>
+        <div>
+          <dt>By</dt>
+          <dd>{[run.user, run.host].filter(Boolean).join(" on ")}</dd>
+        </div>
+      </dl>
+      <RunTimeline run={run} project={project} />
+    </>
+  );
+}

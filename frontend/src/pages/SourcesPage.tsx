@@ -1,0 +1,114 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { ProjectDocument, SourceRow } from "../data/documents";
+import { isLate } from "../data/project";
+import { Html } from "../parts/Html";
+import { Node } from "../parts/Node";
+import { counted, seconds } from "../parts/numbers";
+import { State } from "../parts/State";
+import { Time } from "../parts/Time";
+import { ColumnsTab } from "./ColumnsTab";
+
+interface SourcesPageProps {
+  readonly project: ProjectDocument;
+  /** The node that the address names, "" for none. */
+  readonly shown: string;
+}
+
+/** Sources and seeds: how fresh they are, and what reads them. */
+export function SourcesPage({ project, shown }: SourcesPageProps) {
+  return (
+    <>
+      <h1>Sources and seeds</h1>
+      {project.sources.length === 0 ? <p>This project reads no sources and has no seeds.</p> : null}
+      {project.sources.map((source) => (
+        <Source
+          key={source.node}
+          source={source}
+          project={project}
+          isShown={source.node === shown}
+        />
+      ))}
+    </>
+  );
+}
+
+interface SourceProps {
+  readonly source: SourceRow;
+  readonly project: ProjectDocument;
+  readonly isShown: boolean;
+}
+
+function Source({ source, project, isShown }: SourceProps) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isShown) place.current?.scrollIntoView({ block: "start" });
+  }, [isShown]);
+  return (
+    <article class={isShown ? "source shown" : "source"} ref={place}>
+      <h2>
+        {source.node} {isLate(source, project.made_at) ? <State name="late" /> : null}
+      </h2>
+      <Facts source={source} />
+      <Html html={source.description_html} />
+      <p>
+        Read by{" "}
+        {source.read_by.length === 0
+          ? "nothing"
+          : source.read_by.map((node, n) => (
+              <span key={node}>
+                {n ? ", " : ""}
+                <Node project={project} node={node} />
+              </span>
+            ))}
+      </p>
+      {source.columns.length ? (
+        <details open={isShown}>
+          <summary>{counted(source.columns.length, "column")}</summary>
+          <ColumnsTab columns={source.columns} checks={[]} project={project} />
+        </details>
+      ) : null}
+    </article>
+  );
+}
+
+function Facts({ source }: { readonly source: SourceRow }) {
+  const limit = source.limit === null ? "" : `, at most ${seconds(source.limit)} old`;
+  return (
+    <dl class="facts">
+      <Fact title="Kind">{[source.kind, source.format].filter(Boolean).join(", ")}</Fact>
+      <Fact title="Newest row">
+        {source.newest_row_at || limit ? (
+          <>
+            <Time at={source.newest_row_at} isRelative />
+            {limit}
+          </>
+        ) : null}
+      </Fact>
+      <Fact title="Changed">
+        {source.changed_at ? <Time at={source.changed_at} isRelative /> : null}
+      </Fact>
+      <Fact title="Version">{source.version}</Fact>
+      <Fact title="Table">{source.table ? <code>{source.table}</code> : null}</Fact>
+      <Fact title="Path">{source.path ? <code>{source.path}</code> : null}</Fact>
+      <Fact title="File">
+        {source.file ? <code>{`${source.file}:${source.line}`}</code> : null}
+      </Fact>
+    </dl>
+  );
+}
+
+interface FactProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+function Fact({ title, children }: FactProps) {
+  if (!children) return null;
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,75 @@
+import type { ModelRow, ProjectDocument } from "../data/documents";
+import { modelState } from "../data/project";
+import { urgency } from "../parts/states";
+
+/** The filters that an address can hold beside the typed text. */
+export const FILTERS = ["state", "kind", "schema", "tag"] as const;
+export type Filter = (typeof FILTERS)[number];
+
+/** Return the values that a model has for a filter. */
+function valuesOf(project: ProjectDocument, model: ModelRow, filter: Filter): readonly string[] {
+  if (filter === "tag") return model.tags;
+  return [filter === "state" ? modelState(project, model) : model[filter]];
+}
+
+/** Return the values that a filter can take: states by urgency, others by name. */
+export function choices(project: ProjectDocument, filter: Filter): readonly string[] {
+  const all = new Set(project.models.flatMap((model) => valuesOf(project, model, filter)));
+  const values = [...all].filter(Boolean).sort();
+  return filter === "state" ? values.sort((a, b) => urgency(a) - urgency(b)) : values;
+}
+
+/** Return the models for which all filters of an address hold, and all typed words. */
+export function filterModels(
+  project: ProjectDocument,
+  query: URLSearchParams,
+): readonly ModelRow[] {
+  const words = (query.get("find") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = FILTERS.flatMap((filter) => {
+    const value = query.get(filter);
+    return value ? [[filter, value] as const] : [];
+  });
+  return project.models.filter((model) => {
+    const text = `${model.name} ${model.owner} ${model.tags.join(" ")}`.toLowerCase();
+    return (
+      words.every((word) => text.includes(word)) &&
+      wanted.every(([filter, value]) => valuesOf(project, model, filter).includes(value))
+    );
+  });
+}
+
+type Key = string | number | null;
+
+/** What each column sorts by; null comes last in both orders. */
+const KEYS: Readonly<Record<string, (model: ModelRow, project: ProjectDocument) => Key>> = {
+  name: (model) => model.name,
+  kind: (model) => model.kind,
+  schema: (model) => model.schema,
+  state: (model, project) => urgency(modelState(project, model)),
+  current: (model) => (model.partitions ? model.current / model.partitions : null),
+  rows: (model) => model.rows,
+  bytes: (model) => model.bytes,
+  built_at: (model) => model.built_at || null,
+  seconds: (model) => model.seconds,
+  tags: (model) => model.tags.join(" ") || null,
+  owner: (model) => model.owner || null,
+};
+
+/** Return models sorted by a column, `-column` for descending; an unknown one sorts by name. */
+export function sortModels(
+  project: ProjectDocument,
+  models: readonly ModelRow[],
+  sort: string,
+): readonly ModelRow[] {
+  const key = KEYS[sort.replace(/^-/, "")] ?? ((model: ModelRow) => model.name);
+  const sign = sort.startsWith("-") ? -1 : 1;
+  const keyed = models.map((model) => ({ model, key: key(model, project) }));
+  keyed.sort((a, b) => compare(a.key, b.key, sign) || compare(a.model.name, b.model.name, 1));
+  return keyed.map(({ model }) => model);
+}
+
+function compare(a: Key, b: Key, sign: number): number {
+  if (a === b) return 0;
+  if (a === null || b === null) return a === null ? 1 : -1;
+  return a < b ? -sign : sign;
+}

@@ -1,0 +1,43 @@
+import type { Attention, ProjectDocument, RunRow } from "../data/documents";
+import { counted } from "../parts/numbers";
+import { urgency } from "../parts/states";
+import { secondsBetween } from "../parts/times";
+
+const FIRST = ["failed", "blocked", "quarantined", "tampered", "flagged", "late"];
+
+/** Return what needs a person, most urgent first: failures, then checks, then drift. */
+export function byUrgency(attention: readonly Attention[]): readonly Attention[] {
+  const place = ({ kind }: Attention) => {
+    const first = FIRST.indexOf(kind);
+    return first < 0 ? FIRST.length + urgency(kind) : first;
+  };
+  return [...attention].sort((a, b) => place(a) - place(b) || (a.node < b.node ? -1 : 1));
+}
+
+/** A run as a bar: its height is a share of the longest, 0 while it runs. */
+export interface RunBar {
+  readonly run: RunRow;
+  readonly seconds: number | null;
+  readonly height: number;
+}
+
+const MOST_BARS = 50;
+
+/** Return the last runs, oldest first. */
+export function runBars(runs: readonly RunRow[]): readonly RunBar[] {
+  const timed = runs.slice(0, MOST_BARS).map((run) => ({
+    run,
+    seconds: secondsBetween(run.started, run.ended),
+  }));
+  const longest = Math.max(...timed.map((each) => each.seconds ?? 0), 0.001);
+  return timed.map((each) => ({ ...each, height: (each.seconds ?? 0) / longest })).reverse();
+}
+
+/** Return the sentence for a project in which nothing needs a person. */
+export function calmSentence(project: ProjectDocument): string {
+  if (project.models.length === 0) return "This project has no models yet.";
+  if (project.notices.some((each) => each.is_error)) return "Nothing else needs attention.";
+  const isBuilt = project.runs.length > 0 || project.models.some((each) => each.built_at);
+  if (!isBuilt) return "Nothing has been built yet.";
+  return `Nothing needs attention in ${counted(project.models.length, "model")}.`;
+}

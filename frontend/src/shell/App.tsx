@@ -1,0 +1,37 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Connection } from "../data/live";
+import { followServer } from "../data/live";
+import { useChunk } from "../data/use";
+import { Frame } from "./Frame";
+import { Page } from "./Page";
+import { title } from "./route";
+import { useRouter } from "./router";
+
+/** The whole site: the frame, and the page that the address names. */
+export function App() {
+  const router = useRouter();
+  const { chunk: project, error } = useChunk("project");
+  const connection = useConnection();
+  const { route } = router;
+  const heading = title(route, project?.project ?? "");
+  useEffect(() => {
+    document.title = heading;
+  }, [heading]);
+  const place = `${route.page}/${route.name}`;
+  return (
+    <Frame route={route} project={project} connection={connection}>
+      {error ? <p role="alert">The site cannot be shown: {error}.</p> : null}
+      {project ? <Page key={place} router={router} project={project} /> : null}
+      {project || error ? null : <p role="status">Loading…</p>}
+    </Frame>
+  );
+}
+
+function useConnection(): Connection {
+  const [connection, setConnection] = useState<Connection>("none");
+  useEffect(
+    () => followServer(location.protocol, (address) => new EventSource(address), setConnection),
+    [],
+  );
+  return connection;
+}
