@@ -39,7 +39,8 @@ class ModelState:
 class ModelRow:
     """One model in lists and in the graph; `number` names its files.
 
-    `kind` is `sql`, `versioned`, `python`, `entity` or `sessions`. `partitions` are those that it
+    `kind` is `sql`, `versioned`, `python`, `entity` or `sessions`. `states` are those of its
+    partitions, `current` among them. `partitions` are those that it
     should have, `current` those that match code and inputs. Rows and bytes are null if unknown.
     """
 

@@ -85,6 +85,13 @@ def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, shapes: Sha
     wrong = [piece.range for piece in verdict.pieces]
     good = 0 if verdict.whole else count(difference(verdict.effective, tuple(sorted(wrong))))
     good -= count(intersection(inputs.drift.pending.get(status.model, ()), verdict.effective))
+    states = [
+        ModelState(STATES.index(each.state), each.count, each.pending, each.drifted, each.because)
+        for each in status.states
+    ]
+    if good > 0:
+        current = ModelState(STATES.index(State.CURRENT), good, False, False, ())  # noqa: FBT003
+        states.append(current)
     last = next((s for s in reversed(inputs.steps.get(model.name, ())) if s.outcome), None)
     return ModelRow(
         number=number,
@@ -100,12 +107,7 @@ def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, shapes: Sha
         owner=model.config.get("meta.owner", ""),
         package=status.package,
         reads=tuple(dict.fromkeys(_reads(inputs, model))),
-        states=tuple(
-            ModelState(
-                STATES.index(each.state), each.count, each.pending, each.drifted, each.because
-            )
-            for each in status.states
-        ),
+        states=tuple(states),
         partitions=status.partitions,
         current=max(good, 0),
         rows=found.rows if found else None,
