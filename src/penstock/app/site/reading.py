@@ -100,7 +100,7 @@ class SiteInputs:
         try:
             if node in self.project.models:
                 model = self.model(node)
-                if model.is_view or not model.strategy.is_written:
+                if model.is_view:
                     return None
                 head, uri = self._head(model), self.project.uri_of(model.table)
             elif source is not None and source.is_delta and source.path:
