@@ -30,8 +30,11 @@ from penstock.project.sql.lineage import column_lineage
 MOST_EXECUTIONS = 200
 MOST_EVALUATIONS = 100
 _LANGUAGES = {
-    **{".sql": "sql+jinja", ".py": "python", ".json": "json"},
-    **{".yml": "yaml", ".yaml": "yaml"},
+    ".sql": "sql+jinja",
+    ".py": "python",
+    ".json": "json",
+    ".yml": "yaml",
+    ".yaml": "yaml",
 }
 Shapes = Mapping[str, TableShape | None]
 """The shapes of tables by node."""
