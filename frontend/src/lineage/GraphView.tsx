@@ -122,7 +122,9 @@ function Canvases({ scene, view, screen, chosen, lit }: CanvasesProps) {
   const size = { width: `${scene.width * scale}px`, height: `${scene.height * scale}px` };
   return (
     <>
-      <canvas ref={canvas} class="lineage-canvas" aria-hidden="true" />
+      <div aria-hidden="true">
+        <canvas ref={canvas} class="lineage-canvas" />
+      </div>
       <div class="lineage-map" style={size} aria-hidden="true">
         <canvas ref={map} style={{ width: `${MAP.width}px`, height: `${MAP.height}px` }} />
       </div>

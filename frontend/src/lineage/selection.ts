@@ -58,14 +58,18 @@ export function select(project: ProjectDocument, graph: Graph, value: string): S
   const nodes = new Set<string>();
   for (const terms of parseTerms(value)) {
     const found = terms.map((term) => withNeighbours(project, graph, term));
-    const both = found.reduce((all, each) => new Set([...all].filter((node) => each.has(node))));
-    if (![...both].some((node) => models.has(node))) {
+    const both = intersection(found);
+    if (!both.some((node) => models.has(node))) {
       const shown = terms.map(({ text }) => text).join(",");
       throw new SelectionError(`no model matches all of ${quoted(shown)}`);
     }
     for (const node of both) nodes.add(node);
   }
   return { models: new Set([...nodes].filter((node) => models.has(node))), nodes };
+}
+
+function intersection([first, ...others]: readonly Set<string>[]): string[] {
+  return [...(first ?? [])].filter((node) => others.every((each) => each.has(node)));
 }
 
 function parseTerms(value: string): Term[][] {
