@@ -1,8 +1,10 @@
 import type { CheckRow, Evaluation } from "../data/documents";
 import { Html } from "../parts/Html";
 import { number } from "../parts/numbers";
+import type { Square } from "../parts/Squares";
+import { Squares } from "../parts/Squares";
 import { State } from "../parts/State";
-import { stateLook } from "../parts/states";
+import { Table } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { absolute } from "../parts/times";
 import { valueLine } from "./checks";
@@ -13,21 +15,11 @@ const SQUARES = 60;
 /** The checks of a model: one row a check, one square an evaluation. */
 export function ChecksTab({ checks }: { readonly checks: readonly CheckRow[] }) {
   return (
-    <table class="plain">
-      <thead>
-        <tr>
-          <th scope="col">Check</th>
-          <th scope="col">Last result</th>
-          <th scope="col">Evaluations, oldest first</th>
-          <th scope="col">Value and limit</th>
-        </tr>
-      </thead>
-      <tbody>
-        {checks.map((check) => (
-          <Check key={`${check.name} ${check.column}`} {...check} />
-        ))}
-      </tbody>
-    </table>
+    <Table heads={["Check", "Last result", "Evaluations, oldest first", "Value and limit"]}>
+      {checks.map((check) => (
+        <Check key={`${check.name} ${check.column}`} {...check} />
+      ))}
+    </Table>
   );
 }
 
@@ -51,11 +43,7 @@ function Check(check: CheckRow) {
         {last && last.status !== "passed" ? <div>{last.sentence}</div> : null}
       </td>
       <td>
-        <ol class="squares">
-          {check.evaluations.slice(-SQUARES).map((each) => (
-            <Square key={`${each.at} ${each.step}`} {...each} />
-          ))}
-        </ol>
+        <Squares name={`Evaluations of ${check.name}`} squares={squares(check.evaluations)} />
       </td>
       <td>
         <Values evaluations={check.evaluations} />
@@ -64,15 +52,13 @@ function Check(check: CheckRow) {
   );
 }
 
-function Square({ at, status, sentence }: Evaluation) {
-  const { words, sign, colour } = stateLook(status);
-  const text = [absolute(at), words, sentence].filter(Boolean).join(", ");
-  return (
-    <li title={text} style={{ background: `var(${colour})` }}>
-      <span aria-hidden="true">{sign}</span>
-      <span class="hidden">{text}</span>
-    </li>
-  );
+function squares(evaluations: readonly Evaluation[]): readonly Square[] {
+  return evaluations.slice(-SQUARES).map(({ at, status, step, sentence }) => ({
+    id: `${at} ${step}`,
+    status,
+    before: absolute(at),
+    after: sentence,
+  }));
 }
 
 function Values({ evaluations }: Pick<CheckRow, "evaluations">) {

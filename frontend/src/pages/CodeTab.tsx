@@ -1,4 +1,5 @@
 import type { CodeText } from "../data/documents";
+import { Choice } from "../parts/Choice";
 import { CodeView, Difference } from "../parts/CodeView";
 import type { Router } from "../shell/router";
 
@@ -19,7 +20,8 @@ export function CodeTab({ codes, router }: CodeTabProps) {
       <div class="filters">
         <Choice
           title="Text"
-          codes={codes}
+          values={codes.map((each) => each.id)}
+          words={(id) => title(codeById(codes, id))}
           chosen={shown.id}
           choose={(id) => router.go({ text: id })}
         />
@@ -27,7 +29,8 @@ export function CodeTab({ codes, router }: CodeTabProps) {
           <Choice
             title="Compare with"
             none="nothing"
-            codes={codes.filter((each) => each !== shown)}
+            values={codes.map((each) => each.id).filter((id) => id !== shown.id)}
+            words={(id) => title(codeById(codes, id))}
             chosen={other?.id ?? ""}
             choose={(id) => router.go({ with: id })}
           />
@@ -56,35 +59,12 @@ export function CodeTab({ codes, router }: CodeTabProps) {
   );
 }
 
-interface ChoiceProps {
-  readonly title: string;
-  readonly codes: readonly CodeText[];
-  readonly chosen: string;
-  readonly choose: (id: string) => void;
-  readonly none?: string;
-}
-
-function Choice({ title: heading, codes, chosen, choose, none }: ChoiceProps) {
-  return (
-    <label>
-      {heading}
-      <select value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
-        {none ? <option value="">{none}</option> : null}
-        {codes.map((each) => (
-          <option key={each.id} value={each.id}>
-            {title(each)}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
 /** Return the text of an id; the address may name one that is gone. */
 export function codeById(codes: readonly CodeText[], id: string | null): CodeText | undefined {
   return codes.find((each) => each.id === id);
 }
 
-function title({ label, partitions }: CodeText): string {
-  return partitions ? `${label} (${partitions})` : label;
+function title(code: CodeText | undefined): string {
+  if (!code) return "a text that is gone";
+  return code.partitions ? `${code.label} (${code.partitions})` : code.label;
 }

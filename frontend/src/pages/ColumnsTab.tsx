@@ -2,6 +2,7 @@ import type { CheckRow, ColumnRow, ProjectDocument } from "../data/documents";
 import { nodeAddress } from "../data/project";
 import { Html } from "../parts/Html";
 import { Sign } from "../parts/State";
+import { Table } from "../parts/Table";
 
 interface ColumnsTabProps {
   readonly columns: readonly ColumnRow[];
@@ -12,40 +13,29 @@ interface ColumnsTabProps {
 /** The columns: type, description, checks with their last results, and where they come from. */
 export function ColumnsTab({ columns, checks, project }: ColumnsTabProps) {
   return (
-    <table class="plain">
-      <thead>
-        <tr>
-          <th scope="col">Column</th>
-          <th scope="col">Type</th>
-          <th scope="col">Description</th>
-          <th scope="col">Checks</th>
-          <th scope="col">Comes from</th>
+    <Table heads={["Column", "Type", "Description", "Checks", "Comes from"]}>
+      {columns.map((column) => (
+        <tr key={column.name}>
+          <th scope="row">{column.name}</th>
+          <td>
+            <code>{column.type}</code>
+          </td>
+          <td>
+            <Html html={column.description_html} />
+          </td>
+          <td>
+            {column.checks.map((name) => (
+              <div key={name}>
+                <Verdict status={lastStatus(checks, name)} /> {name}
+              </div>
+            ))}
+          </td>
+          <td>
+            <Origins column={column} project={project} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {columns.map((column) => (
-          <tr key={column.name}>
-            <th scope="row">{column.name}</th>
-            <td>
-              <code>{column.type}</code>
-            </td>
-            <td>
-              <Html html={column.description_html} />
-            </td>
-            <td>
-              {column.checks.map((name) => (
-                <div key={name}>
-                  <Verdict status={lastStatus(checks, name)} /> {name}
-                </div>
-              ))}
-            </td>
-            <td>
-              <Origins column={column} project={project} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

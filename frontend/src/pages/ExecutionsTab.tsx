@@ -4,6 +4,7 @@ import { Chart } from "../parts/Chart";
 import { useMore } from "../parts/More";
 import { bytes, number, seconds } from "../parts/numbers";
 import { State } from "../parts/State";
+import { Table } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { address } from "../shell/route";
 import { executionLines } from "./executions";
@@ -14,34 +15,24 @@ export function ExecutionsTab({ executions }: { readonly executions: readonly Ex
   return (
     <>
       <Lines executions={executions} />
-      <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">Started</th>
-            <th scope="col">Result</th>
-            <th scope="col">Partitions</th>
-            <th scope="col">Reason</th>
-            <th scope="col" class="number">
-              Rows
-            </th>
-            <th scope="col" class="number">
-              Size
-            </th>
-            <th scope="col" class="number">
-              Took
-            </th>
-            <th scope="col" class="number">
-              Table version
-            </th>
-            <th scope="col">Step</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((each) => (
-            <Execution key={each.step} {...each} />
-          ))}
-        </tbody>
-      </table>
+      <Table
+        heads={[
+          "Started",
+          "Result",
+          "Partitions",
+          "Reason",
+          "Rows",
+          "Size",
+          "Took",
+          "Table version",
+          "Step",
+        ]}
+        numbers={["Rows", "Size", "Took", "Table version"]}
+      >
+        {shown.map((each) => (
+          <Execution key={each.step} {...each} />
+        ))}
+      </Table>
       {more}
     </>
   );

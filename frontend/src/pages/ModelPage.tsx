@@ -1,9 +1,9 @@
-import type { ComponentChildren } from "preact";
 import type { ModelDocument, ModelRow, ProjectDocument } from "../data/documents";
 import { modelNamed, stateCounts } from "../data/project";
 import { useChunk } from "../data/use";
 import { Neighbours } from "../lineage/Neighbours";
 import { Command } from "../parts/Command";
+import { codeFact, Facts } from "../parts/Facts";
 import { Html } from "../parts/Html";
 import { bytes, number } from "../parts/numbers";
 import { State } from "../parts/State";
@@ -91,38 +91,26 @@ function Header({ model, chunk, project }: HeaderProps) {
           <State name={kind} /> {sentence} {command ? <Command text={command} /> : null}
         </p>
       ))}
-      <Facts model={model} place={chunk?.place ?? ""} />
+      <Facts facts={facts(model, chunk?.place ?? "")} />
       <Html html={chunk?.description_html ?? ""} />
     </header>
   );
 }
 
-function Facts({ model, place }: { readonly model: ModelRow; readonly place: string }) {
-  const facts: readonly (readonly [string, ComponentChildren])[] = [
+function facts(model: ModelRow, place: string) {
+  return [
     ["Kind", [model.kind, model.strategy].filter(Boolean).join(", ")],
     ["Grain", model.grain === "whole" ? "" : model.grain],
     ["Owner", model.owner],
     ["Tags", model.tags.length ? <Tags tags={model.tags} /> : ""],
     ["Package", model.package],
-    ["File", model.file ? <code>{`${model.file}:${model.line}`}</code> : ""],
-    ["Table", model.table ? <code>{model.table}</code> : ""],
-    ["Place", place ? <code>{place}</code> : ""],
+    ["File", codeFact(model.file && `${model.file}:${model.line}`)],
+    ["Table", codeFact(model.table)],
+    ["Place", codeFact(place)],
     ["Rows", model.rows === null ? "" : number(model.rows)],
     ["Size", model.bytes === null ? "" : bytes(model.bytes)],
     ["Last built", model.built_at ? <Time at={model.built_at} /> : ""],
-  ];
-  return (
-    <dl class="facts">
-      {facts.map(([title, value]) =>
-        value === "" ? null : (
-          <div key={title}>
-            <dt>{title}</dt>
-            <dd>{value}</dd>
-          </div>
-        ),
-      )}
-    </dl>
-  );
+  ] as const;
 }
 
 function Tags({ tags }: { readonly tags: readonly string[] }) {

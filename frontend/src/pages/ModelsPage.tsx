@@ -1,6 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { ModelRow, ProjectDocument } from "../data/documents";
 import { modelState, statesText } from "../data/project";
+import { Choice } from "../parts/Choice";
 import { bytes, counted, number, seconds } from "../parts/numbers";
 import type { Column } from "../parts/Rows";
 import { Rows } from "../parts/Rows";
@@ -41,7 +42,7 @@ export function ModelsPage({ project, router }: ModelsPageProps) {
           />
         </label>
         {FILTERS.map((filter) => (
-          <Choice key={filter} filter={filter} project={project} router={router} />
+          <FilterChoice key={filter} filter={filter} project={project} router={router} />
         ))}
         <span role="status">
           {models.length === project.models.length
@@ -61,27 +62,20 @@ export function ModelsPage({ project, router }: ModelsPageProps) {
   );
 }
 
-function Choice({ filter, project, router }: ModelsPageProps & { readonly filter: Filter }) {
+function FilterChoice({ filter, project, router }: ModelsPageProps & { readonly filter: Filter }) {
   const values = useMemo(() => choices(project, filter), [project, filter]);
   const chosen = router.route.query.get(filter) ?? "";
   if (values.length < 2 && !chosen) return null;
   const title = `${filter.charAt(0).toUpperCase()}${filter.slice(1)}`;
   return (
-    <label>
-      {title}
-      <select
-        value={chosen}
-        onChange={(event) => router.go({ [filter]: event.currentTarget.value })}
-      >
-        <option value="">all</option>
-        {values.includes(chosen) || !chosen ? null : <option value={chosen}>{chosen}</option>}
-        {values.map((value) => (
-          <option key={value} value={value}>
-            {filter === "state" ? stateLook(value).words : value}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Choice
+      title={title}
+      none="all"
+      values={values}
+      words={(value) => (filter === "state" ? stateLook(value).words : value)}
+      chosen={chosen}
+      choose={(value) => router.go({ [filter]: value })}
+    />
   );
 }
 

@@ -6,6 +6,7 @@ import { Node } from "../parts/Node";
 import { counted, number, seconds, share } from "../parts/numbers";
 import { State } from "../parts/State";
 import { stateLook } from "../parts/states";
+import { Table } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { absolute } from "../parts/times";
 import { address } from "../shell/route";
@@ -143,26 +144,17 @@ function Plan({ plan, project }: PlanProps) {
         {plan.count ? `would run ${counted(plan.count, "step")}` : "has nothing to do"}
       </h2>
       {shown.length > 0 ? (
-        <table class="plain">
-          <thead>
-            <tr>
-              <th scope="col">Model</th>
-              <th scope="col">Partitions</th>
-              <th scope="col">Reason</th>
+        <Table heads={["Model", "Partitions", "Reason"]}>
+          {shown.map(({ model, partitions, reason }) => (
+            <tr key={`${model} ${partitions} ${reason}`}>
+              <td>
+                <Node project={project} node={model} />
+              </td>
+              <td>{partitions}</td>
+              <td>{reason}</td>
             </tr>
-          </thead>
-          <tbody>
-            {shown.map(({ model, partitions, reason }) => (
-              <tr key={`${model} ${partitions} ${reason}`}>
-                <td>
-                  <Node project={project} node={model} />
-                </td>
-                <td>{partitions}</td>
-                <td>{reason}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       ) : null}
       {more}
       {hidden > 0 ? <p class="quiet">And {counted(hidden, "more step")}.</p> : null}

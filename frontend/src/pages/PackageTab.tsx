@@ -1,4 +1,5 @@
 import type { PackagePart } from "../data/documents";
+import { Facts } from "../parts/Facts";
 
 /** The facts of a session package, by section. */
 export function PackageTab({ parts }: { readonly parts: readonly PackagePart[] }) {
@@ -7,14 +8,7 @@ export function PackageTab({ parts }: { readonly parts: readonly PackagePart[] }
       {[...bySection(parts)].map(([section, rows]) => (
         <section key={section}>
           <h3>{section}</h3>
-          <dl class="facts">
-            {rows.map(({ name, value }) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>
-            ))}
-          </dl>
+          <Facts facts={rows.map(({ name, value }) => [name, value] as const)} />
         </section>
       ))}
     </>

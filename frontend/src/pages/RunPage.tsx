@@ -1,6 +1,7 @@
 import type { ProjectDocument, RunDocument } from "../data/documents";
 import { useChunk } from "../data/use";
 import { Command } from "../parts/Command";
+import { Facts } from "../parts/Facts";
 import { counted, seconds } from "../parts/numbers";
 import { State } from "../parts/State";
 import { Time } from "../parts/Time";
@@ -39,29 +40,20 @@ function Run({ run, project }: { readonly run: RunDocument; readonly project: Pr
       <p>
         <State name={run.status} /> {counted(run.steps.length, "step")}
       </p>
-      <dl class="facts">
-        <div>
-          <dt>Command</dt>
-          <dd>
-            <Command text={["penstock", run.command, run.arguments].filter(Boolean).join(" ")} />
-          </dd>
-        </div>
-        <div>
-          <dt>Started</dt>
-          <dd>
-            <Time at={run.started} />
-          </dd>
-        </div>
-        <div>
-          <dt>{run.ended ? "Took" : "Ended"}</dt>
-          <dd>{run.ended ? seconds(secondsBetween(run.started, run.ended)) : "not yet"}</dd>
-        </div>
-        <div>
-          <dt>By</dt>
-          <dd>{[run.user, run.host].filter(Boolean).join(" on ")}</dd>
-        </div>
-      </dl>
+      <Facts facts={facts(run)} />
       <RunTimeline run={run} project={project} />
     </>
   );
+}
+
+function facts({ command, arguments: given, started, ended, user, host }: RunDocument) {
+  return [
+    [
+      "Command",
+      <Command key="command" text={["penstock", command, given].filter(Boolean).join(" ")} />,
+    ],
+    ["Started", <Time key="started" at={started} />],
+    ["Took", ended ? seconds(secondsBetween(started, ended)) : "not ended yet"],
+    ["By", [user, host].filter(Boolean).join(" on ")],
+  ] as const;
 }

@@ -1,5 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { ProjectDocument, RunRow } from "../data/documents";
+import { Choice } from "../parts/Choice";
 import { counted, number, seconds } from "../parts/numbers";
 import type { Column } from "../parts/Rows";
 import { Rows } from "../parts/Rows";
@@ -27,20 +28,14 @@ export function RunsPage({ project, router }: RunsPageProps) {
     <>
       <h1>Runs</h1>
       <search class="filters">
-        <label>
-          Result
-          <select
-            value={status}
-            onChange={(event) => router.go({ status: event.currentTarget.value })}
-          >
-            <option value="">all</option>
-            {statuses.map((each) => (
-              <option key={each} value={each}>
-                {stateLook(each).words}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          title="Result"
+          none="all"
+          values={statuses}
+          words={(each) => stateLook(each).words}
+          chosen={status}
+          choose={(next) => router.go({ status: next })}
+        />
         <span role="status">{counted(runs.length, "run")}</span>
       </search>
       <Rows

@@ -1,7 +1,7 @@
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ProjectDocument, SourceRow } from "../data/documents";
 import { isLate } from "../data/project";
+import { codeFact, Facts } from "../parts/Facts";
 import { Html } from "../parts/Html";
 import { Node } from "../parts/Node";
 import { counted, seconds } from "../parts/numbers";
@@ -49,7 +49,7 @@ function Source({ source, project, isShown }: SourceProps) {
       <h2>
         {source.node} {isLate(source, project.made_at) ? <State name="late" /> : null}
       </h2>
-      <Facts source={source} />
+      <Facts facts={facts(source)} />
       <Html html={source.description_html} />
       <p>
         Read by{" "}
@@ -72,43 +72,21 @@ function Source({ source, project, isShown }: SourceProps) {
   );
 }
 
-function Facts({ source }: { readonly source: SourceRow }) {
+function facts(source: SourceRow) {
   const limit = source.limit === null ? "" : `, at most ${seconds(source.limit)} old`;
-  return (
-    <dl class="facts">
-      <Fact title="Kind">{[source.kind, source.format].filter(Boolean).join(", ")}</Fact>
-      <Fact title="Newest row">
-        {source.newest_row_at || limit ? (
-          <>
-            <Time at={source.newest_row_at} isRelative />
-            {limit}
-          </>
-        ) : null}
-      </Fact>
-      <Fact title="Changed">
-        {source.changed_at ? <Time at={source.changed_at} isRelative /> : null}
-      </Fact>
-      <Fact title="Version">{source.version}</Fact>
-      <Fact title="Table">{source.table ? <code>{source.table}</code> : null}</Fact>
-      <Fact title="Path">{source.path ? <code>{source.path}</code> : null}</Fact>
-      <Fact title="File">
-        {source.file ? <code>{`${source.file}:${source.line}`}</code> : null}
-      </Fact>
-    </dl>
+  const newest = (
+    <>
+      <Time at={source.newest_row_at} isRelative />
+      {limit}
+    </>
   );
-}
-
-interface FactProps {
-  readonly title: string;
-  readonly children: ComponentChildren;
-}
-
-function Fact({ title, children }: FactProps) {
-  if (!children) return null;
-  return (
-    <div>
-      <dt>{title}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
+  return [
+    ["Kind", [source.kind, source.format].filter(Boolean).join(", ")],
+    ["Newest row", source.newest_row_at || limit ? newest : ""],
+    ["Changed", source.changed_at ? <Time at={source.changed_at} isRelative /> : ""],
+    ["Version", source.version],
+    ["Table", codeFact(source.table)],
+    ["Path", codeFact(source.path)],
+    ["File", codeFact(source.file && `${source.file}:${source.line}`)],
+  ] as const;
 }

@@ -1,5 +1,7 @@
 import type { ModelRow, ProjectDocument } from "../data/documents";
 import { modelState } from "../data/project";
+import type { Key } from "../parts/sort";
+import { sortRows } from "../parts/sort";
 import { urgency } from "../parts/states";
 
 /** The filters that an address can hold beside the typed text. */
@@ -38,9 +40,7 @@ export function filterModels(
   });
 }
 
-type Key = string | number | null;
-
-/** What each column sorts by; null comes last in both orders. */
+/** What each column sorts by. */
 const KEYS: Readonly<Record<string, (model: ModelRow, project: ProjectDocument) => Key>> = {
   name: (model) => model.name,
   kind: (model) => model.kind,
@@ -62,14 +62,6 @@ export function sortModels(
   sort: string,
 ): readonly ModelRow[] {
   const key = KEYS[sort.replace(/^-/, "")] ?? ((model: ModelRow) => model.name);
-  const sign = sort.startsWith("-") ? -1 : 1;
-  const keyed = models.map((model) => ({ model, key: key(model, project) }));
-  keyed.sort((a, b) => compare(a.key, b.key, sign) || compare(a.model.name, b.model.name, 1));
-  return keyed.map(({ model }) => model);
-}
-
-function compare(a: Key, b: Key, sign: number): number {
-  if (a === b) return 0;
-  if (a === null || b === null) return a === null ? 1 : -1;
-  return a < b ? -sign : sign;
+  const byName = sortRows(models, (model) => model.name, "name");
+  return sortRows(byName, (model) => key(model, project), sort);
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
@@ -24,7 +24,7 @@ const HEIGHT = 180;
 /** Up to two lines over time, with axes left and right. */
 export function Chart({ name, times, lines }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const target = place.current;
     if (!target) return;
     let chart = draw(target, times, lines);

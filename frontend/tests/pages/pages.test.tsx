@@ -94,9 +94,12 @@ function text(selector: string): readonly string[] {
 }
 
 beforeEach(() => {
-  vi.stubGlobal("EventSource", class {
-    close() {}
-  });
+  vi.stubGlobal(
+    "EventSource",
+    class {
+      close() {}
+    },
+  );
   vi.spyOn(document.head, "append").mockImplementation(() => {});
   place = document.createElement("div");
   document.body.append(place);
@@ -147,7 +150,7 @@ test("typing in the filter changes the address and the rows", async () => {
   if (!field) throw new Error("there is a field");
 
   field.value = "score";
-  await act(() => field.dispatchEvent(new Event("input", { bubbles: true })));
+  await act(() => void field.dispatchEvent(new Event("input", { bubbles: true })));
 
   expect(location.hash).toBe("#/models?find=score");
   expect(text(".rows tbody td:first-child")).toEqual(["scores"]);
@@ -196,7 +199,7 @@ describe("a model", () => {
     await open("#/model/marts.revenue_by_day");
     await give("model-1", BY_DAY);
 
-    await act(() => dispatchEvent(new Event("beforeprint")));
+    await act(() => void dispatchEvent(new Event("beforeprint")));
 
     expect(text("article section > h2").slice(0, 2)).toEqual(["Columns", "Code"]);
     expect(text("[role=tab]")).toEqual([]);
@@ -211,6 +214,26 @@ describe("a model", () => {
 
     expect(text(".model .prose")).toEqual(["New."]);
     expect(text("[role=tab]")).toEqual(["Code", "Calendar", "Runs", "Checks"]);
+  });
+});
+
+describe("search", () => {
+  test("opens with a slash, answers while typing, and Enter leads to the answer", async () => {
+    await open("#/");
+    await act(() => void dispatchEvent(new KeyboardEvent("keydown", { key: "/" })));
+    const field = place.querySelector<HTMLInputElement>("dialog input");
+    if (!field) throw new Error("there is a field");
+
+    field.value = "rev";
+    await act(() => void field.dispatchEvent(new Event("input", { bubbles: true })));
+    expect(text("[role=option] strong")).toEqual(["marts.revenue_by_day", "marts.revenue_by_week"]);
+    const press = (key: string) => () =>
+      void field.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    await act(press("ArrowDown"));
+    await act(press("Enter"));
+
+    expect(location.hash).toBe("#/model/marts.revenue_by_week");
+    expect(text("dialog")).toEqual([]);
   });
 });
 
