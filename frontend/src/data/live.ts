@@ -1,7 +1,12 @@
-import { chunks } from "./load";
+import { chunks, SERVED } from "./load";
 
 /** Whether an open page hears of changes: only `penstock docs serve` has something to say. */
 export type Connection = "none" | "open" | "lost";
+
+/** Return whether a page comes from `docs serve`: `docs generate` names another folder of data. */
+export function isServed(protocol: string, folder: string): boolean {
+  return protocol.startsWith("http") && folder === SERVED;
+}
 
 export interface Events {
   onopen: ((event: Event) => unknown) | null;
@@ -26,17 +31,17 @@ export function changedChunks(message: string): readonly string[] {
 /**
  * Load changed chunks again as `serve` names them, until the returned function is called.
  *
- * Pages from `file://` never ask. A host without `events`, such as a bucket, is asked once. After a
- * lost connection everything shown is loaded again, since messages may have been missed.
+ * Only pages of `serve` ask, never those of `generate`. After a lost connection everything shown is
+ * loaded again, since messages may have been missed.
  */
 export function followServer(
-  protocol: string,
+  isServed: boolean,
   open: (address: string) => Events,
   changed: (connection: Connection) => void,
   reload: (names: readonly string[]) => void = (names) => chunks.reload(names),
   asked: () => readonly string[] = () => chunks.names(),
 ): () => void {
-  if (!protocol.startsWith("http")) return () => {};
+  if (!isServed) return () => {};
   const events = open("events");
   let connection: Connection = "none";
   const turn = (next: Connection) => {

@@ -7,7 +7,7 @@ import type {
 } from "./documents";
 import { FORMAT } from "./documents";
 
-/** The files of the site's data, by their names under `data/`. */
+/** The files of the site's data, by their names in its folder. */
 export type ChunkName =
   | "project"
   | "search"
@@ -41,7 +41,10 @@ export class Chunks {
   private readonly reloads = new Map<string, number>();
   private readonly followers = new Set<(names: readonly string[]) => void>();
 
-  constructor(private readonly addScript: AddScript) {}
+  constructor(
+    private readonly folder: () => string,
+    private readonly addScript: AddScript,
+  ) {}
 
   /** Return the chunk; rejects if its file is missing, damaged or of another format. */
   load<Name extends ChunkName>(name: Name): Promise<ChunkOf<Name>> {
@@ -58,7 +61,7 @@ export class Chunks {
     const { resolve, reject } = this.waiting.get(name) ?? {};
     this.waiting.delete(name);
     if (name === "project" && chunk.format !== FORMAT) {
-      reject?.(new Error(otherFormat(chunk.format)));
+      reject?.(new Error(otherFormat(`${this.folder()}/project.js`, chunk.format)));
     } else {
       resolve?.(chunk as never);
     }
@@ -104,20 +107,21 @@ export class Chunks {
     return new Promise((resolve, reject) => {
       const mine: Waiting = { resolve, reject };
       this.waiting.set(name, mine);
-      this.addScript(`data/${name}.js${reloads ? `?${reloads}` : ""}`, () => {
+      const file = `${this.folder()}/${name}.js`;
+      this.addScript(`${file}${reloads ? `?${reloads}` : ""}`, () => {
         if (this.waiting.get(name) !== mine) return;
         this.waiting.delete(name);
-        reject(new Error(`data/${name}.js cannot be loaded; run \`penstock docs generate\` again`));
+        reject(new Error(`${file} cannot be loaded; reload the page, or ${GENERATE}`));
       });
     });
   }
 }
 
-function otherFormat(format: number | undefined): string {
-  return (
-    `this page reads data of format ${FORMAT}, but data/project.js has format ${format}; ` +
-    "run `penstock docs generate` again"
-  );
+const GENERATE = "run `penstock docs generate` again";
+
+function otherFormat(file: string, format: number | undefined): string {
+  const found = `${file} has format ${format}`;
+  return `this page reads data of format ${FORMAT}, but ${found}; ${GENERATE}`;
 }
 
 function addScript(address: string, failed: () => void): void {
@@ -130,10 +134,19 @@ function addScript(address: string, failed: () => void): void {
   document.head.append(script);
 }
 
-export const chunks = new Chunks(addScript);
+/** Return the folder that `docs generate` named in the page; each site has a folder of its own. */
+export function dataFolder(): string {
+  const named = document.querySelector<HTMLMetaElement>('meta[name="penstock-data"]');
+  return named?.content || SERVED;
+}
+
+/** The folder in pages of `docs serve`. */
+export const SERVED = "data";
+
+export const chunks = new Chunks(dataFolder, addScript);
 
 declare global {
-  /** Called by every file under `data/`. */
+  /** Called by every file of data. */
   var penstockData: (name: string, chunk: { readonly format?: number }) => void;
 }
 

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Connection } from "../data/live";
-import { followServer } from "../data/live";
+import { followServer, isServed } from "../data/live";
+import { dataFolder } from "../data/load";
 import { useChunk } from "../data/use";
 import { Frame } from "./Frame";
 import { Page } from "./Page";
@@ -30,7 +31,12 @@ export function App() {
 function useConnection(): Connection {
   const [connection, setConnection] = useState<Connection>("none");
   useEffect(
-    () => followServer(location.protocol, (address) => new EventSource(address), setConnection),
+    () =>
+      followServer(
+        isServed(location.protocol, dataFolder()),
+        (address) => new EventSource(address),
+        setConnection,
+      ),
     [],
   );
   return connection;

@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Events } from "../../src/data/live";
-import { changedChunks, followServer } from "../../src/data/live";
+import { changedChunks, followServer, isServed } from "../../src/data/live";
 
 let opened: string[];
 let heard: string[];
@@ -19,13 +19,13 @@ beforeEach(() => {
   };
 });
 
-function follow(protocol: string): () => void {
+function follow(served: boolean): () => void {
   const open = (address: string) => {
     opened.push(address);
     return events;
   };
   return followServer(
-    protocol,
+    served,
     open,
     (connection) => heard.push(connection),
     (names) => heard.push(`reload ${names.join(" ")}`),
@@ -34,14 +34,14 @@ function follow(protocol: string): () => void {
 }
 
 describe("followServer", () => {
-  test("never asks from file://", () => {
-    follow("file:")();
+  test("pages of a folder never ask", () => {
+    follow(false)();
 
     expect(opened).toEqual([]);
   });
 
   test("loads the chunks again that a message names", () => {
-    follow("http:");
+    follow(true);
     events.onopen?.(new Event("open"));
     events.onmessage?.(new MessageEvent("message", { data: '{"chunks": ["project", "model-3"]}' }));
 
@@ -50,7 +50,7 @@ describe("followServer", () => {
   });
 
   test("a host without events is left alone", () => {
-    follow("https:");
+    follow(true);
     events.readyState = 2;
     events.onerror?.(new Event("error"));
 
@@ -58,7 +58,7 @@ describe("followServer", () => {
   });
 
   test("says once that the server is gone, and catches up when it is back", () => {
-    follow("http:");
+    follow(true);
     events.onopen?.(new Event("open"));
     events.onerror?.(new Event("error"));
     events.onerror?.(new Event("error"));
@@ -66,6 +66,14 @@ describe("followServer", () => {
 
     expect(heard).toEqual(["open", "lost", "reload project model-3", "open"]);
   });
+});
+
+test("only pages of serve ask: generate names a folder of its own", () => {
+  expect([
+    isServed("http:", "data"),
+    isServed("https:", "data-1a2b"),
+    isServed("file:", "data"),
+  ]).toEqual([true, false, false]);
 });
 
 test("a message that is no list of chunks changes nothing", () => {

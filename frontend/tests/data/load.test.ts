@@ -8,7 +8,10 @@ let chunks: Chunks;
 
 beforeEach(() => {
   scripts = [];
-  chunks = new Chunks((address, failed) => scripts.push({ address, failed }));
+  chunks = new Chunks(
+    () => "data-1a",
+    (address, failed) => scripts.push({ address, failed }),
+  );
 });
 
 function addresses(): string[] {
@@ -22,7 +25,7 @@ describe("Chunks", () => {
 
     expect(await first).toBe(PROJECT);
     expect(await chunks.load("project")).toBe(PROJECT);
-    expect(addresses()).toEqual(["data/project.js"]);
+    expect(addresses()).toEqual(["data-1a/project.js"]);
   });
 
   test("says which file is missing, and asks again the next time", async () => {
@@ -30,10 +33,10 @@ describe("Chunks", () => {
     scripts[0]?.failed();
 
     await expect(first).rejects.toThrow(
-      "data/model-3.js cannot be loaded; run `penstock docs generate` again",
+      "data-1a/model-3.js cannot be loaded; reload the page, or run `penstock docs generate` again",
     );
     chunks.load("model-3");
-    expect(addresses()).toEqual(["data/model-3.js", "data/model-3.js"]);
+    expect(addresses()).toEqual(["data-1a/model-3.js", "data-1a/model-3.js"]);
   });
 
   test("refuses a project of another format", async () => {
@@ -41,7 +44,7 @@ describe("Chunks", () => {
     chunks.receive("project", { ...PROJECT, format: 2 });
 
     await expect(first).rejects.toThrow(
-      "this page reads data of format 1, but data/project.js has format 2; " +
+      "this page reads data of format 1, but data-1a/project.js has format 2; " +
         "run `penstock docs generate` again",
     );
   });
@@ -60,14 +63,14 @@ describe("Chunks", () => {
     chunks.reload(["project"]);
 
     expect(heard).toEqual([["search"]]);
-    expect(addresses()).toEqual(["data/search.js", "data/search.js?1"]);
+    expect(addresses()).toEqual(["data-1a/search.js", "data-1a/search.js?1"]);
   });
 
   test("a chunk that changes while it loads is loaded after that", async () => {
     const old = chunks.load("search");
     chunks.reload(["search"]);
     const fresh = chunks.load("search");
-    expect(addresses()).toEqual(["data/search.js"]);
+    expect(addresses()).toEqual(["data-1a/search.js"]);
 
     chunks.receive("search", { texts: ["old"] } as never);
     expect(await old).toEqual({ texts: ["old"] });
@@ -75,6 +78,6 @@ describe("Chunks", () => {
     chunks.receive("search", { texts: ["new"] } as never);
 
     expect(await fresh).toEqual({ texts: ["new"] });
-    expect(addresses()).toEqual(["data/search.js", "data/search.js?1"]);
+    expect(addresses()).toEqual(["data-1a/search.js", "data-1a/search.js?1"]);
   });
 });

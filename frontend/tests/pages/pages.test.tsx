@@ -2,7 +2,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ModelDocument } from "../../src/data/documents";
-import { chunks } from "../../src/data/load";
+import { chunks, dataFolder } from "../../src/data/load";
 import { App } from "../../src/shell/App";
 import { PROJECT } from "../fixtures";
 
@@ -253,6 +253,17 @@ test.each([
   await open(hash);
 
   expect(text("h1")).toEqual([heading]);
+});
+
+test("the page names the folder of its data", () => {
+  const meta = document.createElement("meta");
+  meta.name = "penstock-data";
+  meta.content = "data-1a2b";
+  document.body.append(meta);
+
+  expect(dataFolder()).toBe("data-1a2b");
+  meta.remove();
+  expect(dataFolder()).toBe("data");
 });
 
 test("a project of another format is refused in a sentence", async () => {
