@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { Choice } from "../parts/Choice";
 import { number } from "../parts/numbers";
 import type { Colouring, Way } from "./colouring";
 
@@ -24,19 +25,13 @@ interface LegendProps {
 export function Legend({ colours, ways, way, onWay, children }: LegendProps) {
   return (
     <div class="calendar-legend">
-      <label class="calendar-way">
-        Colour by{" "}
-        <select
-          value={way}
-          onChange={(event) => onWay((event.target as HTMLSelectElement).value as Way)}
-        >
-          {ways.map((each) => (
-            <option key={each} value={each}>
-              {NAMES[each]}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        title="Colour by "
+        values={ways}
+        chosen={way}
+        choose={(value) => onWay(value as Way)}
+        words={(value) => NAMES[value as Way]}
+      />
       {children}
       <ul aria-label="Legend">
         {colours.entries.map(({ label, colour, sign, count }) => (

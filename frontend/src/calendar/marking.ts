@@ -70,11 +70,11 @@ export function press(
 
 /** Return the marking after the pointer did something; a click opens, a drag opens what it marked. */
 export function point(marking: Marking, { kind, at, shiftKey, isHeld }: Pointed): Marking {
-  if (at === null) return { ...marking, hovered: null };
+  if (at === null) return marking.hovered === null ? marking : { ...marking, hovered: null };
   const anchor = kind === "down" && !shiftKey ? at : marking.anchor;
   const held = { ...marking, cursor: at, anchor, hovered: at };
   if (kind === "down") return { ...held, isDragging: true };
-  if (!marking.isDragging) return { ...marking, hovered: at };
+  if (!marking.isDragging) return at === marking.hovered ? marking : { ...marking, hovered: at };
   if (kind === "up") return { ...held, isDragging: false, opened: chosen(held) };
   return isHeld ? held : { ...marking, hovered: at, isDragging: false };
 }

@@ -1,6 +1,6 @@
 /** Partitions as whole numbers, and their keys as penstock writes them. */
 
-import { civilDate, dayNumber, isoWeek, weekday } from "./dates";
+import { civilDate, isoWeek, weekday } from "./dates";
 
 export type Grain = "hour" | "day" | "week" | "month" | "year" | "range" | "whole";
 
@@ -57,50 +57,6 @@ function dayKey(number: number): string {
 
 function padded(value: number, digits: number): string {
   return String(value).padStart(digits, "0");
-}
-
-const FORMS: Readonly<Record<Grain, RegExp>> = {
-  hour: /^(\d{4})-(\d{2})-(\d{2})T(\d{2})$/,
-  day: /^(\d{4})-(\d{2})-(\d{2})$/,
-  week: /^(\d{4})-(\d{2})-(\d{2})$/,
-  month: /^(\d{4})-(\d{2})$/,
-  year: /^(\d{4,9})$/,
-  range: /^(-?\d+)$/,
-  whole: /^\*$/,
-};
-
-/** Return the partition of a key, or null if no partition has that key. */
-export function positionOf(grid: Grid, key: string): number | null {
-  const match = FORMS[grid.grain].exec(key);
-  if (match === null) return null;
-  const [first = 0, month = 1, day = 1, hour = 0] = match.slice(1).map(Number);
-  const position = positionOfParts(grid, first, month, day, hour);
-  return keyOf(grid, position) === key ? position : null;
-}
-
-function positionOfParts(
-  grid: Grid,
-  first: number,
-  month: number,
-  day: number,
-  hour: number,
-): number {
-  switch (grid.grain) {
-    case "whole":
-      return 0;
-    case "range":
-      return Math.floor((first - grid.start) / grid.width);
-    case "year":
-      return first;
-    case "month":
-      return 12 * first + month - 1;
-    case "week":
-      return Math.floor((dayNumber(first, month, day) - FIRST_MONDAY) / 7);
-    case "day":
-      return dayNumber(first, month, day);
-    case "hour":
-      return dayNumber(first, month, day) * 24 + hour;
-  }
 }
 
 const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];

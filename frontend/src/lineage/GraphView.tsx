@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { cssColour, scaledContext, useThemeChanges } from "../calendar/theme";
 import { mapScale, type Painting, paint, paintMap } from "./paint";
-import { nodeWords, type Scene } from "./scene";
+import { nodeWords, type Scene, type SceneNode } from "./scene";
 import { fitted, nodesInSight, nodeUnder, type Size, type View, zoomed } from "./view";
 
 interface GraphViewProps {
@@ -30,19 +30,18 @@ export function GraphView({ scene, chosen, lit, onOpen }: GraphViewProps) {
   const pointer = usePan(view, setView);
   useWheel(frame, view, setView);
   const seen = nodesInSight(scene, view, screen);
-  const zoom = (factor: number) =>
-    setView(zoomed(view, factor, screen.width / 2, screen.height / 2));
-  const onKeyDown = (event: KeyboardEvent) => {
-    const [dx, dy] = PAN[event.key] ?? [0, 0];
-    if (dx !== 0 || dy !== 0) setView({ ...view, x: view.x + dx, y: view.y + dy });
-    else if (event.key === "+") zoom(1.25);
-    else if (event.key === "-") zoom(0.8);
-    else if (event.key === "0") setView(fitted(scene, screen));
-    else return;
-    event.preventDefault();
+  const press = (key: string) => {
+    const after = viewAfterKey(key, view, scene, screen);
+    if (after !== null) setView(after);
+    return after !== null;
   };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (press(event.key)) event.preventDefault();
+  };
+  // A drag ends with a click, too; a key's click has no detail.
+  const isMeant = (event: MouseEvent) => event.detail === 0 || !pointer.hasMoved();
   const onClick = (event: MouseEvent) => {
-    if (pointer.hasMoved() || (event.target as HTMLElement).closest("button")) return;
+    if (!isMeant(event) || (event.target as HTMLElement).closest("button")) return;
     const under = nodeUnder(scene, view, event.offsetX, event.offsetY);
     if (under !== undefined) onOpen(under.id);
   };
@@ -51,51 +50,78 @@ export function GraphView({ scene, chosen, lit, onOpen }: GraphViewProps) {
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms
     <div ref={frame} class="lineage-graph" role="group" aria-label="Graph" {...handlers}>
       <Canvases {...{ scene, view, screen, chosen, lit }} />
-      <div class="lineage-zoom">
-        <ZoomButton label="Zoom in" sign="+" onClick={() => zoom(1.25)} />
-        <ZoomButton label="Zoom out" sign="−" onClick={() => zoom(0.8)} />
-        <ZoomButton label="Show all" sign="0" onClick={() => setView(fitted(scene, screen))} />
-      </div>
+      <ZoomButtons press={press} />
       {seen.length <= MOST_BUTTONS &&
         seen.map((node) => (
-          <button
+          <NodeButton
             key={node.id}
-            type="button"
-            class="lineage-node"
-            title={nodeWords(node)}
-            aria-pressed={node.id === chosen}
-            style={{
-              left: `${view.x + (node.x - node.width / 2) * view.scale}px`,
-              top: `${view.y + (node.y - node.height / 2) * view.scale}px`,
-              width: `${node.width * view.scale}px`,
-              height: `${node.height * view.scale}px`,
-            }}
-            onClick={() => !pointer.hasMoved() && onOpen(node.id)}
-          >
-            <span class="hidden">{nodeWords(node)}</span>
-          </button>
+            {...{ node, view }}
+            isChosen={node.id === chosen}
+            onClick={(event) => isMeant(event) && onOpen(node.id)}
+          />
         ))}
     </div>
   );
 }
 
-interface ZoomButtonProps {
-  readonly label: string;
-  readonly sign: string;
-  readonly onClick: () => void;
+function viewAfterKey(key: string, view: View, scene: Scene, screen: Size): View | null {
+  const [dx, dy] = PAN[key] ?? [0, 0];
+  if (dx !== 0 || dy !== 0) return { ...view, x: view.x + dx, y: view.y + dy };
+  const factor = { "+": 1.25, "-": 0.8 }[key];
+  if (factor !== undefined) return zoomed(view, factor, screen.width / 2, screen.height / 2);
+  return key === "0" ? fitted(scene, screen) : null;
 }
 
-function ZoomButton({ label, sign, onClick }: ZoomButtonProps) {
+interface NodeButtonProps {
+  readonly node: SceneNode;
+  readonly view: View;
+  readonly isChosen: boolean;
+  readonly onClick: (event: MouseEvent) => void;
+}
+
+function NodeButton({ node, view, isChosen, onClick }: NodeButtonProps) {
+  const style = {
+    left: `${view.x + (node.x - node.width / 2) * view.scale}px`,
+    top: `${view.y + (node.y - node.height / 2) * view.scale}px`,
+    width: `${node.width * view.scale}px`,
+    height: `${node.height * view.scale}px`,
+  };
   return (
     <button
       type="button"
-      class="small"
-      aria-label={label}
-      title={`${label}; arrow keys move the graph`}
+      class="lineage-node"
+      title={nodeWords(node)}
+      aria-pressed={isChosen}
+      style={style}
       onClick={onClick}
     >
-      {sign}
+      <span class="hidden">{nodeWords(node)}</span>
     </button>
+  );
+}
+
+const ZOOM = [
+  ["+", "Zoom in"],
+  ["-", "Zoom out"],
+  ["0", "Show all"],
+] as const;
+
+function ZoomButtons({ press }: { press: (key: string) => void }) {
+  return (
+    <div class="lineage-zoom">
+      {ZOOM.map(([key, label]) => (
+        <button
+          key={key}
+          type="button"
+          class="small"
+          aria-label={label}
+          title={`${label} (key ${key}); arrow keys move the graph`}
+          onClick={() => press(key)}
+        >
+          {key}
+        </button>
+      ))}
+    </div>
   );
 }
 
@@ -157,19 +183,20 @@ function useView(scene: Scene, screen: Size, chosen: string | null): readonly [V
   const [state, setState] = useState({ scene, screen, view: fitted(scene, screen) });
   const setView = (view: View) => setState({ scene, screen, view });
   if (state.scene === scene && state.screen === screen) return [state.view, setView];
-  const before = state.scene.nodes.find(({ id }) => id === chosen);
+  const kept = keptView(state.view, state.scene, scene, chosen);
+  const isMeasured = state.screen !== UNMEASURED;
+  const view = (isMeasured ? kept : null) ?? fitted(scene, screen);
+  setState({ scene, screen, view });
+  return [view, setView];
+}
+
+function keptView(view: View, old: Scene, scene: Scene, chosen: string | null): View | null {
+  if (old === scene) return view;
+  const before = old.nodes.find(({ id }) => id === chosen);
   const after = scene.nodes.find(({ id }) => id === chosen);
-  const { view } = state;
-  const kept =
-    before !== undefined && after !== undefined && state.scene !== scene
-      ? {
-          ...view,
-          x: view.x + (before.x - after.x) * view.scale,
-          y: view.y + (before.y - after.y) * view.scale,
-        }
-      : fitted(scene, screen);
-  setState({ scene, screen, view: kept });
-  return [kept, setView];
+  if (before === undefined || after === undefined) return null;
+  const { x, y, scale } = view;
+  return { x: x + (before.x - after.x) * scale, y: y + (before.y - after.y) * scale, scale };
 }
 
 const STILL = 4;

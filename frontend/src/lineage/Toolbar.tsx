@@ -37,46 +37,54 @@ export function Toolbar({ settings, go }: ToolbarProps) {
           value={text}
           placeholder="+marts.revenue tag:daily"
           spellcheck={false}
-          onInput={(event) => setText((event.target as HTMLInputElement).value)}
+          onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
       <button type="submit">Show</button>
-      {settings.select !== "" && (
-        <label>
-          Hops around{" "}
-          <input
-            type="number"
-            min="0"
-            max="99"
-            value={settings.depth}
-            onChange={(event) => go({ depth: (event.target as HTMLInputElement).value })}
-          />
-        </label>
-      )}
-      <span>
-        {PICTURES.map(([picture, label]) => (
-          <button
-            key={picture}
-            type="button"
-            aria-pressed={picture === settings.picture}
-            onClick={() => go({ view: picture })}
-          >
-            {label}
-          </button>
-        ))}
-      </span>
-      {settings.picture === "schemas" &&
-        settings.opened.map((group) => (
+      {settings.select !== "" && <Depth settings={settings} go={go} />}
+      <Pictures settings={settings} go={go} />
+    </form>
+  );
+}
+
+function Depth({ settings, go }: ToolbarProps) {
+  return (
+    <label>
+      Hops around{" "}
+      <input
+        type="number"
+        min="0"
+        max="99"
+        value={settings.depth}
+        onChange={(event) => go({ depth: event.currentTarget.value })}
+      />
+    </label>
+  );
+}
+
+function Pictures({ settings: { picture, opened }, go }: ToolbarProps) {
+  return (
+    <>
+      {PICTURES.map(([each, label]) => (
+        <button
+          key={each}
+          type="button"
+          aria-pressed={each === picture}
+          onClick={() => go({ view: each })}
+        >
+          {label}
+        </button>
+      ))}
+      {picture === "schemas" &&
+        opened.map((group) => (
           <button
             key={group}
             type="button"
-            onClick={() =>
-              go({ open: writeList(settings.opened.filter((each) => each !== group)) })
-            }
+            onClick={() => go({ open: writeList(opened.filter((each) => each !== group)) })}
           >
             Close {group}
           </button>
         ))}
-    </form>
+    </>
   );
 }

@@ -1,5 +1,7 @@
-import type { ComponentChildren } from "preact";
+import { Inputs } from "../calendar/Inputs";
+import { Panel } from "../calendar/Panel";
 import type { ProjectDocument } from "../data/documents";
+import { Facts } from "../parts/Facts";
 import { Node } from "../parts/Node";
 import { bytes, number, seconds } from "../parts/numbers";
 import { State } from "../parts/State";
@@ -15,52 +17,30 @@ interface StepPanelProps {
 /** What is known of one step: reason, inputs, result, and how long it waited. */
 export function StepPanel({ placed, project, onClose }: StepPanelProps) {
   const { step, from, to, ready } = placed;
+  const since = ready > 0 ? "its last input ended" : "the run began";
+  const title = (
+    <>
+      <Node project={project} node={step.model} /> {step.partitions}
+    </>
+  );
   return (
-    <section class="timeline-panel" aria-label="Step" aria-live="polite">
-      <h3>
-        <Node project={project} node={step.model} /> {step.partitions}
-      </h3>
-      <button type="button" class="timeline-close" onClick={onClose}>
-        Close
-      </button>
+    <Panel name="Step" about={step.step} title={title} onClose={onClose}>
       {step.error !== "" && <p class="error">{step.error}</p>}
       {step.hint !== "" && <p>Hint: {step.hint}</p>}
-      <dl class="facts">
-        <Fact name="Result">
-          <State name={step.status} />
-        </Fact>
-        <Fact name="Reason">{step.reason}</Fact>
-        <Fact name="Began">
-          <Time at={step.started} />
-        </Fact>
-        <Fact name="Took">{seconds(to - from)}</Fact>
-        <Fact name="Waited">
-          {seconds(from - ready)} since {ready > 0 ? "its last input ended" : "the run began"}
-        </Fact>
-        <Fact name="Rows">{number(step.rows)}</Fact>
-        <Fact name="Size">{bytes(step.bytes)}</Fact>
-        <Fact name="Table version">{number(step.table_version)}</Fact>
-        <Fact name="Step">{step.step}</Fact>
-      </dl>
-      {step.inputs.length > 0 && (
-        <ul aria-label="Inputs">
-          {step.inputs.map(({ node, then, now }) => (
-            <li key={node}>
-              <Node project={project} node={node} /> at {then}
-              {now !== "" && now !== then && `, now ${now}`}
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
+      <Facts
+        facts={[
+          ["Result", <State key="result" name={step.status} />],
+          ["Reason", step.reason],
+          ["Began", <Time key="began" at={step.started} />],
+          ["Took", seconds(to - from)],
+          ["Waited", `${seconds(from - ready)} since ${since}`],
+          ["Rows", number(step.rows)],
+          ["Size", bytes(step.bytes)],
+          ["Table version", step.table_version !== null && number(step.table_version)],
+          ["Step", step.step],
+        ]}
+      />
+      <Inputs inputs={step.inputs} project={project} />
+    </Panel>
   );
 }

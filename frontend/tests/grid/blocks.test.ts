@@ -9,11 +9,14 @@ import {
   positionAt,
 } from "../../src/grid/blocks";
 import { dayNumber } from "../../src/grid/dates";
-import { type Grain, type Grid, positionOf } from "../../src/grid/grid";
+import type { Grain, Grid } from "../../src/grid/grid";
 
 const grid = (grain: Grain, start = 0, width = 1): Grid => ({ grain, start, width });
 const DAY = grid("day");
-const day = (key: string): number => positionOf(DAY, key) ?? Number.NaN;
+function day(key: string): number {
+  const [year = 0, month, date] = key.split("-").map(Number);
+  return dayNumber(year, month, date);
+}
 
 describe("blocks", () => {
   test("a year of days is 53 columns of 7 squares", () => {
@@ -79,7 +82,7 @@ describe("blocks", () => {
 
   test("an ISO year has 52 or 53 weeks", () => {
     const lengths = ["2020-06-01", "2021-06-07"].map((key) => {
-      const block = blockAt(grid("week"), positionOf(grid("week"), key) ?? 0);
+      const block = blockAt(grid("week"), (day(key) - 4) / 7);
       return block.last - block.first + 1;
     });
 

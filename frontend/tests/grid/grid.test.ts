@@ -1,14 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { civilDate, dayNumber, firstIsoMonday, isoWeek, weekday } from "../../src/grid/dates";
-import {
-  type Grain,
-  type Grid,
-  gridOf,
-  keyOf,
-  keysOf,
-  nameOf,
-  positionOf,
-} from "../../src/grid/grid";
+import { type Grain, type Grid, gridOf, keyOf, keysOf, nameOf } from "../../src/grid/grid";
 
 const grid = (grain: Grain, start = 0, width = 1): Grid => ({ grain, start, width });
 
@@ -68,21 +60,8 @@ describe("keys", () => {
     [grid("range", 0, 10), 1, "10"],
     [grid("range", -100, 50), 0, "-100"],
     [grid("whole"), 0, "*"],
-  ])("of %o, partition %i is %s and back", (of, position, key) => {
+  ])("of %o, partition %i is %s", (of, position, key) => {
     expect(keyOf(of, position)).toBe(key);
-    expect(positionOf(of, key)).toBe(position);
-  });
-
-  test.each<[Grid, string]>([
-    [grid("day"), "2023-02-29"],
-    [grid("day"), "2024-1-2"],
-    [grid("week"), "2024-01-02"],
-    [grid("month"), "2024-13"],
-    [grid("hour"), "2024-01-02T24"],
-    [grid("range", 0, 10), "11"],
-    [grid("whole"), "all"],
-  ])("of %o, %s is no partition", (of, key) => {
-    expect(positionOf(of, key)).toBeNull();
   });
 
   test("names say what a key leaves out", () => {
