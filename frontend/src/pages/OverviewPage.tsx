@@ -113,7 +113,7 @@ function LastRuns({ runs }: { readonly runs: readonly RunRow[] }) {
             <li key={run.id}>
               <a href={address("run", run.id)} title={text} aria-label={text}>
                 <span class="sign-above" aria-hidden="true">
-                  {run.status === "SUCCESS" ? "" : sign}
+                  {run.status === "success" ? "" : sign}
                 </span>
                 <span
                   class="run-bar"

@@ -46,14 +46,17 @@ function Run({ run, project }: { readonly run: RunDocument; readonly project: Pr
   );
 }
 
-function facts({ command, arguments: given, started, ended, user, host }: RunDocument) {
+function facts(run: RunDocument) {
+  const { started, ended, user, host } = run;
   return [
-    [
-      "Command",
-      <Command key="command" text={["penstock", command, given].filter(Boolean).join(" ")} />,
-    ],
+    ["Command", <Command key="command" text={commandLine(run)} />],
     ["Started", <Time key="started" at={started} />],
     ["Took", ended ? seconds(secondsBetween(started, ended)) : "not ended yet"],
     ["By", [user, host].filter(Boolean).join(" on ")],
   ] as const;
+}
+
+/** Return what was typed; a run from Python has only the name of its command. */
+export function commandLine({ command, arguments: typed }: RunDocument): string {
+  return `penstock ${typed || command}`;
 }

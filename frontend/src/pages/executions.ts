@@ -9,9 +9,7 @@ export interface ExecutionLines {
 
 /** Return the executions that succeeded, oldest first, as lines over time. */
 export function executionLines(executions: readonly ExecutionRow[]): ExecutionLines {
-  const shown = executions.filter(
-    (each) => each.status.toUpperCase() === "SUCCESS" && each.started,
-  );
+  const shown = executions.filter((each) => each.status === "success" && each.started);
   const sorted = shown
     .map((each) => ({ ...each, at: Date.parse(each.started) / 1000 }))
     .sort((a, b) => a.at - b.at);

@@ -125,7 +125,7 @@ describe("the overview", () => {
   });
 
   test("draws runs oldest first, as shares of the longest", () => {
-    const running = runRow({ id: "run-3", ended: "", status: "RUNNING" });
+    const running = runRow({ id: "run-3", ended: "", status: "running" });
 
     const bars = runBars([running, ...PROJECT.runs]);
 
@@ -161,7 +161,7 @@ test("runs are filtered by result and sorted", () => {
   const ids = (status: string, sort: string) =>
     listRuns(PROJECT.runs, status, sort).map((each) => each.id);
 
-  expect([ids("", "-started"), ids("", "-seconds"), ids("FAILED", "-started")]).toEqual([
+  expect([ids("", "-started"), ids("", "-seconds"), ids("failed", "-started")]).toEqual([
     ["run-2", "run-1"],
     ["run-1", "run-2"],
     ["run-2"],
@@ -173,9 +173,9 @@ test("the chart shows executions that succeeded, oldest first", () => {
     ({ started, status, seconds, rows }) as ExecutionRow;
 
   const lines = executionLines([
-    row("1970-01-01T00:00:30Z", "SUCCESS", 3, null),
-    row("1970-01-01T00:00:20Z", "FAILED", 9, 9),
-    row("1970-01-01T00:00:10Z", "SUCCESS", 1, 100),
+    row("1970-01-01T00:00:30Z", "success", 3, null),
+    row("1970-01-01T00:00:20Z", "failed", 9, 9),
+    row("1970-01-01T00:00:10Z", "success", 1, 100),
   ]);
 
   expect(lines).toEqual({ times: [10, 30], seconds: [1, 3], rows: [100, null] });
@@ -211,7 +211,7 @@ test("slices stand in the order of processing, waiting ones last", () => {
   const slice = (name: string, at: string) => ({
     name,
     at,
-    status: "SUCCESS",
+    status: "success",
     rows: null,
     why: "",
   });

@@ -35,7 +35,7 @@ const BY_DAY: ModelDocument = {
       step: "s1",
       run: "run-1",
       partitions: "2024-01-31",
-      status: "FAILED",
+      status: "failed",
       started: "2024-01-31T10:00:00Z",
       seconds: 3,
       rows: null,
@@ -253,6 +253,21 @@ test.each([
   await open(hash);
 
   expect(text("h1")).toEqual([heading]);
+});
+
+test("a run shows its result and what was typed", async () => {
+  const run = {
+    ...{ id: "run-1", command: "run", arguments: "run --select +scores", user: "ada", host: "lab" },
+    ...{ started: "2024-01-31T10:00:00Z", ended: "2024-01-31T10:01:15Z", status: "success" },
+    steps: [],
+  };
+
+  await open("#/run/run-1");
+  await give("runs-0", { runs: [run] });
+
+  expect(text("main > p .state")).toEqual(["✓succeeded"]);
+  expect(text(".facts dd .command code")).toEqual(["penstock run --select +scores"]);
+  expect(text(".facts dd").slice(2)).toEqual(["1\u202fmin 15\u202fs", "ada on lab"]);
 });
 
 test("the page names the folder of its data", () => {
