@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Block, blockAt } from "../grid/blocks";
 import { type Drawing, drawBlock, geometry, type Marks, positionUnder } from "./draw";
 import type { Pointed } from "./marking";
@@ -8,20 +8,22 @@ export interface BlockProps {
   readonly drawing: Omit<Drawing, "block" | "geo">;
   readonly block: Block;
   readonly square: number;
+  /** Draw it even out of sight, as for printing. */
+  readonly isForced: boolean;
   readonly onPointer: (pointed: Pointed) => void;
 }
 
 const MARGIN = "400px";
 
 /** One block: its label, and its squares while it is in sight. */
-export function BlockView({ drawing, block, square, onPointer }: BlockProps) {
+export function BlockView({ drawing, block, square, isForced, onPointer }: BlockProps) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const isSeen = useInSight(frame);
+  const isSeen = useInSight(frame) || isForced;
   const geo = geometry(drawing.grid, block, square);
   const marks = marksInside(drawing.marks, block);
   const { ranges, colours, palette } = drawing;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const context = canvas.current && scaledContext(canvas.current, geo.width, geo.height);
     if (context) drawBlock(context, { ...drawing, block, geo, marks });
   }, [isSeen, square, ranges, colours, palette, block.first, JSON.stringify(marks)]);

@@ -3,6 +3,7 @@ import type { CodeText, ModelRow, PartitionsDocument, ProjectDocument } from "..
 import { blocksOf, type Interval } from "../grid/blocks";
 import { gridOf, keyOf } from "../grid/grid";
 import { counted } from "../parts/numbers";
+import { usePrinting } from "../shell/printing";
 import { BlockView, showBlock } from "./BlockView";
 import "./calendar.css";
 import { type Colouring, colouring, type Way, waysOf } from "./colouring";
@@ -24,6 +25,7 @@ export interface CalendarProps {
 }
 
 const MOST_BLOCKS = 1500;
+const MOST_PRINTED = 60;
 const NARROW = 720;
 
 /** All partitions of a model as squares: coloured, walked by keys, marked, opened in a panel. */
@@ -86,13 +88,14 @@ function Sheet(props: SheetProps) {
     setMarking(point(marking, exists ? pointed : { ...pointed, at: null }));
     if (exists && pointed.kind === "down") keys.current?.focus({ preventScroll: true });
   };
+  const isForced = usePrinting() && blocks.length <= MOST_PRINTED;
   const marks = marksOf(partitions, marking);
   const drawing = { grid, ranges: partitions.ranges, colours, palette, marks };
   return (
     <div class="calendar-sheet" ref={root}>
       <div class="calendar-blocks" aria-hidden="true">
         {blocks.map((block) => (
-          <BlockView key={block.first} {...{ drawing, block, square, onPointer }} />
+          <BlockView key={block.first} {...{ drawing, block, square, isForced, onPointer }} />
         ))}
       </div>
       <KeyboardGrid
