@@ -2,7 +2,7 @@
 
 import { stateLook } from "../parts/states";
 import type { Scene, SceneNode } from "./scene";
-import { shapeOf } from "./shapes";
+import { cornersOf } from "./shapes";
 import { nodesInSight, type Size, type View } from "./view";
 
 const LEAST_TEXT = 0.45;
@@ -108,13 +108,15 @@ export function shortened(label: string): string {
 }
 
 function outline(context: CanvasRenderingContext2D, { kind, x, y, width, height }: SceneNode) {
-  const { corners, isRound } = shapeOf(kind, width, height);
   context.beginPath();
-  if (isRound) {
+  if (kind === "python") {
     context.roundRect(x - width / 2, y - height / 2, width, height, height / 2);
     return;
   }
-  for (const [dx, dy] of corners) context.lineTo(x + dx, y + dy);
+  const corners = cornersOf(kind, width, height);
+  for (let at = 0; at < corners.length; at += 2) {
+    context.lineTo(x + (corners[at] ?? 0), y + (corners[at + 1] ?? 0));
+  }
   context.closePath();
 }
 

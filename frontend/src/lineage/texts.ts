@@ -2,7 +2,7 @@
 
 import { stateLook } from "../parts/states";
 import type { Scene } from "./scene";
-import { shapeOf } from "./shapes";
+import { cornersOf } from "./shapes";
 
 /** Return the scene as a Mermaid flowchart. */
 export function mermaid(scene: Scene): string {
@@ -33,7 +33,7 @@ export function svg(scene: Scene, colours: (name: string) => string): string {
     return `<polyline points="${line}" fill="none" stroke="${colours("--strong-line")}"/>`;
   });
   const nodes = scene.nodes.map(({ label, kind, state, x, y, width: w, height: h }) => {
-    const corners = shapeOf(kind, w, h).corners.map(([dx, dy]) => `${x + dx},${y + dy}`);
+    const corners = cornersOf(kind, w, h).map((by, at) => (at % 2 === 0 ? x : y) + by);
     const stroke = colours(state === "" ? "--strong-line" : stateLook(state).colour);
     const style = `fill="${colours("--panel")}" stroke="${stroke}" stroke-width="2"`;
     const text = `<text x="${x}" y="${y + 4}" fill="${colours("--ink")}">${xmlText(label)}</text>`;
