@@ -7,6 +7,7 @@ import { Node } from "../parts/Node";
 import { counted, seconds } from "../parts/numbers";
 import { State } from "../parts/State";
 import { Time } from "../parts/Time";
+import { usePrinting } from "../shell/printing";
 import { ColumnsTab } from "./ColumnsTab";
 
 interface SourcesPageProps {
@@ -40,6 +41,7 @@ interface SourceProps {
 }
 
 function Source({ source, project, isShown }: SourceProps) {
+  const isPrinting = usePrinting();
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
     if (isShown) place.current?.scrollIntoView({ block: "start" });
@@ -63,7 +65,7 @@ function Source({ source, project, isShown }: SourceProps) {
             ))}
       </p>
       {source.columns.length ? (
-        <details open={isShown}>
+        <details open={isShown || isPrinting}>
           <summary>{counted(source.columns.length, "column")}</summary>
           <ColumnsTab columns={source.columns} checks={[]} project={project} />
         </details>

@@ -12,11 +12,14 @@ function colours(theme: string): Map<string, string> {
   );
 }
 
-function luminance(colour: string): number {
+/** Return the linear light of a colour's red, green and blue. */
+function channels(colour: string): readonly number[] {
   const parts = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255);
-  const [r = 0, g = 0, b = 0] = parts.map((it) =>
-    it <= 0.04045 ? it / 12.92 : ((it + 0.055) / 1.055) ** 2.4,
-  );
+  return parts.map((it) => (it <= 0.04045 ? it / 12.92 : ((it + 0.055) / 1.055) ** 2.4));
+}
+
+function luminance(colour: string): number {
+  const [r = 0, g = 0, b = 0] = channels(colour);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
@@ -64,6 +67,59 @@ describe.each([
     const colour = of(`--state-${state}`);
     expect(contrast(colour, of("--paper"))).toBeGreaterThan(3);
     expect(contrast(colour, of("--on-state"))).toBeGreaterThan(3);
+  });
+});
+
+/** What people see: all colours, no red, no green (Machado and others, 2009). */
+const VISIONS: Readonly<Record<string, readonly (readonly number[])[]>> = {
+  all: [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  "no red": [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+  ],
+  "no green": [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+  ],
+};
+
+/** Return a colour in CIE L*a*b*, in which distances are about what people see. */
+function seenColour(colour: string, vision: string): readonly number[] {
+  const light = channels(colour);
+  const [r = 0, g = 0, b = 0] = (VISIONS[vision] ?? []).map((row) => {
+    const sum = row.reduce((all, weight, n) => all + weight * (light[n] ?? 0), 0);
+    return Math.max(0, Math.min(1, sum));
+  });
+  const root = (t: number) => (t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116);
+  const x = root((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
+  const y = root(0.2126 * r + 0.7152 * g + 0.0722 * b);
+  const z = root((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089);
+  return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+}
+
+describe.each([
+  ["light", LIGHT],
+  ["dark", DARK],
+])("the states of the %s theme", (_, text) => {
+  const theme = colours(text);
+
+  test.each(Object.keys(VISIONS))("are told apart by eyes that see %s", (vision) => {
+    const names = Object.keys(STATES);
+    const seen = names.map((name) => seenColour(theme.get(`--state-${name}`) ?? "", vision));
+    for (const [n, one] of seen.entries()) {
+      for (const [m, other] of seen.entries()) {
+        if (m <= n) continue;
+        const distance = Math.hypot(...one.map((part, at) => part - (other[at] ?? 0)));
+        const least = names[n] === "current" || names[m] === "current" ? 19 : 12;
+        expect(distance, `${names[n]} and ${names[m]}`).toBeGreaterThan(least);
+      }
+    }
   });
 });
 
