@@ -13,49 +13,66 @@ export function CodeTab({ codes, router }: CodeTabProps) {
   const { query } = router.route;
   const shown = codeById(codes, query.get("text")) ?? codes[0];
   const other = codeById(codes, query.get("with"));
-  const isSideBySide = query.get("view") === "side";
   if (!shown) return null;
   return (
     <>
-      <div class="filters">
-        <Choice
-          title="Text"
-          values={codes.map((each) => each.id)}
-          words={(id) => title(codeById(codes, id))}
-          chosen={shown.id}
-          choose={(id) => router.go({ text: id })}
-        />
-        {codes.length > 1 ? (
-          <Choice
-            title="Compare with"
-            none="nothing"
-            values={codes.map((each) => each.id).filter((id) => id !== shown.id)}
-            words={(id) => title(codeById(codes, id))}
-            chosen={other?.id ?? ""}
-            choose={(id) => router.go({ with: id })}
-          />
-        ) : null}
-        {other ? (
-          <button
-            type="button"
-            aria-pressed={isSideBySide}
-            onClick={() => router.go({ view: isSideBySide ? null : "side" })}
-          >
-            Side by side
-          </button>
-        ) : null}
-      </div>
+      <Choices codes={codes} router={router} shown={shown} other={other} />
       {other ? (
         <>
           <p class="quiet">
             From {title(shown)} to {title(other)}:
           </p>
-          <Difference before={shown.lines} after={other.lines} isSideBySide={isSideBySide} />
+          <Difference
+            before={shown.lines}
+            after={other.lines}
+            isSideBySide={query.get("view") === "side"}
+          />
         </>
       ) : (
         <CodeView lines={shown.lines} />
       )}
     </>
+  );
+}
+
+interface ChoicesProps extends CodeTabProps {
+  readonly shown: CodeText;
+  readonly other: CodeText | undefined;
+}
+
+function Choices({ codes, router, shown, other }: ChoicesProps) {
+  const isSideBySide = router.route.query.get("view") === "side";
+  const ids = codes.map((each) => each.id);
+  const words = (id: string) => title(codeById(codes, id));
+  return (
+    <div class="filters">
+      <Choice
+        title="Text"
+        values={ids}
+        words={words}
+        chosen={shown.id}
+        choose={(id) => router.go({ text: id })}
+      />
+      {codes.length > 1 ? (
+        <Choice
+          title="Compare with"
+          none="nothing"
+          values={ids.filter((id) => id !== shown.id)}
+          words={words}
+          chosen={other?.id ?? ""}
+          choose={(id) => router.go({ with: id })}
+        />
+      ) : null}
+      {other ? (
+        <button
+          type="button"
+          aria-pressed={isSideBySide}
+          onClick={() => router.go({ view: isSideBySide ? null : "side" })}
+        >
+          Side by side
+        </button>
+      ) : null}
+    </div>
   );
 }
 

@@ -44,11 +44,7 @@ export function ModelsPage({ project, router }: ModelsPageProps) {
         {FILTERS.map((filter) => (
           <FilterChoice key={filter} filter={filter} project={project} router={router} />
         ))}
-        <span role="status">
-          {models.length === project.models.length
-            ? counted(models.length, "model")
-            : `${number(models.length)} of ${counted(project.models.length, "model")}`}
-        </span>
+        <span role="status">{countText(models.length, project.models.length)}</span>
       </search>
       <Rows
         name="Models"
@@ -79,53 +75,62 @@ function FilterChoice({ filter, project, router }: ModelsPageProps & { readonly 
   );
 }
 
-function modelColumns(project: ProjectDocument): readonly Column<ModelRow>[] {
-  return [
-    { id: "name", title: "Name", width: 22, cell: nameCell },
-    { id: "kind", title: "Kind", width: 7, cell: ({ kind }) => kind },
-    { id: "schema", title: "Schema", width: 8, cell: ({ schema }) => schema },
-    {
-      id: "state",
-      title: "State",
-      width: 12,
-      cell: (model) => (
-        <span title={statesText(project, model)}>
-          <State name={modelState(project, model)} />
-        </span>
-      ),
-    },
-    {
-      id: "current",
-      title: "Current",
-      width: 9,
-      isNumber: true,
-      cell: ({ current, partitions }) => `${number(current)} of ${number(partitions)}`,
-    },
-    { id: "rows", title: "Rows", width: 7, isNumber: true, cell: ({ rows }) => number(rows) },
-    {
-      id: "bytes",
-      title: "Size",
-      width: 7,
-      isNumber: true,
-      cell: (model) => bytes(model.bytes),
-    },
-    {
-      id: "built_at",
-      title: "Last built",
-      width: 9,
-      cell: (model) => <Time at={model.built_at} isRelative />,
-    },
-    {
-      id: "seconds",
-      title: "Took",
-      width: 6,
-      isNumber: true,
-      cell: (model) => seconds(model.seconds),
-    },
-    { id: "tags", title: "Tags", width: 7, cell: ({ tags }) => tags.join(", ") },
-    { id: "owner", title: "Owner", width: 6, cell: ({ owner }) => owner },
-  ];
+function countText(shown: number, all: number): string {
+  return shown === all ? counted(all, "model") : `${number(shown)} of ${counted(all, "model")}`;
 }
+
+function modelColumns(project: ProjectDocument): readonly Column<ModelRow>[] {
+  const state: Column<ModelRow> = {
+    id: "state",
+    title: "State",
+    width: 12,
+    cell: (model) => (
+      <span title={statesText(project, model)}>
+        <State name={modelState(project, model)} />
+      </span>
+    ),
+  };
+  return [...NAMES, state, ...NUMBERS];
+}
+
+const NAMES: readonly Column<ModelRow>[] = [
+  { id: "name", title: "Name", width: 22, cell: nameCell },
+  { id: "kind", title: "Kind", width: 7, cell: ({ kind }) => kind },
+  { id: "schema", title: "Schema", width: 8, cell: ({ schema }) => schema },
+];
+
+const NUMBERS: readonly Column<ModelRow>[] = [
+  {
+    id: "current",
+    title: "Current",
+    width: 9,
+    isNumber: true,
+    cell: ({ current, partitions }) => `${number(current)} of ${number(partitions)}`,
+  },
+  { id: "rows", title: "Rows", width: 7, isNumber: true, cell: ({ rows }) => number(rows) },
+  {
+    id: "bytes",
+    title: "Size",
+    width: 7,
+    isNumber: true,
+    cell: (model) => bytes(model.bytes),
+  },
+  {
+    id: "built_at",
+    title: "Last built",
+    width: 9,
+    cell: (model) => <Time at={model.built_at} isRelative />,
+  },
+  {
+    id: "seconds",
+    title: "Took",
+    width: 6,
+    isNumber: true,
+    cell: (model) => seconds(model.seconds),
+  },
+  { id: "tags", title: "Tags", width: 7, cell: ({ tags }) => tags.join(", ") },
+  { id: "owner", title: "Owner", width: 6, cell: ({ owner }) => owner },
+];
 
 function nameCell({ name }: ModelRow) {
   return (

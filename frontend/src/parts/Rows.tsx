@@ -28,17 +28,7 @@ const ROW = 30;
 /** A table of many rows of one height, which draws only those in sight; print shows all. */
 export function Rows<Row>({ name, rows, columns, id, sort, sortBy }: RowsProps<Row>) {
   const isPrinting = usePrinting();
-  const frame = useRef<HTMLElement>(null);
-  const [view, setView] = useState({ top: 0, height: 800 });
-  const look = () => {
-    const { scrollTop: top = 0, clientHeight: height = 800 } = frame.current ?? {};
-    setView({ top, height: height || 800 });
-  };
-  useEffect(() => {
-    look();
-    addEventListener("resize", look);
-    return () => removeEventListener("resize", look);
-  }, []);
+  const { frame, view, look } = useView();
   const all = { first: 0, end: rows.length };
   const { first, end } = isPrinting ? all : seenRows(view.top, view.height, ROW, rows.length);
   return (
@@ -67,6 +57,22 @@ export function Rows<Row>({ name, rows, columns, id, sort, sortBy }: RowsProps<R
       </table>
     </section>
   );
+}
+
+/** Follow which part of a scrolling frame is in sight. */
+function useView() {
+  const frame = useRef<HTMLElement>(null);
+  const [view, setView] = useState({ top: 0, height: 800 });
+  const look = () => {
+    const { scrollTop: top = 0, clientHeight: height = 800 } = frame.current ?? {};
+    setView({ top, height: height || 800 });
+  };
+  useEffect(() => {
+    look();
+    addEventListener("resize", look);
+    return () => removeEventListener("resize", look);
+  }, []);
+  return { frame, view, look };
 }
 
 function Gap({ rows }: { readonly rows: number }) {

@@ -16,11 +16,7 @@ export function Search({ project, close }: SearchProps) {
   const [place, setPlace] = useState(0);
   const { answers, state } = useAnswers(project, wanted);
   useEffect(() => dialog.current?.showModal(), []);
-  const open = (answer: Answer | undefined) => {
-    if (!answer?.href) return;
-    close();
-    location.hash = answer.href;
-  };
+  const open = (answer: Answer | undefined) => follow(answer, close);
   const press = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) setPlace((place + step + answers.length) % Math.max(1, answers.length));
@@ -52,6 +48,12 @@ export function Search({ project, close }: SearchProps) {
       <Answers answers={answers} place={place} open={open} />
     </dialog>
   );
+}
+
+function follow(answer: Answer | undefined, close: () => void): void {
+  if (!answer?.href) return;
+  close();
+  location.hash = answer.href;
 }
 
 interface AnswersProps {
