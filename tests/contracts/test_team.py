@@ -159,7 +159,7 @@ def test_processes_lose_nothing_while_the_line_is_cut_and_the_server_restarts_an
         replica.promote()
         proxy.mend(replica.socket)
         for each in all_of:
-            each.join(300)
+            each.join(900)
 
         url = replica.url(database)
         fresh = open_store(url, identity=OURS, clock=WallClock(), lease=LEASE)
