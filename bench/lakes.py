@@ -6,6 +6,7 @@ time is that of the command and its JVM, the server's apart.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import resource
@@ -53,6 +54,7 @@ MODELS = {
     "total": "materialized='table'",
 }
 ROUNDS = 5
+_SET_CHILD_SUBREAPER = 36
 
 
 class Server:
@@ -81,6 +83,7 @@ class Server:
 
 def main(models: int) -> None:
     """Count the requests of `status` and `plan`, then time runs."""
+    _adopt()
     server = Server()
     try:
         server.ask("PUT", "/lake")
@@ -134,6 +137,7 @@ def _time(server: Server) -> None:
                 server.requests()
             before = _processor()
             subprocess.run([PENSTOCK, "run"], cwd=root, capture_output=True, check=True)
+            _reap(server.process.pid)
             seconds[name].append(_processor() - before)
     found = server.requests()
     ours = sum(not each.startswith("java ") for each in found)
@@ -142,6 +146,18 @@ def _time(server: Server) -> None:
     ratio = statistics.median(b / a for a, b in zip(disk, bucket, strict=True))
     medians = f"{statistics.median(bucket):.1f} s {statistics.median(disk):.1f} s on a disk"
     print(f"run of {len(MODELS)} steps, processor: {medians}  ratio {ratio:.2f}  (aim <= 1.3)")
+
+
+def _adopt() -> None:
+    """Become the parent of processes whose own parent ends: the time of a JVM counts then."""
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)
+
+
+def _reap(apart: int) -> None:
+    """Wait for all children but one."""
+    children = Path("/proc/self/task", str(os.getpid()), "children")
+    while left := [pid for pid in map(int, children.read_text().split()) if pid != apart]:
+        os.waitpid(left[0], 0)
 
 
 def _processor() -> float:

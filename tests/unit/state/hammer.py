@@ -5,7 +5,6 @@ import os
 import sys
 import time
 import uuid
-from dataclasses import replace
 from functools import partial
 
 from contracts.store_cases import LEASE, OURS, intent, run, wrote
@@ -45,15 +44,12 @@ def hammer(url, number, rounds):
     store.close()
 
 
-def work_through_outages(url, number, models, ahead, length):
-    """Do steps of own models and of a shared one as a run does, however often the line is cut.
-
-    Leases have this length in seconds, so that they outlive each cut.
-    """
+def work_through_outages(url, number, models, ahead):
+    """Do steps of own models and of a shared one as a run does, however often the line is cut."""
     holder = Holder(f"run-{number}", f"host-{number}", os.getpid(), "ann")
-    patience, clock = Patience(300.0), WallClock(ahead)
-    lease = replace(LEASE, length=dt.timedelta(seconds=length))
-    open_one = partial(open_store, url, identity=OURS, clock=clock, lease=lease)
+    lapse = (LEASE.length - LEASE.heartbeat).total_seconds()  # as for a run
+    patience, clock = Patience(300.0, lapse), WallClock(ahead)
+    open_one = partial(open_store, url, identity=OURS, clock=clock, lease=LEASE)
     store = PatientStore(patience.repeat(open_one), patience)
     store.journal.start_run(run(holder, clock.now()))
     with beating(store.leases, holder.run, 0.5):

@@ -116,7 +116,7 @@ def data_diff(services: Services, request: DataDiffRequest) -> DataDiff:
 
 def _rows_now(services: Services, model: Model) -> _Rows:
     uri, target = services.project.uri_of(model.table), services.project.target.name
-    if model.is_view or not model.strategy.is_written:
+    if model.is_view:
         hint = f"penstock diff {model.name} compares its query"
         sentence = f"{model.name} has no table, so it has no rows of its own"
         raise UsageError("nothing-to-compare", sentence, where=model.where, hint=hint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,7 +60,8 @@ class DeltaLog:
         """See `Log.facts`; rows are None if deletion vectors cannot be read."""
         found = None if counts else described(uri)
         if found is not None:
-            return _facts(*found)
+            with suppress(*folder.UNREADABLE):  # a damaged checksum; the log itself may be whole
+                return _facts(*found)
         table = open_table(uri)
         if table is None:
             return None

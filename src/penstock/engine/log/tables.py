@@ -102,8 +102,8 @@ def _checked(uri: str) -> CachedTable | None:
     cached.is_checked = True
     document = checksum(uri, cached.version)
     try:
-        schema, known = document["metadata"]["schemaString"], document.get("setTransactions")
-        cached.metadata = document["metadata"] if schema else None
+        Metadata.read(document["metadata"])  # a damaged one raises
+        cached.metadata, known = document["metadata"], document.get("setTransactions")
         if known is not None:
             cached.transactions = {str(each["appId"]): int(each["version"]) for each in known}
     except UNREADABLE:
@@ -158,12 +158,12 @@ class Metadata:
 def metadata_at(uri: str, version: int, *, changed: bool = True) -> Metadata | None:
     """Read the metadata of a table at a version; None if the log no longer contains it.
 
-    Unless this version changed it, what is known of the version before is enough.
     It is in Spark's checksum file, otherwise in the newest earlier `metaData`; a checkpoint is the
-    slowest source.
+    slowest source. Unless the version `changed` it, it is also that of the version before.
     """
+    same = (version,) if changed else (version, version - 1)
     cached = BUCKETS.tables.get(uri)
-    if cached and cached.metadata and version - cached.version in ((0,) if changed else (0, 1)):
+    if cached is not None and cached.metadata and cached.version in same:
         return Metadata.read(cached.metadata)
     try:
         return Metadata.read(checksum(uri, version)["metadata"])

@@ -15,12 +15,15 @@ from penstock.app.read_requests import DataDiffRequest
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError, UsageError
 from penstock.core.names import TableName
+from penstock.core.strategy import WindowSettings
 from penstock.strategies.merge import Merge
+from penstock.strategies.overwrite import OverwriteRange
 from penstock.strategies.view import View
 
 USERS = a_model("users", strategy=Merge(("Id",)))
 PLAIN = a_model("plain")
 RECENT = a_model("recent", "users", strategy=View())
+FED = a_model("fed", "users", strategy=OverwriteRange(WindowSettings("ts")))
 
 
 def schema(*columns):
@@ -73,10 +76,12 @@ def test_a_version_a_step_and_a_target_can_be_named(targets):
             "--from 7: there is no such target, version or step",
         ),
         ("recent", "prod", "nothing-to-compare", "recent has no table, so it has no rows"),
+        ("fed", "", "not-built-yet", "fed has no table at "),
     ],
 )
 def test_what_cannot_be_compared_is_refused(targets, model, source, code, sentence):
     dev, _ = targets
+    dev.has(FED)
 
     with pytest.raises((UsageError, TableError)) as raised:
         compared(dev, model, from_=source)

@@ -69,7 +69,18 @@ def test_a_table_in_the_place_of_another_is_read_anew(table):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'{"metadata": null}', b'{"metadata": {"id": "x"}}']
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"metadata": null}',
+        b'{"metadata": {"id": "x"}}',
+        b'{"metadata": {"id": "x", "schemaString": "{"}}',
+        b'{"metadata": {"schemaString": "{\\"fields\\": []}"}}',
+        b'{"metadata": {"id": "x", "schemaString": "{\\"fields\\": [{}]}"}}',
+        b'{"metadata": {"id": "x", "schemaString": "{\\"fields\\": [{\\"name\\": \\"a\\"}]}"}}',
+    ],
 )
 def test_a_damaged_checksum_is_not_believed(table, content):
     expected = LOG.facts(table)
