@@ -11,12 +11,12 @@ def test_the_latest_runs_are_listed_newest_first_with_how_they_ended(store):
     store.journal.end_run(HERE.run, Status.FAILED)
     store.journal.start_run(run(ELSEWHERE))
 
-    found = store.records.latest_runs(5)
+    found = store.runs.latest_runs(5)
 
     assert [(each.id, each.status, each.ended is None) for each in found] == sorted(
         [(HERE.run, Status.FAILED, False), (ELSEWHERE.run, Status.RUNNING, True)], reverse=True
     )
-    assert store.records.latest_runs(1) == found[:1]
+    assert store.runs.latest_runs(1) == found[:1]
     assert (found[-1].holder.host, found[-1].holder.user) in {
         (each.host, each.user) for each in (HERE, ELSEWHERE)
     }
@@ -30,8 +30,8 @@ def test_steps_of_runs_and_models_are_listed_with_those_that_run_and_failed(stor
     store.journal.fail("s-2", BROKEN)
     begin(replace(intent("s-3", "a"), run=ELSEWHERE.run), {}, ELSEWHERE, None)
 
-    by_run = store.records.steps_of_runs([HERE.run, ELSEWHERE.run, "nowhere"])
-    by_model = store.records.steps_of_models("b", "a", "nowhere")
+    by_run = store.runs.steps_of_runs([HERE.run, ELSEWHERE.run, "nowhere"])
+    by_model = store.runs.steps_of_models("b", "a", "nowhere")
 
     shown = {
         name: [(each.intent.step, str(each.status)) for each in steps]
@@ -44,4 +44,4 @@ def test_steps_of_runs_and_models_are_listed_with_those_that_run_and_failed(stor
         "b": [("s-2", "FAILED")],
     }
     assert by_model["b"][0].failure == BROKEN
-    assert store.records.steps_of_runs([]) == {}
+    assert store.runs.steps_of_runs([]) == {}

@@ -9,6 +9,7 @@ from typing import Any
 from penstock.core.check_results import CheckRecords
 from penstock.core.errors import StateAwayError
 from penstock.core.ports.ports import Archive, Notes, Records, SliceRecords, Store
+from penstock.core.ports.runs import RunRecords
 from penstock.core.ports.sessions import PackageRecords
 
 
@@ -26,6 +27,10 @@ class FlakyStore:
     @property
     def records(self) -> Records:
         return self._store.records
+
+    @property
+    def runs(self) -> RunRecords:
+        return self._store.runs
 
     @property
     def slices(self) -> SliceRecords:

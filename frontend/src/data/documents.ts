@@ -1,6 +1,20 @@
-// Written by scripts/site-types from src/penstock/app/site/documents.py.
+// Written by scripts/site-types from the documents in src/penstock/app/site.
 
 export const FORMAT = 1;
+
+export interface ColumnRow {
+  readonly name: string;
+  readonly type: string;
+  readonly description_html: string;
+  readonly checks: readonly string[];
+  readonly origins: readonly ColumnOrigin[] | null;
+}
+
+export interface InputVersion {
+  readonly node: string;
+  readonly read: string;
+  readonly now: string;
+}
 
 export interface Notice {
   readonly code: string;
@@ -10,7 +24,7 @@ export interface Notice {
   readonly is_error: boolean;
 }
 
-export interface ModelState {
+export interface StateShare {
   readonly state: number;
   readonly count: number;
   readonly is_pending: boolean;
@@ -32,7 +46,7 @@ export interface ModelRow {
   readonly owner: string;
   readonly package: string;
   readonly reads: readonly string[];
-  readonly states: readonly ModelState[];
+  readonly states: readonly StateShare[];
   readonly partitions: number;
   readonly current: number;
   readonly rows: number | null;
@@ -105,17 +119,52 @@ export interface ProjectDocument {
   readonly runs: readonly RunRow[];
 }
 
+export interface StepRow {
+  readonly step: string;
+  readonly model: string;
+  readonly partitions: string;
+  readonly status: string;
+  readonly started: string;
+  readonly ended: string;
+  readonly rows: number | null;
+  readonly bytes: number | null;
+  readonly table_version: number | null;
+  readonly reason: string;
+  readonly inputs: readonly InputVersion[];
+  readonly error: string;
+  readonly hint: string;
+}
+
+export interface RunDocument {
+  readonly id: string;
+  readonly command: string;
+  readonly arguments: string;
+  readonly user: string;
+  readonly host: string;
+  readonly started: string;
+  readonly ended: string;
+  readonly status: string;
+  readonly steps: readonly StepRow[];
+}
+
+export interface RunsDocument {
+  readonly runs: readonly RunDocument[];
+}
+
+export interface FoundText {
+  readonly node: string;
+  readonly part: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface SearchDocument {
+  readonly texts: readonly FoundText[];
+}
+
 export interface ColumnOrigin {
   readonly node: string;
   readonly column: string;
-}
-
-export interface ColumnRow {
-  readonly name: string;
-  readonly type: string;
-  readonly description_html: string;
-  readonly checks: readonly string[];
-  readonly origins: readonly ColumnOrigin[] | null;
 }
 
 export interface CodeText {
@@ -136,6 +185,8 @@ export interface ExecutionRow {
   readonly rows: number | null;
   readonly bytes: number | null;
   readonly table_version: number | null;
+  readonly opened: number | null;
+  readonly closed: number | null;
   readonly code: string;
   readonly reason: string;
   readonly error: string;
@@ -200,12 +251,6 @@ export interface BuiltBy {
   readonly inputs: readonly InputVersion[];
 }
 
-export interface InputVersion {
-  readonly node: string;
-  readonly then: string;
-  readonly now: string;
-}
-
 export interface PartitionRange {
   readonly low: number;
   readonly high: number;
@@ -241,47 +286,4 @@ export interface PartitionsDocument {
   readonly ranges: readonly PartitionRange[];
   readonly steps: readonly BuiltBy[];
   readonly mappings: readonly PartitionMapping[];
-}
-
-export interface StepRow {
-  readonly step: string;
-  readonly model: string;
-  readonly partitions: string;
-  readonly status: string;
-  readonly started: string;
-  readonly ended: string;
-  readonly rows: number | null;
-  readonly bytes: number | null;
-  readonly table_version: number | null;
-  readonly reason: string;
-  readonly inputs: readonly InputVersion[];
-  readonly error: string;
-  readonly hint: string;
-}
-
-export interface RunDocument {
-  readonly id: string;
-  readonly command: string;
-  readonly arguments: string;
-  readonly user: string;
-  readonly host: string;
-  readonly started: string;
-  readonly ended: string;
-  readonly status: string;
-  readonly steps: readonly StepRow[];
-}
-
-export interface RunsDocument {
-  readonly runs: readonly RunDocument[];
-}
-
-export interface FoundText {
-  readonly node: string;
-  readonly part: string;
-  readonly name: string;
-  readonly text: string;
-}
-
-export interface SearchDocument {
-  readonly texts: readonly FoundText[];
 }

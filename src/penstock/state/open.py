@@ -25,6 +25,7 @@ from penstock.state.sql.database import MOVED, MOVING, Database, lacking, moved_
 from penstock.state.sql.journal import StoreJournal, StoreLeases
 from penstock.state.sql.packages import SqlPackages
 from penstock.state.sql.records import SqlNotes, SqlRecords
+from penstock.state.sql.runs import SqlRuns
 from penstock.state.sql.slices import SqlSlices
 from penstock.state.sql.transaction import Transactions
 
@@ -341,6 +342,7 @@ class SqlStore:
         self.journal = StoreJournal(transactions, self._keep_copy)
         self.leases = StoreLeases(transactions)
         self.records = SqlRecords(database)
+        self.runs = SqlRuns(database)
         self.slices = SqlSlices(database)
         self.checks = SqlChecks(database)
         self.notes = SqlNotes(database)

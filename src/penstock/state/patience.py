@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from penstock.core.check_results import CheckRecords
     from penstock.core.ports.ports import (
         Archive,
-        Journal,
-        Leases,
         Notes,
         Records,
         SliceRecords,
         Store,
     )
+    from penstock.core.ports.runs import Journal, Leases, RunRecords
     from penstock.core.ports.sessions import PackageRecords
 
 Answer = TypeVar("Answer")
@@ -167,6 +166,7 @@ class PatientStore:
         self.journal = cast("Journal", patient(store.journal))
         self.leases = cast("Leases", patient(store.leases))
         self.records = cast("Records", patient(store.records))
+        self.runs = cast("RunRecords", patient(store.runs))
         self.slices = cast("SliceRecords", patient(store.slices))
         self.checks = cast("CheckRecords", patient(store.checks))
         self.notes = cast("Notes", patient(store.notes))

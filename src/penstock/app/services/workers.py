@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from penstock.app.services.services import Services
 from penstock.core.errors import LeaseHeldError
-from penstock.core.ports.ports import Leases, Store
+from penstock.core.ports.ports import Store
+from penstock.core.ports.runs import Leases
 from penstock.core.records import Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent
 from penstock.core.storage import is_s3

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.app.site.model_documents import ColumnRow, InputVersion
+
 FORMAT = 1
 """Grows when a page could no longer read the data of an older penstock."""
 
@@ -25,8 +27,8 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelState:
-    """Partitions of a model in one state; `state` is an index of `ProjectDocument.states`."""
+class StateShare:
+    """Partitions of a model that share a state; `state` is an index of `ProjectDocument.states`."""
 
     state: int
     count: int
@@ -37,16 +39,13 @@ class ModelState:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model in lists and in the graph; `number` names its files.
-
-    `kind` is `sql`, `versioned`, `python`, `entity` or `sessions`. `states` are those of its
-    partitions, `current` among them. `partitions` are those that it
-    should have, `current` those that match code and inputs. Rows and bytes are null if unknown.
-    """
+    """One model in lists and in the graph."""
 
     number: int
+    """The number in the names of its files."""
     name: str
     kind: str
+    """`sql`, `versioned`, `python`, `entity` or `sessions`."""
     strategy: str
     grain: str
     schema: str
@@ -57,19 +56,27 @@ class ModelRow:
     owner: str
     package: str
     reads: tuple[str, ...]
-    states: tuple[ModelState, ...]
+    """The nodes that it reads."""
+    states: tuple[StateShare, ...]
+    """The states of its partitions, `current` among them."""
     partitions: int
+    """How many partitions it should have."""
     current: int
+    """How many of them match code and inputs."""
     rows: int | None
+    """The rows of its table, null if unknown."""
     bytes: int | None
+    """The size of its live files, null if unknown."""
     built_at: str
     seconds: float | None
+    """The duration of its last step that ended well."""
     lines: tuple[str, ...]
+    """More sentences about its state, as `status` prints them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A source or seed: a node that nobody builds; `changed_at` is the time of its newest version.
+    """A source or seed; `changed_at` is the time of its newest version.
 
     `limit` is the age in seconds that its newest row may have, null without such a rule.
     """
@@ -149,206 +156,6 @@ class ProjectDocument:
     attention: tuple[Attention, ...]
     plans: tuple[PlannedCommand, ...]
     runs: tuple[RunRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnOrigin:
-    """A column of an input."""
-
-    node: str
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRow:
-    """A column; `origins` are the columns that it is made of, null if that is not known."""
-
-    name: str
-    type: str
-    description_html: str
-    checks: tuple[str, ...]
-    origins: tuple[ColumnOrigin, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class CodeText:
-    """One text of a model's code, a line of highlighted HTML each.
-
-    `id` is its digest. `partitions` are those that it is for, as words; "" for texts that only
-    built partitions of the past.
-    """
-
-    id: str
-    label: str
-    partitions: str
-    language: str
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionRow:
-    """One execution of a model, newest first; `table_version` is that of its commit."""
-
-    step: str
-    run: str
-    partitions: str
-    status: str
-    started: str
-    seconds: float
-    rows: int | None
-    bytes: int | None
-    table_version: int | None
-    code: str
-    reason: str
-    error: str
-    hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """One evaluation of a check."""
-
-    at: str
-    status: str
-    value: float | None
-    limit: float | None
-    step: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRow:
-    """A check of a model with its evaluations, oldest first."""
-
-    name: str
-    type: str
-    phase: str
-    column: str
-    on_failure: str
-    description_html: str
-    evaluations: tuple[Evaluation, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SliceRow:
-    """A slice of an entity."""
-
-    name: str
-    status: str
-    at: str
-    rows: int | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class PackagePart:
-    """One fact of a session package: its manifest, limits or quarantine."""
-
-    section: str
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelDocument:
-    """`data/model-N.js`: one model's page, without its partitions."""
-
-    name: str
-    description_html: str
-    place: str
-    columns: tuple[ColumnRow, ...]
-    written: CodeText | None
-    codes: tuple[CodeText, ...]
-    executions: tuple[ExecutionRow, ...]
-    checks: tuple[CheckRow, ...]
-    slices: tuple[SliceRow, ...]
-    package: tuple[PackagePart, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltBy:
-    """A step that built partitions."""
-
-    step: str
-    run: str
-    at: str
-    seconds: float
-    rows: int | None
-    bytes: int | None
-    table_version: int | None
-    code: str
-    inputs: tuple[InputVersion, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class InputVersion:
-    """What a step read of an input, and what is there now."""
-
-    node: str
-    then: str
-    now: str
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionRange:
-    """Neighbouring partitions of which the same is true, both ends inclusive.
-
-    `state` and `also` are indices of `ProjectDocument.states`, `code` is the id of the text that is
-    for them now, `built_by` an index of `PartitionsDocument.steps`, -1 if nothing built them.
-    """
-
-    low: int
-    high: int
-    state: int
-    also: tuple[int, ...]
-    is_pending: bool
-    is_drifted: bool
-    because: tuple[str, ...]
-    version: int | None
-    revision: int | None
-    code: str
-    built_by: int
-
-
-@dataclass(frozen=True, slots=True)
-class MappedRange:
-    """Partitions from `low` to `high`, and those of an input that each of them reads.
-
-    Each reads from `first` to `last`; if it `moves`, the partition n above `low` reads those n
-    above both.
-    """
-
-    low: int
-    high: int
-    first: int
-    last: int
-    moves: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionMapping:
-    """What partitions of a model read of an input with partitions; no ranges for all of it."""
-
-    node: str
-    ranges: tuple[MappedRange, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionsDocument:
-    """`data/partitions-N.js`: the partitions of one model, as ranges in ascending order.
-
-    `grain` is `hour`, `day`, `week`, `month`, `year`, `range` or `whole`. Positions count: hours
-    and days from 1970-01-01; weeks from Monday, 1970-01-05; months as year * 12 + month - 1; years
-    from 0; of a `range`, position p is [start + p * width, start + (p + 1) * width).
-    """
-
-    name: str
-    grain: str
-    start: int
-    width: int
-    ranges: tuple[PartitionRange, ...]
-    steps: tuple[BuiltBy, ...]
-    mappings: tuple[PartitionMapping, ...]
 
 
 @dataclass(frozen=True, slots=True)

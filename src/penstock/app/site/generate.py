@@ -142,7 +142,7 @@ def _read(services: Services, request: AnySite, notices: tuple[Notice, ...]) -> 
     inputs = read_site(services, names, run_timestamp, cache)
     nodes = (*names, *map(inputs.node, inputs.project.sources))
     shapes = {node: inputs.shape_of(node) for node in nodes}
-    steps = services.reading.records.steps_of_runs([each.id for each in inputs.runs])
+    steps = services.reading.runs.steps_of_runs([each.id for each in inputs.runs])
     runs = tuple(run_document(inputs, each, steps.get(each.id, ())) for each in inputs.runs)
     plans = _plans(services, str(request.project), run_timestamp)
     project = project_document(inputs, shapes, plans, runs, notices)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import cast
 
 from penstock.app.artifacts.manifest import Json
-from penstock.app.site.documents import (
+from penstock.app.site.markup import markdown
+from penstock.app.site.model_documents import (
     CheckRow,
     CodeText,
     ColumnOrigin,
@@ -18,7 +19,6 @@ from penstock.app.site.documents import (
     ModelDocument,
     SliceRow,
 )
-from penstock.app.site.markup import markdown
 from penstock.app.site.reading import SiteInputs, TableShape, utc
 from penstock.core.check_results import CheckRecord, CheckResult
 from penstock.core.model import ColumnDoc, Fingerprint, Model, kind_of

@@ -12,9 +12,7 @@ from penstock.app.services.wire import version
 from penstock.app.site.documents import (
     FORMAT,
     Attention,
-    ColumnRow,
     ModelRow,
-    ModelState,
     Notice,
     PlannedCommand,
     PlannedStep,
@@ -22,9 +20,11 @@ from penstock.app.site.documents import (
     RunDocument,
     RunRow,
     SourceRow,
+    StateShare,
     StepRow,
 )
 from penstock.app.site.markup import markdown
+from penstock.app.site.model_documents import ColumnRow
 from penstock.app.site.models import Shapes
 from penstock.app.site.partitions import STATES
 from penstock.app.site.reading import SiteInputs, utc
@@ -86,11 +86,11 @@ def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, shapes: Sha
     good = 0 if verdict.whole else count(difference(verdict.effective, tuple(sorted(wrong))))
     good -= count(intersection(inputs.drift.pending.get(status.model, ()), verdict.effective))
     states = [
-        ModelState(STATES.index(each.state), each.count, each.pending, each.drifted, each.because)
+        StateShare(STATES.index(each.state), each.count, each.pending, each.drifted, each.because)
         for each in status.states
     ]
     if good > 0:
-        current = ModelState(STATES.index(State.CURRENT), good, False, False, ())  # noqa: FBT003
+        current = StateShare(STATES.index(State.CURRENT), good, False, False, ())  # noqa: FBT003
         states.append(current)
     last = next((s for s in reversed(inputs.steps.get(model.name, ())) if s.outcome), None)
     return ModelRow(

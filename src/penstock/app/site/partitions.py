@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from penstock.app.site.documents import (
+from penstock.app.site.model_documents import (
     BuiltBy,
     MappedRange,
     PartitionMapping,

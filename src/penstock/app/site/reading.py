@@ -12,8 +12,8 @@ from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.selection import DriftReport, drift_report
 from penstock.app.services.services import Services
 from penstock.app.site.cache import SiteCache
-from penstock.app.site.documents import InputVersion
 from penstock.app.site.markup import code_lines
+from penstock.app.site.model_documents import InputVersion
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Head
 from penstock.core.model import Model
@@ -142,8 +142,8 @@ def read_site(
         names=names,
         drift=drift_report(project_state),
         partitions=records.runs(*split),
-        steps=records.steps_of_models(*names),
-        runs=records.latest_runs(MOST_RUNS),
+        steps=services.reading.runs.steps_of_models(*names),
+        runs=services.reading.runs.latest_runs(MOST_RUNS),
     )
 
 

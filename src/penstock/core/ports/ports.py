@@ -9,24 +9,20 @@ import datetime as dt
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from penstock.core.check_results import CheckJournal, CheckRecords
+from penstock.core.check_results import CheckRecords
 from penstock.core.entities.slices import BronzeFolder, ListedSlice
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, Seen, TableFacts, Touched
 from penstock.core.model import Fingerprint, Source
 from penstock.core.partitions.partition import Span
-from penstock.core.ports.runs import RunRecords
+from penstock.core.ports.runs import Journal, Leases, RunRecords
 from penstock.core.ports.sessions import PackageRecords
 from penstock.core.records import (
-    Begun,
     Execution,
-    Holder,
-    Lease,
     ModelRecord,
     PartitionRun,
     PartitionsRecord,
-    Run,
     SliceRecord,
     SliceSkip,
     Status,
@@ -34,10 +30,7 @@ from penstock.core.records import (
     WatermarkChange,
 )
 from penstock.core.steps.inputs import Pin
-from penstock.core.steps.step import Intent, Outcome, PartitionRows, StepFailure
-
-if TYPE_CHECKING:
-    from penstock.core.check_results import Checked
+from penstock.core.steps.step import Intent, Outcome, PartitionRows
 
 Fault = Callable[[str], None]
 """Called with the name of each point that a step reaches; tests end the process there."""
@@ -176,73 +169,6 @@ class Folders(Protocol):
         """Remove a folder with its contents; do nothing if it does not exist."""
 
 
-class Journal(CheckJournal, Protocol):
-    """Records runs, steps and check results. Every method is one transaction."""
-
-    def start_run(self, run: Run) -> None:
-        """Write the run as RUNNING; writing it twice has the same effect as once."""
-
-    def end_run(self, run: str, status: Status, *, holds: bool = False) -> None:
-        """Write how the run ended and release the leases that it still holds.
-
-        With `holds`, a run that was interrupted twice keeps them: one of its statements may still
-        commit.
-        """
-
-    def begin(
-        self,
-        intent: Intent,
-        contents: Mapping[str, str],
-        holder: Holder,
-        planned_on: int | None,
-        above: int = 0,
-    ) -> Begun:
-        """Take the target's lease and write the step as RUNNING; do both or neither.
-
-        The step's number is greater than all numbers here and than `above`, the one in the target's
-        log: a restored store may lack some. A step that has begun is returned unchanged.
-
-        Raises `LeaseHeldError`, and `PlanOutdatedError` if the target's last step is not
-        `planned_on` (None: do not compare).
-        """
-
-    def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
-        """Write success: records, watermarks, history, lease; or raise `LeaseLostError`."""
-
-    def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
-        """Write failure: status and history; the records of the last success stay."""
-
-    def reject(
-        self, intent: Intent, failure: StepFailure, holder: Holder, checked: Checked | None = None
-    ) -> None:
-        """Write a step that failed before it began, without a lease.
-
-        With `checked`, a gate failed: the step is SKIPPED, its partitions are FAILED.
-        """
-
-    def running(self) -> tuple[StepRecord, ...]:
-        """Return the steps recorded as RUNNING."""
-
-
-class Leases(Protocol):
-    """The right to write a target. Every method is one transaction."""
-
-    def holds(self, step: str) -> bool:
-        """Return whether the step's run still owns the target with its token."""
-
-    def renew(self, run: str) -> None:
-        """Extend the expiry of every lease that the run still owns."""
-
-    def taken(self) -> tuple[Lease, ...]:
-        """Return the leases that are currently held."""
-
-    def clock_skew(self) -> dt.timedelta:
-        """Return how far the clock of the store's server is ahead of ours; 0 for a file."""
-
-    def unlock(self, target: str, token: int | None = None) -> bool:
-        """Drop the lease of a target; return False if it is free, or held with another token."""
-
-
 class PartitionRecords(Protocol):
     """Reads the records of partitions, in groups and runs."""
 
@@ -272,7 +198,7 @@ class Notes(Protocol):
         """Record commits of a table and how far its log was read; a new table id starts over."""
 
 
-class Records(PartitionRecords, RunRecords, Protocol):
+class Records(PartitionRecords, Protocol):
     """Reads the records of models, and sets watermarks by hand."""
 
     def models(self, *names: str) -> Mapping[str, ModelRecord]:
@@ -369,6 +295,10 @@ class Store(Protocol):
     @property
     def records(self) -> Records:
         """Records that decisions are based on."""
+
+    @property
+    def runs(self) -> RunRecords:
+        """Runs and steps, in bulk."""
 
     @property
     def slices(self) -> SliceRecords:

@@ -23,11 +23,9 @@ from penstock.core.facts import Seen, Touched
 from penstock.core.model import Fingerprint
 from penstock.core.records import (
     Execution,
-    Holder,
     ModelRecord,
     PartitionRun,
     PartitionsRecord,
-    Run,
     Status,
     StepRecord,
     WatermarkChange,
@@ -47,7 +45,6 @@ from penstock.state.schema import (
     table_commits,
     watermarks,
 )
-from penstock.state.schema import runs as commands
 from penstock.state.sql.database import Database, batched, put
 from penstock.state.sql.load import islands
 from penstock.state.sql.model_records import WHOLE, model_records, partitions_records
@@ -66,7 +63,6 @@ from penstock.state.sql.rows import (
 STATE = partition_state.c
 _WRITTEN = ("partition", "step_seq", "executed_at", "rows_written", "bytes_written")
 _BY = ("triggered_by", "executed_by")
-_RUN = ("id", "command", "arguments", "target", "run_timestamp", "started", "ended", "status")
 _TABLES = 400  # in one condition
 _TOUCHED = ("version", "time", "operation", "step", "store", "user")
 
@@ -158,32 +154,6 @@ class SqlRecords:
         )
         with self._database.read() as connection:
             return tuple(_execution(row) for row in connection.execute(query))
-
-    def latest_runs(self, limit: int) -> tuple[Run, ...]:
-        """See `RunRecords.latest_runs`; their ids sort by their beginnings."""
-        query = select(commands).order_by(commands.c.id.desc()).limit(limit)
-        with self._database.read() as connection:
-            return tuple(_command(row) for row in connection.execute(query))
-
-    def steps_of_runs(self, runs: Collection[str]) -> Mapping[str, tuple[StepRecord, ...]]:
-        """See `RunRecords.steps_of_runs`."""
-        return self._steps_by(steps.c.run, select(steps), sorted(runs))
-
-    def steps_of_models(self, *names: str) -> Mapping[str, tuple[StepRecord, ...]]:
-        """See `RunRecords.steps_of_models`."""
-        query = select(steps).join(models, models.c.id == steps.c.model_id)
-        return self._steps_by(models.c.name, query, sorted(names))
-
-    def _steps_by(
-        self, column: ColumnElement[str], query: Select[Any], values: Sequence[str]
-    ) -> Mapping[str, tuple[StepRecord, ...]]:
-        found: dict[str, list[StepRecord]] = {}
-        query = query.add_columns(column.label("of")).order_by(steps.c.step_seq)
-        with self._database.read() as connection:
-            for part in batched(values):
-                for row in connection.execute(query.where(column.in_(part))):
-                    found.setdefault(row.of, []).append(step_of(row).record)
-        return {name: tuple(each) for name, each in found.items()}
 
     def steps_of(self, model: str) -> tuple[StepRecord, ...]:
         """Return all finished steps of a model, oldest first, without counts per partition."""
@@ -300,11 +270,6 @@ class SqlNotes:
 
 def _of_model(query: Select[Any], model_id: ColumnElement[int], name: str) -> Select[Any]:
     return query.join(models, models.c.id == model_id).where(models.c.name == name)
-
-
-def _command(row: Found) -> Run:
-    holder = Holder(row.id, row.host, row.pid, row.user)
-    return Run(**cells_of(row, _RUN), holder=holder)
 
 
 def _execution(row: Found) -> Execution:
