@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from penstock.app.commands.sync import plan_sync
@@ -31,7 +32,7 @@ from penstock.app.site.documents import (
     RunsDocument,
     SearchDocument,
 )
-from penstock.app.site.files import chunk_text, require_bundle, require_ours, write_site
+from penstock.app.site.files import BUNDLE, chunk_text, require_bundle, require_ours, write_site
 from penstock.app.site.models import MOST_EVALUATIONS, Shapes, model_document
 from penstock.app.site.overview import (
     RUNS_IN_A_FILE,
@@ -39,6 +40,7 @@ from penstock.app.site.overview import (
     project_document,
     run_document,
 )
+from penstock.app.site.packages import package_parts
 from penstock.app.site.partitions import partitions_document
 from penstock.app.site.reading import SiteInputs, read_site
 from penstock.core.errors import PenstockError, ProjectError, StateError
@@ -100,9 +102,17 @@ def docs_generate(request: SiteRequest) -> SiteReport:
     return SiteReport(page, len(project.models), len(project.runs), size, errors)
 
 
-def site_contents(request: AnySite) -> Mapping[str, str]:
-    """Return the files of data by name, for a server; a project that cannot be read raises."""
+def open_site(request: ServeRequest) -> tuple[Path, Callable[[], Mapping[str, str]]]:
+    """Return the folder of the pages, and what reads their data anew, for a server.
+
+    Raises `site-not-built` without the front end. Reading raises for a project that cannot be read.
+    """
     require_bundle()
+    return BUNDLE, partial(_contents, request)
+
+
+def _contents(request: ServeRequest) -> Mapping[str, str]:
+    """Return the files of data by name."""
     services, findings = _open(request)
     with closing(services):
         found = read_data(services, request, findings)
@@ -160,8 +170,10 @@ def _chunks(inputs: SiteInputs, shapes: Shapes, runs: tuple[RunDocument, ...]) -
         if (model := inputs.model(name)).all_checks
     }
     checked, found = checks.newest_of(wanted), list[FoundText]()
+    packages = {name: package_parts(inputs, name) for name in inputs.project.packages}
     for number, name in enumerate(inputs.names):
         page = model_document(inputs, name, shapes, checked.get(name, ()))
+        page = replace(page, package=packages.get(_package(inputs, name), ()))
         yield f"model-{number}", page
         yield f"partitions-{number}", partitions_document(inputs, name)
         found += _texts(inputs, name, [each.name for each in page.columns])
@@ -169,6 +181,11 @@ def _chunks(inputs: SiteInputs, shapes: Shapes, runs: tuple[RunDocument, ...]) -
         part = runs[place : place + RUNS_IN_A_FILE]
         yield f"runs-{place // RUNS_IN_A_FILE}", RunsDocument(part)
     yield "search", SearchDocument((*found, *_source_texts(inputs)))
+
+
+def _package(inputs: SiteInputs, name: str) -> str:
+    package = inputs.project.package_of(name)
+    return package.name if package else ""
 
 
 def _texts(inputs: SiteInputs, name: str, columns: list[str]) -> Iterator[FoundText]:

@@ -25,8 +25,11 @@ from penstock.core.model import ColumnDoc, Fingerprint, Model, kind_of
 from penstock.core.names import InputName
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.records import StepRecord
+from penstock.core.steps.step import Outcome
 from penstock.project.sql.lineage import column_lineage
 
+_OPENED = ("opened_new", "opened_changed", "opened_late", "reopened")
+_CLOSED = ("closed",)
 MOST_EXECUTIONS = 200
 MOST_EVALUATIONS = 100
 _LANGUAGES = {
@@ -66,7 +69,7 @@ def _columns(inputs: SiteInputs, model: Model, shapes: Shapes) -> tuple[ColumnRo
     shown = model.columns
     if found is not None:
         shown = tuple(
-            ColumnDoc(name, _said(documented, name), kind) for name, kind in found.columns
+            ColumnDoc(name, _description(documented, name), kind) for name, kind in found.columns
         )
     elif not shown:
         shown = tuple(ColumnDoc(name) for name in origins)
@@ -86,14 +89,14 @@ def _columns(inputs: SiteInputs, model: Model, shapes: Shapes) -> tuple[ColumnRo
     )
 
 
-def _said(documented: Mapping[str, ColumnDoc], name: str) -> str:
+def _description(documented: Mapping[str, ColumnDoc], name: str) -> str:
     return documented[name.lower()].description if name.lower() in documented else ""
 
 
 def _origins(
     inputs: SiteInputs, model: Model, shapes: Shapes
 ) -> dict[str, tuple[ColumnOrigin, ...]]:
-    """Return the columns that each column is computed from; only those that can be told."""
+    """Return the columns that each column is computed from, as far as that is known."""
     if kind_of(model) != "sql":
         return {}
     nodes = {str(inputs.project.table_of(each, model)): each for each in model.query.inputs}
@@ -137,7 +140,7 @@ def _written(inputs: SiteInputs, model: Model) -> CodeText | None:
     """Return the file of a model, or the function; an entity's file holds others too."""
     if model.function is not None:
         text, language = model.function.text, "python"
-    elif model.entity is not None or kind_of(model) == "sessions":
+    elif kind_of(model) != "sql":
         return None
     else:
         path = Path(inputs.project.root, model.where.path)
@@ -192,11 +195,19 @@ def _execution(step: StepRecord) -> ExecutionRow:
         rows=outcome.rows.written if outcome else None,
         bytes=outcome.bytes_written if outcome else None,
         table_version=outcome.version if outcome else None,
+        opened=_total(outcome, _OPENED),
+        closed=_total(outcome, _CLOSED),
         code=intent.fingerprint.sql,
         reason=intent.reason,
         error=f"{failure.code}: {failure.message}" if failure else "",
         hint=failure.hint if failure else "",
     )
+
+
+def _total(outcome: Outcome | None, names: tuple[str, ...]) -> int | None:
+    """Return the sum of counts of a history table; None for other tables."""
+    found = [outcome.metrics[name] for name in names if name in outcome.metrics] if outcome else []
+    return sum(found) if found else None
 
 
 def _checks(model: Model, checked: tuple[CheckRecord, ...]) -> Iterator[CheckRow]:
@@ -240,8 +251,6 @@ def _measured(result: CheckResult) -> float | None:
 
 
 def _slices(inputs: SiteInputs, model: Model) -> tuple[SliceRow, ...]:
-    if model.entity is None:
-        return ()
     return tuple(
         SliceRow(
             name=each.id.name,
@@ -250,5 +259,5 @@ def _slices(inputs: SiteInputs, model: Model) -> tuple[SliceRow, ...]:
             rows=each.metrics.get("rows_written"),
             why=each.why,
         )
-        for each in inputs.services.reading.slices.recorded(model.name)
+        for each in inputs.slices.get(model.name, ())
     )
