@@ -33,14 +33,13 @@ from penstock.app.site.documents import (
     SearchDocument,
 )
 from penstock.app.site.files import BUNDLE, chunk_text, require_bundle, require_ours, write_site
-from penstock.app.site.models import MOST_EVALUATIONS, Shapes, model_document
+from penstock.app.site.models import MOST_EVALUATIONS, Shapes, model_document, package_parts
 from penstock.app.site.overview import (
     RUNS_IN_A_FILE,
     notice_of,
     project_document,
     run_document,
 )
-from penstock.app.site.packages import package_parts
 from penstock.app.site.partitions import partitions_document
 from penstock.app.site.reading import SiteInputs, read_site
 from penstock.core.errors import PenstockError, ProjectError, StateError
@@ -103,7 +102,7 @@ def docs_generate(request: SiteRequest) -> SiteReport:
 
 
 def open_site(request: ServeRequest) -> tuple[Path, Callable[[], Mapping[str, str]]]:
-    """Return the folder of the pages, and what reads their data anew, for a server.
+    """Return the folder of the pages, and what reads their data, for a server.
 
     Raises `site-not-built` without the front end. Reading raises for a project that cannot be read.
     """
