@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from penstock.app.commands.sync import plan_sync
+from penstock.app.observation.project_state import ProjectState
 from penstock.app.planning.make_plan import make_plan, run_timestamp_of
 from penstock.app.planning.selection import selected_models
 from penstock.app.read_requests import ServeRequest, SiteRequest
@@ -153,7 +153,7 @@ def _read(services: Services, request: AnySite, notices: tuple[Notice, ...]) -> 
     shapes = {node: inputs.shape_of(node) for node in nodes}
     steps = services.reading.runs.steps_of_runs([each.id for each in inputs.runs])
     runs = tuple(run_document(inputs, each, steps.get(each.id, ())) for each in inputs.runs)
-    plans = _plans(services, str(request.project), run_timestamp)
+    plans = _plans(services, str(request.project), inputs.state)
     project = project_document(inputs, shapes, plans, runs, notices)
     chunks = tuple(_chunks(inputs, shapes, runs))
     cache.save()
@@ -206,12 +206,13 @@ def _source_texts(inputs: SiteInputs) -> Iterator[FoundText]:
         yield from (FoundText(node, "column", each.name, "") for each in source.columns)
 
 
-def _plans(services: Services, project: str, run_timestamp: dt.datetime) -> dict[str, Plan]:
+def _plans(services: Services, project: str, seen: ProjectState) -> dict[str, Plan]:
     """Return what the next `run` and `sync` would do; without one that cannot be planned."""
-    found: dict[str, Plan] = {}
+    found, as_of = dict[str, Plan](), seen.run_timestamp
     with suppress(PenstockError):
-        asked = RunRequest(project, as_of=run_timestamp)
-        found["penstock run"] = make_plan(services, asked).plan
+        asked = RunRequest(project, as_of=as_of)
+        found["penstock run"] = make_plan(services, asked, seen).plan
     with suppress(PenstockError):
-        found["penstock sync"] = plan_sync(services, SyncRequest(project, as_of=run_timestamp)).plan
+        asked_sync = SyncRequest(project, as_of=as_of)
+        found["penstock sync"] = plan_sync(services, asked_sync, seen).plan
     return found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from dataclasses import astuple, dataclass, replace
+from functools import partial
+from typing import Generic, TypeVar, cast
 
+from penstock.app.artifacts.manifest import Json
 from penstock.app.site.model_documents import (
     BuiltBy,
     MappedRange,
@@ -181,9 +183,16 @@ def _mappings(inputs: SiteInputs, model: Model, partitions: Ranges) -> Iterable[
         above = inputs.project.models.get(name.name)
         if above is None or above.partition is None or model.partition is None:
             continue
-        ranges = mapped_ranges(mapping, model.grid, above.grid, partitions)
-        if ranges is not None:
-            yield PartitionMapping(inputs.node_of(name), ranges)
+        read = partial(_mapped, mapping, model.grid, above.grid, partitions)
+        kept = inputs.cache.of(read, "mapping", mapping, model.grid, above.grid, partitions)
+        if isinstance(kept, list):
+            rows = cast("list[tuple[int, int, int, int, bool]]", kept)
+            yield PartitionMapping(inputs.node_of(name), tuple(MappedRange(*row) for row in rows))
+
+
+def _mapped(mapping: InputMapping, grid: Grid, above: Grid, partitions: Ranges) -> Json:
+    ranges = mapped_ranges(mapping, grid, above, partitions)
+    return None if ranges is None else [[*astuple(each)] for each in ranges]
 
 
 def mapped_ranges(
