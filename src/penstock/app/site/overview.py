@@ -129,7 +129,8 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
         for state, found in wrong.items():
             number = sum(each.count for each in found)
             because = ", ".join(dict.fromkeys(why for each in found for why in each.because))
-            what = f"{number:,} partitions" if model.partition is not None else "the table"
+            plural = "" if number == 1 else "s"
+            what = f"{number:,} partition{plural}" if model.partition is not None else "the table"
             sentence = f"{what}: {because}" if because else what
             blocked = _blocked(inputs, name) if state is State.FAILED else None
             yield blocked or Attention(str(state), name, sentence, command)
