@@ -26,12 +26,20 @@ setup: $(INSTALLED) $(JAVA) $(JARS) $(LOG_STORE) $(SITE) ## install what is miss
 postgres: ## find a PostgreSQL server for the contracts of stores, or install one where permitted
 	@scripts/ensure-postgres --install || echo "tests that need PostgreSQL are skipped"
 
+.PHONY: chromium
+chromium: ## find a Chromium for the tests of the site, or install one where permitted
+	@scripts/ensure-chromium --install >/dev/null || echo "tests that need Chromium are skipped"
+
+.PHONY: test-site
+test-site: $(SITE) ## what the pages of the site compute, without a browser
+	scripts/npm run --silent test
+
 .PHONY: check
-check: lint ## everything that needs no Java: format, lint, types, imports, unit tests, doctests
+check: lint test-site ## everything that needs no Java: format, lint, types, imports, unit tests, doctests
 	$(PYTEST) -q -m "not spark and not faults and not matrix" $(ON_TWO)
 
 .PHONY: test
-test: setup postgres lint ## the gate: what check does and every other test, on two processes
+test: setup postgres chromium lint test-site ## the gate: what check does and every other test, on two processes
 	$(WITH_JAVA) $(PYTEST) -q -m "not matrix" $(ON_TWO)
 
 .PHONY: test-all
@@ -40,11 +48,12 @@ test-all: test ## the gate, then all that it leaves out, then the laws on new ra
 	$(MAKE) test-laws
 
 .PHONY: lint
-lint: $(INSTALLED) ## format, lint, types and imports alone
+lint: $(INSTALLED) $(SITE) ## format, lint, types and imports alone
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports --no-logo --no-cache
+	scripts/npm run --silent lint
 
 .PHONY: format
 format: $(INSTALLED) ## lay out the code and mend what ruff can mend
@@ -95,6 +104,7 @@ lock: $(INSTALLED) ## resolve requirements.lock anew from the ranges in pyprojec
 .PHONY: clean
 clean: ## remove what can be made again, .venv too
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist demo
+	rm -rf frontend/node_modules frontend/dist $(dir $(SITE))
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made once and again only when what they come from has changed.
@@ -114,6 +124,6 @@ $(JARS): $(INSTALLED) | $(JAVA)
 $(LOG_STORE): scripts/ensure-log-store $(shell find java -name '*.java') | $(JARS)
 	$(WITH_JAVA) scripts/ensure-log-store $@
 
-$(SITE): scripts/ensure-site $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/dist/*') | $(INSTALLED)
+$(SITE): scripts/ensure-site scripts/npm $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/dist/*') | $(INSTALLED)
 	scripts/ensure-site $(patsubst %/,%,$(dir $@))
 	@touch $@
