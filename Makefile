@@ -81,8 +81,9 @@ demo: setup ## build a real project and show what penstock knows of it
 	$(WITH_JAVA) scripts/demo
 
 .PHONY: screenshots
-screenshots: demo ## take pictures of the commands on terminals, into build/screenshots
+screenshots: demo chromium ## take pictures of commands and of the site, into build/screenshots
 	$(WITH_JAVA) $(BIN)/python scripts/screenshots
+	$(BIN)/python scripts/site-pictures
 
 .PHONY: bench
 bench: setup ## measure what the docs promise
