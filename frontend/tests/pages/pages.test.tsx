@@ -41,6 +41,8 @@ const BY_DAY: ModelDocument = {
       rows: null,
       bytes: null,
       table_version: null,
+      opened: null,
+      closed: null,
       code: "c",
       reason: "first build",
       error: "division by zero",
