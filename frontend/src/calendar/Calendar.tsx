@@ -12,7 +12,7 @@ import { Legend } from "./Legend";
 import { mappedIntervals } from "./mapped";
 import { chosen, type Marking, type Pointed, point, press, startAt } from "./marking";
 import { PartitionPanel } from "./PartitionPanel";
-import { indexAt, intervalsOf } from "./ranges";
+import { indexAt, joined } from "./ranges";
 import { sentenceOf } from "./sentence";
 import { cssColour, useThemeChanges } from "./theme";
 import { MEDIUM, SMALL, Zoom } from "./Zoom";
@@ -36,7 +36,7 @@ export function Calendar(props: CalendarProps) {
   const [marked, setMarking] = useState<Marking | null>(null);
   const coloured = { document: partitions, project, codes };
   const colours = useMemo(() => colouring(coloured, way), [partitions, project, codes, way]);
-  const intervals = useMemo(() => intervalsOf(partitions.ranges), [partitions]);
+  const intervals = useMemo(() => joined(partitions.ranges), [partitions]);
   const keys = useRef<HTMLDivElement>(null);
   const last = intervals.at(-1)?.high;
   if (last === undefined) return <p>This model has no partitions yet.</p>;

@@ -3,6 +3,7 @@
 import type { PartitionMapping, ProjectDocument } from "../data/documents";
 import type { Interval } from "../grid/blocks";
 import { type Grid, gridOf, keyOf, keysOf } from "../grid/grid";
+import { joined } from "./ranges";
 
 const PLAIN = /^[\w.,+:/@%=-]+$/;
 
@@ -26,16 +27,6 @@ export function mappedIntervals(mapping: PartitionMapping, low: number, high: nu
     found.push({ low: first, high: last });
   }
   return joined(found);
-}
-
-function joined(intervals: readonly Interval[]): Interval[] {
-  const result: { low: number; high: number }[] = [];
-  for (const each of [...intervals].sort((a, b) => a.low - b.low)) {
-    const last = result.at(-1);
-    if (last !== undefined && each.low <= last.high + 1) last.high = Math.max(last.high, each.high);
-    else result.push({ ...each });
-  }
-  return result;
 }
 
 export interface MappedInput {

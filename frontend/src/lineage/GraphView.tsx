@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { cssColour, scaledContext, useThemeChanges } from "../calendar/theme";
+import { listen } from "../parts/listen";
 import { mapScale, type Painting, paint, paintMap } from "./paint";
 import { nodeWords, type Scene, type SceneNode } from "./scene";
 import { fitted, nodesInSight, nodeUnder, type Size, type View, zoomed } from "./view";
@@ -216,14 +217,11 @@ function usePan(view: View, setView: SetView) {
       const { view: now, setView: set } = current.current;
       if (moved.current > STILL) set({ ...now, x: now.x + dx, y: now.y + dy });
     };
-    const stop = () => {
-      removeEventListener("pointermove", move);
-      removeEventListener("pointerup", stop);
-      removeEventListener("pointercancel", stop);
-    };
-    addEventListener("pointermove", move);
-    addEventListener("pointerup", stop);
-    addEventListener("pointercancel", stop);
+    const stop = listen({
+      pointermove: move,
+      pointerup: () => stop(),
+      pointercancel: () => stop(),
+    });
   };
   return { start, hasMoved: () => moved.current > STILL };
 }

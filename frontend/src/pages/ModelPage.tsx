@@ -9,6 +9,7 @@ import { bytes, number } from "../parts/numbers";
 import { State } from "../parts/State";
 import { Tabs } from "../parts/Tabs";
 import { Time } from "../parts/Time";
+import { Waiting } from "../parts/Waiting";
 import { address } from "../shell/route";
 import type { Router } from "../shell/router";
 import { modelTabs } from "./tabs";
@@ -38,15 +39,15 @@ function NoModel({ name }: { readonly name: string }) {
 }
 
 function Found({ model, project, router }: ModelPageProps & { readonly model: ModelRow }) {
-  const { chunk, error } = useChunk(`model-${model.number}`);
+  const details = useChunk(`model-${model.number}`);
+  const { chunk } = details;
   const partitions = useChunk(model.partitions > 0 ? `partitions-${model.number}` : null);
   const tabs = chunk ? modelTabs({ model, chunk, partitions, project, router }) : [];
   return (
     <div class="with-side">
       <article>
         <Header model={model} chunk={chunk} project={project} />
-        {error ? <p role="alert">Details cannot be shown: {error}.</p> : null}
-        {chunk || error ? null : <p role="status">Loading…</p>}
+        <Waiting loading={details} what="This model" />
         <Tabs
           name={`Parts of ${model.name}`}
           tabs={tabs}

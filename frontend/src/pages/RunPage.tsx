@@ -6,6 +6,7 @@ import { counted, seconds } from "../parts/numbers";
 import { State } from "../parts/State";
 import { Time } from "../parts/Time";
 import { secondsBetween } from "../parts/times";
+import { Waiting } from "../parts/Waiting";
 import { RunTimeline } from "../timeline/RunTimeline";
 
 interface RunPageProps {
@@ -16,18 +17,19 @@ interface RunPageProps {
 /** One run and its steps on a time axis. */
 export function RunPage({ project, id }: RunPageProps) {
   const row = project.runs.find((each) => each.id === id);
-  const { chunk, error } = useChunk(row ? `runs-${row.chunk}` : null);
+  const loading = useChunk(row ? `runs-${row.chunk}` : null);
+  const { chunk } = loading;
   const run = chunk?.runs.find((each) => each.id === id);
   return (
     <>
       <h1>Run {id}</h1>
-      {row ? null : (
+      {row ? (
+        <Waiting loading={loading} what="The run" />
+      ) : (
         <p>
           No run has this id in the site. See <a href="#/runs">all runs</a>.
         </p>
       )}
-      {error ? <p role="alert">The run cannot be shown: {error}.</p> : null}
-      {row && !error && !chunk ? <p role="status">Loading…</p> : null}
       {chunk && !run ? <p role="alert">Its file does not contain this run.</p> : null}
       {run ? <Run run={run} project={project} /> : null}
     </>
@@ -57,6 +59,6 @@ function facts(run: RunDocument) {
 }
 
 /** Return what was typed; a run from Python has only the name of its command. */
-export function commandLine({ command, arguments: typed }: RunDocument): string {
+function commandLine({ command, arguments: typed }: RunDocument): string {
   return `penstock ${typed || command}`;
 }

@@ -1,6 +1,8 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { cssColour, useThemeChanges } from "../calendar/theme";
+import { listen } from "./listen";
 
 /** A line of a chart; each has a scale of its own. */
 export interface ChartLine {
@@ -24,35 +26,28 @@ const HEIGHT = 180;
 /** Up to two lines over time, with axes left and right. */
 export function Chart({ name, times, lines }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
+  const theme = useThemeChanges();
   useLayoutEffect(() => {
     const target = place.current;
     if (!target) return;
-    let chart = draw(target, times, lines);
-    const redraw = () => {
-      chart.destroy();
-      chart = draw(target, times, lines);
-    };
-    const theme = new MutationObserver(redraw);
-    theme.observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    addEventListener("resize", redraw);
+    const chart = draw(target, times, lines);
+    const resize = () => chart.setSize({ width: widthOf(target), height: HEIGHT });
+    const stop = listen({ resize });
     return () => {
-      theme.disconnect();
-      removeEventListener("resize", redraw);
+      stop();
       chart.destroy();
     };
-  }, [times, lines]);
+  }, [times, lines, theme]);
   return <div class="chart" ref={place} role="img" aria-label={name} />;
 }
 
 function draw(target: HTMLElement, times: readonly number[], lines: readonly ChartLine[]): uPlot {
-  const style = getComputedStyle(document.documentElement);
-  const token = (name: string) => style.getPropertyValue(name).trim();
-  const ink = token("--quiet");
-  const grid = { stroke: token("--line"), width: 1 };
+  const ink = cssColour("--quiet");
+  const grid = { stroke: cssColour("--line"), width: 1 };
   const options: uPlot.Options = {
-    width: Math.max(280, target.clientWidth),
+    width: widthOf(target),
     height: HEIGHT,
-    series: [{}, ...lines.map((line) => series(line, token(line.colour)))],
+    series: [{}, ...lines.map((line) => series(line, cssColour(line.colour)))],
     axes: [
       { stroke: ink, grid },
       ...lines.map(({ title, text }, n) => ({
@@ -67,6 +62,10 @@ function draw(target: HTMLElement, times: readonly number[], lines: readonly Cha
   };
   const data = [[...times], ...lines.map((line) => [...line.values])] as uPlot.AlignedData;
   return new uPlot(options, data, target);
+}
+
+function widthOf(target: HTMLElement): number {
+  return Math.max(280, target.clientWidth);
 }
 
 function series({ title, text, isDashed }: ChartLine, stroke: string): uPlot.Series {

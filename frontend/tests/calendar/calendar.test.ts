@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { colouring, waysOf } from "../../src/calendar/colouring";
 import { geometry, positionUnder } from "../../src/calendar/draw";
 import { mappedInputs, mappedIntervals, syncCommand } from "../../src/calendar/mapped";
-import { indexAt, intervalsOf, totals, within } from "../../src/calendar/ranges";
+import { indexAt, joined, totals, within } from "../../src/calendar/ranges";
 import { sentenceOf } from "../../src/calendar/sentence";
 import { blockAt } from "../../src/grid/blocks";
 import { gridOf } from "../../src/grid/grid";
@@ -25,7 +25,7 @@ describe("ranges", () => {
       range({ low: 9, high: 9 }),
     ];
 
-    expect(intervalsOf(ranges)).toEqual([
+    expect(joined(ranges)).toEqual([
       { low: 1, high: 4 },
       { low: 9, high: 9 },
     ]);

@@ -146,6 +146,13 @@ test("models are filtered and sorted as the address says", async () => {
   expect(text(".filters [role=status]")).toEqual(["2 of 4 models"]);
 });
 
+test("runs of one result are shown as the address says", async () => {
+  await open("#/runs?status=failed");
+
+  expect(text(".rows tbody td:last-child")).toEqual(["run-2"]);
+  expect(text(".filters [role=status]")).toEqual(["1 run"]);
+});
+
 test("typing in the filter changes the address and the rows", async () => {
   await open("#/models");
   const field = place.querySelector<HTMLInputElement>(".filters input");
