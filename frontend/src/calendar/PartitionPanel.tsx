@@ -2,16 +2,16 @@ import type { PartitionRange } from "../data/documents";
 import { type Grid, gridOf, keysOf, nameOf } from "../grid/grid";
 import { Command } from "../parts/Command";
 import { Facts } from "../parts/Facts";
+import { Inputs } from "../parts/Inputs";
 import { Node } from "../parts/Node";
 import { bytes, counted, number, seconds } from "../parts/numbers";
+import { Panel } from "../parts/Panel";
 import { State } from "../parts/State";
 import { Time } from "../parts/Time";
 import { address } from "../shell/route";
 import type { CalendarProps } from "./Calendar";
 import { CodeChange } from "./CodeChange";
-import { Inputs } from "./Inputs";
 import { mappedInputs, syncCommand } from "./mapped";
-import { Panel } from "./Panel";
 import { indexAt, statesOf, type Totals, totals } from "./ranges";
 import { versionWords } from "./sentence";
 

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { cssColour, scaledContext, useThemeChanges } from "../calendar/theme";
+import { scaledContext, useToken } from "../parts/canvas";
 import { listen } from "../parts/listen";
 import { mapScale, type Painting, paint, paintMap } from "./paint";
 import { nodeWords, type Scene, type SceneNode } from "./scene";
@@ -126,25 +126,19 @@ function ZoomButtons({ press }: { press: (key: string) => void }) {
   );
 }
 
-type CanvasesProps = Omit<Painting, "colours">;
+type CanvasesProps = Omit<Painting, "token">;
 
 function Canvases({ scene, view, screen, chosen, lit }: CanvasesProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const map = useRef<HTMLCanvasElement>(null);
-  const theme = useThemeChanges();
+  const token = useToken();
   useLayoutEffect(() => {
-    const known = new Map<string, string>();
-    const colours = (name: string) => {
-      const value = known.get(name) ?? cssColour(name);
-      known.set(name, value);
-      return value;
-    };
-    const painting = { scene, view, screen, chosen, lit, colours };
+    const painting = { scene, view, screen, chosen, lit, token };
     const large = canvas.current && scaledContext(canvas.current, screen.width, screen.height);
     if (large) paint(large, painting);
     const small = map.current && scaledContext(map.current, MAP.width, MAP.height);
     if (small) paintMap(small, painting, MAP);
-  }, [scene, view, screen, chosen, lit, theme]);
+  }, [scene, view, screen, chosen, lit, token]);
   const scale = mapScale(scene, MAP);
   const size = { width: `${scene.width * scale}px`, height: `${scene.height * scale}px` };
   return (

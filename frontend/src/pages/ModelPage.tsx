@@ -1,5 +1,5 @@
 import type { ModelDocument, ModelRow, ProjectDocument } from "../data/documents";
-import { modelNamed, stateCounts } from "../data/project";
+import { stateCounts } from "../data/project";
 import { useChunk } from "../data/use";
 import { Neighbours } from "../lineage/Neighbours";
 import { Command } from "../parts/Command";
@@ -15,30 +15,13 @@ import type { Router } from "../shell/router";
 import { modelTabs } from "./tabs";
 
 interface ModelPageProps {
+  readonly model: ModelRow;
   readonly project: ProjectDocument;
   readonly router: Router;
 }
 
 /** One model: what it is and how it stands, its tabs, and its neighbours at the side. */
-export function ModelPage({ project, router }: ModelPageProps) {
-  const { name } = router.route;
-  const model = modelNamed(project, name);
-  if (!model) return <NoModel name={name} />;
-  return <Found model={model} project={project} router={router} />;
-}
-
-function NoModel({ name }: { readonly name: string }) {
-  return (
-    <>
-      <h1>Unknown model</h1>
-      <p>
-        No model is called <code>{name}</code>. See <a href="#/models">all models</a>.
-      </p>
-    </>
-  );
-}
-
-function Found({ model, project, router }: ModelPageProps & { readonly model: ModelRow }) {
+export function ModelPage({ model, project, router }: ModelPageProps) {
   const details = useChunk(`model-${model.number}`);
   const { chunk } = details;
   const partitions = useChunk(model.partitions > 0 ? `partitions-${model.number}` : null);

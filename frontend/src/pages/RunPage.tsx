@@ -1,4 +1,4 @@
-import type { ProjectDocument, RunDocument } from "../data/documents";
+import type { ProjectDocument, RunDocument, RunRow } from "../data/documents";
 import { useChunk } from "../data/use";
 import { Command } from "../parts/Command";
 import { Facts } from "../parts/Facts";
@@ -10,26 +10,19 @@ import { Waiting } from "../parts/Waiting";
 import { RunTimeline } from "../timeline/RunTimeline";
 
 interface RunPageProps {
+  readonly row: RunRow;
   readonly project: ProjectDocument;
-  readonly id: string;
 }
 
 /** One run and its steps on a time axis. */
-export function RunPage({ project, id }: RunPageProps) {
-  const row = project.runs.find((each) => each.id === id);
-  const loading = useChunk(row ? `runs-${row.chunk}` : null);
+export function RunPage({ row, project }: RunPageProps) {
+  const loading = useChunk(`runs-${row.chunk}`);
   const { chunk } = loading;
-  const run = chunk?.runs.find((each) => each.id === id);
+  const run = chunk?.runs.find((each) => each.id === row.id);
   return (
     <>
-      <h1>Run {id}</h1>
-      {row ? (
-        <Waiting loading={loading} what="The run" />
-      ) : (
-        <p>
-          No run has this id in the site. See <a href="#/runs">all runs</a>.
-        </p>
-      )}
+      <h1>Run {row.id}</h1>
+      <Waiting loading={loading} what="The run" />
       {chunk && !run ? <p role="alert">Its file does not contain this run.</p> : null}
       {run ? <Run run={run} project={project} /> : null}
     </>

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { cssColour, useThemeChanges } from "../calendar/theme";
+import { useToken } from "./canvas";
 import { listen } from "./listen";
 
 /** A line of a chart; each has a scale of its own. */
@@ -26,28 +26,33 @@ const HEIGHT = 180;
 /** Up to two lines over time, with axes left and right. */
 export function Chart({ name, times, lines }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
-  const theme = useThemeChanges();
+  const token = useToken();
   useLayoutEffect(() => {
     const target = place.current;
     if (!target) return;
-    const chart = draw(target, times, lines);
+    const chart = draw(target, times, lines, token);
     const resize = () => chart.setSize({ width: widthOf(target), height: HEIGHT });
     const stop = listen({ resize });
     return () => {
       stop();
       chart.destroy();
     };
-  }, [times, lines, theme]);
+  }, [times, lines, token]);
   return <div class="chart" ref={place} role="img" aria-label={name} />;
 }
 
-function draw(target: HTMLElement, times: readonly number[], lines: readonly ChartLine[]): uPlot {
-  const ink = cssColour("--quiet");
-  const grid = { stroke: cssColour("--line"), width: 1 };
+function draw(
+  target: HTMLElement,
+  times: readonly number[],
+  lines: readonly ChartLine[],
+  token: (name: string) => string,
+): uPlot {
+  const ink = token("--quiet");
+  const grid = { stroke: token("--line"), width: 1 };
   const options: uPlot.Options = {
     width: widthOf(target),
     height: HEIGHT,
-    series: [{}, ...lines.map((line) => series(line, cssColour(line.colour)))],
+    series: [{}, ...lines.map((line) => series(line, token(line.colour)))],
     axes: [
       { stroke: ink, grid },
       ...lines.map(({ title, text }, n) => ({

@@ -35,7 +35,8 @@ function isPage(text: string): text is Route["page"] {
   return Object.hasOwn(TITLES, text);
 }
 
-function decoded(text: string): string | null {
+/** Return a part of an address as text, null if it is malformed. */
+export function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch {

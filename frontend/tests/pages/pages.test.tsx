@@ -256,7 +256,7 @@ test("sources show what reads them", async () => {
 test.each([
   ["#/nonsense", "Unknown page"],
   ["#/model/none", "Unknown model"],
-  ["#/run/none", "Run none"],
+  ["#/run/none", "Unknown run"],
   ["#/runs", "Runs"],
 ])("%s is headed %s", async (hash, heading) => {
   await open(hash);

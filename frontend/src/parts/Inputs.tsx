@@ -1,6 +1,6 @@
 import type { InputVersion, ProjectDocument } from "../data/documents";
-import { Node } from "../parts/Node";
-import { Table } from "../parts/Table";
+import { Node } from "./Node";
+import { Table } from "./Table";
 
 interface InputsProps {
   readonly inputs: readonly InputVersion[];
