@@ -12,6 +12,7 @@ import { Time } from "../parts/Time";
 import { Waiting } from "../parts/Waiting";
 import { address } from "../shell/route";
 import type { Router } from "../shell/router";
+import "./model.css";
 import { modelTabs } from "./tabs";
 
 interface ModelPageProps {
@@ -66,9 +67,7 @@ function Header({ model, chunk, project }: HeaderProps) {
         ))}
       </p>
       {model.lines.map((line) => (
-        <p key={line} class="line">
-          {line}
-        </p>
+        <p key={line}>{line}</p>
       ))}
       {attention.map(({ kind, sentence, command }) => (
         <p key={`${kind} ${sentence}`}>

@@ -4,9 +4,11 @@ import "uplot/dist/uPlot.min.css";
 import { useToken } from "./canvas";
 import { listen } from "./listen";
 
-/** A line of a chart; each has a scale of its own. */
+/** A line of a chart. */
 export interface ChartLine {
   readonly title: string;
+  /** The name of the axis that it is measured on; lines may share one. */
+  readonly scale: string;
   /** The token of its colour. */
   readonly colour: string;
   readonly values: readonly (number | null)[];
@@ -23,7 +25,7 @@ interface ChartProps {
 
 const HEIGHT = 180;
 
-/** Up to two lines over time, with axes left and right. */
+/** Lines over time on up to two axes, left and right. */
 export function Chart({ name, times, lines }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const token = useToken();
@@ -48,6 +50,7 @@ function draw(
   token: (name: string) => string,
 ): uPlot {
   const ink = token("--quiet");
+  const axes = lines.filter((line, n) => line.scale !== lines[n - 1]?.scale);
   const grid = { stroke: token("--line"), width: 1 };
   const options: uPlot.Options = {
     width: widthOf(target),
@@ -55,8 +58,8 @@ function draw(
     series: [{}, ...lines.map((line) => series(line, token(line.colour)))],
     axes: [
       { stroke: ink, grid },
-      ...lines.map(({ title, text }, n) => ({
-        scale: title,
+      ...axes.map(({ scale, text }, n) => ({
+        scale,
         side: (n === 0 ? 3 : 1) as uPlot.Axis.Side,
         stroke: ink,
         size: 70,
@@ -73,10 +76,10 @@ function widthOf(target: HTMLElement): number {
   return Math.max(280, target.clientWidth);
 }
 
-function series({ title, text, isDashed }: ChartLine, stroke: string): uPlot.Series {
+function series({ title, scale, text, isDashed }: ChartLine, stroke: string): uPlot.Series {
   return {
     label: title,
-    scale: title,
+    scale,
     stroke,
     width: 1.5,
     ...(isDashed ? { dash: [5, 4] } : {}),

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ProjectDocument } from "../data/documents";
 import { useAwaited, useChunk } from "../data/use";
 import { type Answer, findNames, findTexts, indexTexts } from "./find";
+import "./search.css";
 
 interface SearchProps {
   readonly project: ProjectDocument;

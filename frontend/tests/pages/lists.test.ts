@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { ExecutionRow } from "../../src/data/documents";
 import { valueLine } from "../../src/pages/checks";
-import { executionLines } from "../../src/pages/executions";
+import { executionLines, versionsByDay } from "../../src/pages/executions";
 import { modelColumns } from "../../src/pages/ModelsPage";
 import { choices, filterModels } from "../../src/pages/models";
 import { byUrgency, calmSentence, runBars } from "../../src/pages/overview";
@@ -179,6 +179,28 @@ test("the chart shows executions that succeeded, oldest first", () => {
   ]);
 
   expect(lines).toEqual({ times: [10, 30], seconds: [1, 3], rows: [100, null] });
+});
+
+test("versions that were opened and closed are summed by the days of the reader's zone", () => {
+  const row = (started: string, opened: number | null, closed: number | null) =>
+    ({ started, opened, closed }) as ExecutionRow;
+  const executions = [
+    row("2024-01-03T12:00:00Z", null, null),
+    row("2024-01-02T23:30:00Z", 5, 1),
+    row("2024-01-02T10:00:00Z", 10, null),
+    row("2024-01-01T10:00:00Z", 0, 2),
+  ];
+
+  expect(versionsByDay(executions, "UTC")).toEqual({
+    days: ["2024-01-01", "2024-01-02"],
+    opened: [0, 15],
+    closed: [2, 1],
+  });
+  expect(versionsByDay(executions, "Europe/Berlin")).toEqual({
+    days: ["2024-01-01", "2024-01-02", "2024-01-03"],
+    opened: [0, 10, 5],
+    closed: [2, 0, 1],
+  });
 });
 
 describe("valueLine", () => {
