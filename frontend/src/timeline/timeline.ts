@@ -103,22 +103,15 @@ export function neighbour(timeline: Timeline, index: number, key: string): numbe
   const last = timeline.placed.length - 1;
   const current = timeline.placed[index];
   if (current === undefined) return 0;
-  switch (key) {
-    case "ArrowLeft":
-      return Math.max(0, index - 1);
-    case "ArrowRight":
-      return Math.min(last, index + 1);
-    case "ArrowUp":
-      return nearestInLane(timeline, current, current.lane - 1, index);
-    case "ArrowDown":
-      return nearestInLane(timeline, current, current.lane + 1, index);
-    case "Home":
-      return 0;
-    case "End":
-      return last;
-    default:
-      return index;
-  }
+  const targets: Readonly<Record<string, number>> = {
+    ArrowLeft: Math.max(0, index - 1),
+    ArrowRight: Math.min(last, index + 1),
+    ArrowUp: nearestInLane(timeline, current, current.lane - 1, index),
+    ArrowDown: nearestInLane(timeline, current, current.lane + 1, index),
+    Home: 0,
+    End: last,
+  };
+  return targets[key] ?? index;
 }
 
 function nearestInLane(timeline: Timeline, current: PlacedStep, lane: number, otherwise: number) {
