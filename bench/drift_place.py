@@ -19,6 +19,7 @@ from penstock.core.facts import Seen, Touched
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.partition import Grain, Grid, write_ranges
 from penstock.core.project import Project
+from penstock.core.records import Status
 from penstock.core.steps.inputs import DeltaPin, InputPin
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.token import write_token
@@ -165,7 +166,7 @@ class _Builder:
         insert_step(connection, StoredStep(intent, _MOMENT, "bench@bench"))
         number = model_id(connection, model.name)
         ended = {
-            "status": "SUCCESS",
+            "status": Status.SUCCESS,
             "ended": _MOMENT,
             "table_id": log.table_id,
             "commit_version": log.version if batch >= 0 else 0,
@@ -174,7 +175,7 @@ class _Builder:
         seq = steps.c.step_seq == self._number
         connection.execute(update(steps).where(seq).values(**ended))
         if batch < 0:
-            connection.execute(update(models).where(models.c.id == number).values(grid="DAY"))
+            connection.execute(update(models).where(models.c.id == number).values(grid=DAY))
             return
         spans = {"date": ((DAY.lower(first), DAY.upper(last)),)}
         touched = Touched(log.version, _MOMENT, "WRITE", intent.step, self.store, spans=spans)
@@ -232,7 +233,7 @@ def _rows(first: int, last: int, step: int, version: int) -> Iterator[dict[str, 
         yield {
             "ord": each,
             "partition": DAY.key(each),
-            "status": "SUCCESS",
+            "status": Status.SUCCESS,
             "step_seq": step,
             "last_step_seq": step,
             "commit_version": version,

@@ -1,12 +1,28 @@
 """`docs generate` writes data of everything that can be read, and says what could not."""
 
+import contextlib
+import datetime as dt
 import json
+import signal
 import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
+from contracts.store_cases import HERE, failed_gate
+from fakes.services import an_intent
+from penstock.app.services.wire import Where, open_services
 from penstock.app.site import files
+from penstock.core.check_results import Quarantine
+from penstock.core.checks.check import OnFailure
 from penstock.core.masking import SECRETS
+from penstock.core.steps.step import StepFailure
+
+WEEK = dt.timedelta(days=7)
 
 VIEWS = {
     "models/marts/totals.sql": """\
@@ -168,3 +184,103 @@ def test_no_secret_is_in_any_byte(services, call):
     written = [path.read_text() for path in (root / "site").rglob("*") if path.is_file()]
     assert len(written) > 5
     assert [text for text in written if "hush-hush-9" in text or "p4ss" in text] == []
+
+
+def test_a_source_whose_newest_row_is_too_old_needs_attention(services, call):
+    root = services(
+        **{
+            "models/sources.yml": """\
+                sources:
+                  - name: raw
+                    tables:
+                      - name: users
+                        path: ../landing/users
+                        freshness: {column: seen, error_after: 36h}
+                """
+        }
+    )
+    seen = pa.array([dt.datetime(2024, 1, 2, hour, tzinfo=dt.UTC) for hour in (8, 10)])
+    write_deltalake(str(root / "landing" / "users"), pa.table({"id": [1, 2], "seen": seen}))
+
+    assert call("docs", "generate").code == 0
+
+    project = data(root, "project")
+    (source,) = project["sources"]
+    assert (source["newest_row_at"], source["limit"]) == ("2024-01-02T10:00:00Z", 129_600.0)
+    assert source["changed_at"] > "2026"
+    assert [each for each in project["attention"] if each["kind"] == "late"] == [
+        {
+            "kind": "late",
+            "node": "source:raw.users",
+            "sentence": "newest row 2024-01-02T10:00:00Z, older than its rule permits",
+            "command": "penstock check --sources --select source:raw.users",
+        }
+    ]
+
+
+def test_what_a_check_stopped_is_blocked_and_its_rows_are_in_quarantine(services, call):
+    root = services()
+    opened = open_services(Where(root))
+    with contextlib.closing(opened):
+        step = an_intent(opened.project.models["log"])
+        journal, now = opened.writing.journal, opened.clock.now()
+        kept = Quarantine(step.step, "log", f"{root}/q", "q.log", ((0, 0),), 3, now + WEEK)
+        journal.begin(step, {}, HERE, None)
+        checked = replace(failed_gate("*", mode=OnFailure.BLOCK), quarantine=kept)
+        journal.record_checks(step.step, checked)
+        journal.fail(step.step, StepFailure("after-check-failed", "min_rows failed", "", "look"))
+
+    assert call("docs", "generate").code == 0
+
+    found = [each for each in data(root, "project")["attention"] if each["node"] == "log"]
+    assert [(each["kind"], each["command"]) for each in found] == [
+        ("blocked", "penstock history log --checks"),
+        ("quarantined", "penstock history log"),
+    ]
+    assert found[0]["sentence"] == "min_rows failed"
+    expires = (now + WEEK).strftime("%Y-%m-%dT%H:%M")
+    assert found[1]["sentence"].startswith(f"3 rows in quarantine until {expires}")
+
+
+KILLED = """
+import os, signal, sys
+from penstock.app.site import files
+from penstock.app.site.files import chunk_text
+from penstock.ui.cli.main import main
+from pathlib import Path
+
+files.BUNDLE = Path("bundle")
+left = int(sys.argv[1])
+
+def written(name, document):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return chunk_text(name, document)
+
+files.chunk_text = written
+if left == 99:
+    files.replace_file = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+main(["docs", "generate"])
+"""
+
+
+@pytest.mark.parametrize("files_left", [0, 3, 99])
+def test_a_site_whose_successor_was_killed_while_it_was_written_is_whole(
+    services, call, files_left
+):
+    root = services()
+    assert call("docs", "generate").code == 0
+    before = {path: path.read_bytes() for path in (root / "site").rglob("*") if path.is_file()}
+    (root / "models/marts/more.sql").write_text("select 1 as one\n")
+
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(files_left)], cwd=root, capture_output=True, check=False
+    )
+
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert {path: path.read_bytes() for path in before} == before
+    assert call("docs", "generate").code == 0
+    assert len([*root.glob("site/data-*")]) == 1
+    assert len(data(root, "project")["models"]) == 4

@@ -23,10 +23,13 @@ OTHER_FILES = {
     "app/artifacts/manifest.py": "files of models, for their text",
     "app/artifacts/write.py": "the log of a run",
     "app/services/files.py": "manifest.json, run_results.json and the names of a project",
+    "app/site/cache.py": "what the site of the project was made of",
+    "app/site/models.py": "files of models, for their text",
     "app/services/catalog_sources.py": "where tables of a catalog were, in the project's folder",
     # files that a user names
     "app/commands/query.py": "rows that a user asked for, in a file",
     "app/commands/state.py": "an export of the state",
+    "app/site/files.py": "a site, in a folder",
     # what belongs to this machine
     "app/commands/doctor.py": "whether this machine can hold a warehouse",
     "app/commands/test.py": "the temporary warehouse of unit tests",

@@ -10,6 +10,7 @@ SINKS = {
     # masked where they write
     "app/artifacts/write.py": "lines of the run's log",
     "app/services/files.py": "manifest.json, run_results.json and the names of a project",
+    "app/site/files.py": "files of the site",
     "engine/jvm.py": "Spark's log: a pipe that is copied line by line",
     "engine/log/ends.py": "the cache of files of sources: paths, sizes, times, digests",
     "project/files/cache.py": "the parse cache: an entry with a secret is not kept",

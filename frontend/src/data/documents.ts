@@ -185,8 +185,8 @@ export interface ExecutionRow {
   readonly rows: number | null;
   readonly bytes: number | null;
   readonly table_version: number | null;
-  readonly opened: number | null;
-  readonly closed: number | null;
+  readonly versions_opened: number | null;
+  readonly versions_closed: number | null;
   readonly code: string;
   readonly reason: string;
   readonly error: string;

@@ -90,9 +90,13 @@ class AddedFile:
     nulls: Mapping[str, int] = field(default_factory=dict)
     rows: int = 0
 
+    def end(self, column: str) -> dt.datetime | None:
+        """Return the latest time of a column, truncated to milliseconds; None if unknown."""
+        return _time(self.maximum.get(column))
+
     def ends_before(self, column: str, time: dt.datetime) -> bool:
         """Return whether no time of a column is later; the log truncates to milliseconds."""
-        end = _time(self.maximum.get(column))
+        end = self.end(column)
         return end is not None and end + dt.timedelta(milliseconds=1) <= time
 
     def begins_after(self, column: str, time: dt.datetime) -> bool:

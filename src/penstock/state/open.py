@@ -22,10 +22,9 @@ from penstock.state.sql import postgres, sqlite
 from penstock.state.sql.archive import SqlArchive
 from penstock.state.sql.checks import SqlChecks
 from penstock.state.sql.database import MOVED, MOVING, Database, lacking, moved_error
-from penstock.state.sql.journal import StoreJournal, StoreLeases
+from penstock.state.sql.journal import SqlRuns, StoreJournal, StoreLeases
 from penstock.state.sql.packages import SqlPackages
 from penstock.state.sql.records import SqlNotes, SqlRecords
-from penstock.state.sql.runs import SqlRuns
 from penstock.state.sql.slices import SqlSlices
 from penstock.state.sql.transaction import Transactions
 

@@ -197,8 +197,11 @@ def preview_sync(services: Services, request: AnySync) -> Preview:
 
 
 @in_one_state
-def plan_sync(services: Services, request: AnySync) -> Planned:
-    """Select, compare the whole project, decide; a rerun covers only its own model."""
+def plan_sync(services: Services, request: AnySync, seen: ProjectState | None = None) -> Planned:
+    """Select, compare the whole project, decide; a rerun covers only its own model.
+
+    `seen` is a survey of all models, if there is one.
+    """
     if isinstance(request, RerunRequest):
         return plan_rerun(services, request)
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
@@ -206,7 +209,8 @@ def plan_sync(services: Services, request: AnySync) -> Planned:
     selected = _names(services, request, run_timestamp)
     names = steps_of_their_own(services.project, selected)
     building = _building(services.project, names) if request.cascade else names
-    project_state = survey(services, services.project.models, run_timestamp, building)
+    models = services.project.models
+    project_state = seen or survey(services, models, run_timestamp, building)
     services.project = project_state.project
     scope = _scope(project_state, names, request)
     project, now = project_state.project, project_state.view.now

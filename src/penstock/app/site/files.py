@@ -9,6 +9,7 @@ import dataclasses
 import json
 import shutil
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 from penstock.app.services.files import replace_file
@@ -34,8 +35,12 @@ def chunk_text(name: str, document: object) -> str:
 
 
 def _fields(document: object) -> Mapping[str, object]:
-    fields = dataclasses.fields(document)  # type: ignore[arg-type]
-    return {each.name: getattr(document, each.name) for each in fields}
+    return {name: getattr(document, name) for name in _names(type(document))}  # type: ignore[arg-type]
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(each.name for each in dataclasses.fields(kind))
 
 
 def require_bundle() -> None:

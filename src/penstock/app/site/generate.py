@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from penstock.app.commands.sync import plan_sync
+from penstock.app.observation.project_state import ProjectState
 from penstock.app.planning.make_plan import make_plan, run_timestamp_of
 from penstock.app.planning.selection import selected_models
 from penstock.app.read_requests import ServeRequest, SiteRequest
@@ -31,8 +32,8 @@ from penstock.app.site.documents import (
     RunsDocument,
     SearchDocument,
 )
-from penstock.app.site.files import chunk_text, require_bundle, require_ours, write_site
-from penstock.app.site.models import MOST_EVALUATIONS, Shapes, model_document
+from penstock.app.site.files import BUNDLE, chunk_text, require_bundle, require_ours, write_site
+from penstock.app.site.models import MOST_EVALUATIONS, Shapes, model_document, package_parts
 from penstock.app.site.overview import (
     RUNS_IN_A_FILE,
     notice_of,
@@ -100,9 +101,17 @@ def docs_generate(request: SiteRequest) -> SiteReport:
     return SiteReport(page, len(project.models), len(project.runs), size, errors)
 
 
-def site_contents(request: AnySite) -> Mapping[str, str]:
-    """Return the files of data by name, for a server; a project that cannot be read raises."""
+def open_site(request: ServeRequest) -> tuple[Path, Callable[[], Mapping[str, str]]]:
+    """Return the folder of the pages, and what reads their data, for a server.
+
+    Raises `site-not-built` without the front end. Reading raises for a project that cannot be read.
+    """
     require_bundle()
+    return BUNDLE, partial(_contents, request)
+
+
+def _contents(request: ServeRequest) -> Mapping[str, str]:
+    """Return the files of data by name."""
     services, findings = _open(request)
     with closing(services):
         found = read_data(services, request, findings)
@@ -144,7 +153,7 @@ def _read(services: Services, request: AnySite, notices: tuple[Notice, ...]) -> 
     shapes = {node: inputs.shape_of(node) for node in nodes}
     steps = services.reading.runs.steps_of_runs([each.id for each in inputs.runs])
     runs = tuple(run_document(inputs, each, steps.get(each.id, ())) for each in inputs.runs)
-    plans = _plans(services, str(request.project), run_timestamp)
+    plans = _plans(services, str(request.project), inputs.state)
     project = project_document(inputs, shapes, plans, runs, notices)
     chunks = tuple(_chunks(inputs, shapes, runs))
     cache.save()
@@ -160,8 +169,10 @@ def _chunks(inputs: SiteInputs, shapes: Shapes, runs: tuple[RunDocument, ...]) -
         if (model := inputs.model(name)).all_checks
     }
     checked, found = checks.newest_of(wanted), list[FoundText]()
+    packages = {name: package_parts(inputs, name) for name in inputs.project.packages}
     for number, name in enumerate(inputs.names):
         page = model_document(inputs, name, shapes, checked.get(name, ()))
+        page = replace(page, package=packages.get(_package(inputs, name), ()))
         yield f"model-{number}", page
         yield f"partitions-{number}", partitions_document(inputs, name)
         found += _texts(inputs, name, [each.name for each in page.columns])
@@ -169,6 +180,11 @@ def _chunks(inputs: SiteInputs, shapes: Shapes, runs: tuple[RunDocument, ...]) -
         part = runs[place : place + RUNS_IN_A_FILE]
         yield f"runs-{place // RUNS_IN_A_FILE}", RunsDocument(part)
     yield "search", SearchDocument((*found, *_source_texts(inputs)))
+
+
+def _package(inputs: SiteInputs, name: str) -> str:
+    package = inputs.project.package_of(name)
+    return package.name if package else ""
 
 
 def _texts(inputs: SiteInputs, name: str, columns: list[str]) -> Iterator[FoundText]:
@@ -190,12 +206,13 @@ def _source_texts(inputs: SiteInputs) -> Iterator[FoundText]:
         yield from (FoundText(node, "column", each.name, "") for each in source.columns)
 
 
-def _plans(services: Services, project: str, run_timestamp: dt.datetime) -> dict[str, Plan]:
+def _plans(services: Services, project: str, seen: ProjectState) -> dict[str, Plan]:
     """Return what the next `run` and `sync` would do; without one that cannot be planned."""
-    found: dict[str, Plan] = {}
+    found, as_of = dict[str, Plan](), seen.run_timestamp
     with suppress(PenstockError):
-        asked = RunRequest(project, as_of=run_timestamp)
-        found["penstock run"] = make_plan(services, asked).plan
+        asked = RunRequest(project, as_of=as_of)
+        found["penstock run"] = make_plan(services, asked, seen).plan
     with suppress(PenstockError):
-        found["penstock sync"] = plan_sync(services, SyncRequest(project, as_of=run_timestamp)).plan
+        asked_sync = SyncRequest(project, as_of=as_of)
+        found["penstock sync"] = plan_sync(services, asked_sync, seen).plan
     return found

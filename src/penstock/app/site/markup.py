@@ -1,4 +1,4 @@
-"""HTML of code and descriptions; whatever users wrote is text in it, never markup."""
+"""HTML of code and descriptions; the texts of users are text in it, never markup."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class CodeText:
 class ExecutionRow:
     """One execution of a model, newest first; `table_version` is that of its commit.
 
-    `opened` and `closed` count versions of rows, null for tables without a history.
+    `versions_opened` and `versions_closed` are null for tables without a history.
     """
 
     step: str
@@ -55,8 +55,8 @@ class ExecutionRow:
     rows: int | None
     bytes: int | None
     table_version: int | None
-    opened: int | None
-    closed: int | None
+    versions_opened: int | None
+    versions_closed: int | None
     code: str
     reason: str
     error: str

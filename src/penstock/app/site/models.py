@@ -1,13 +1,16 @@
-"""The page of one model: columns, code, executions, checks and slices."""
+"""The page of one model: columns, code, executions, checks, slices, and its package."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
 from penstock.app.artifacts.manifest import Json
+from penstock.app.commands.sessions import sessions_quarantine
+from penstock.app.planning.packages import plan_package
 from penstock.app.site.markup import markdown
 from penstock.app.site.model_documents import (
     CheckRow,
@@ -17,16 +20,22 @@ from penstock.app.site.model_documents import (
     Evaluation,
     ExecutionRow,
     ModelDocument,
+    PackagePart,
     SliceRow,
 )
 from penstock.app.site.reading import SiteInputs, TableShape, utc
 from penstock.core.check_results import CheckRecord, CheckResult
+from penstock.core.errors import PenstockError
 from penstock.core.model import ColumnDoc, Fingerprint, Model, kind_of
 from penstock.core.names import InputName
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.records import StepRecord
+from penstock.core.steps.step import Outcome
 from penstock.project.sql.lineage import column_lineage
 
+_SHOWN_SESSIONS = 50
+_OPENED = ("opened_new", "opened_changed", "opened_late", "reopened")
+_CLOSED = ("closed",)
 MOST_EXECUTIONS = 200
 MOST_EVALUATIONS = 100
 _LANGUAGES = {
@@ -66,7 +75,7 @@ def _columns(inputs: SiteInputs, model: Model, shapes: Shapes) -> tuple[ColumnRo
     shown = model.columns
     if found is not None:
         shown = tuple(
-            ColumnDoc(name, _said(documented, name), kind) for name, kind in found.columns
+            ColumnDoc(name, _description(documented, name), kind) for name, kind in found.columns
         )
     elif not shown:
         shown = tuple(ColumnDoc(name) for name in origins)
@@ -86,14 +95,14 @@ def _columns(inputs: SiteInputs, model: Model, shapes: Shapes) -> tuple[ColumnRo
     )
 
 
-def _said(documented: Mapping[str, ColumnDoc], name: str) -> str:
+def _description(documented: Mapping[str, ColumnDoc], name: str) -> str:
     return documented[name.lower()].description if name.lower() in documented else ""
 
 
 def _origins(
     inputs: SiteInputs, model: Model, shapes: Shapes
 ) -> dict[str, tuple[ColumnOrigin, ...]]:
-    """Return the columns that each column is computed from; only those that can be told."""
+    """Return the columns that each column is computed from, as far as that is known."""
     if kind_of(model) != "sql":
         return {}
     nodes = {str(inputs.project.table_of(each, model)): each for each in model.query.inputs}
@@ -137,7 +146,7 @@ def _written(inputs: SiteInputs, model: Model) -> CodeText | None:
     """Return the file of a model, or the function; an entity's file holds others too."""
     if model.function is not None:
         text, language = model.function.text, "python"
-    elif model.entity is not None or kind_of(model) == "sessions":
+    elif kind_of(model) != "sql":
         return None
     else:
         path = Path(inputs.project.root, model.where.path)
@@ -192,11 +201,19 @@ def _execution(step: StepRecord) -> ExecutionRow:
         rows=outcome.rows.written if outcome else None,
         bytes=outcome.bytes_written if outcome else None,
         table_version=outcome.version if outcome else None,
+        versions_opened=_total(outcome, _OPENED),
+        versions_closed=_total(outcome, _CLOSED),
         code=intent.fingerprint.sql,
         reason=intent.reason,
         error=f"{failure.code}: {failure.message}" if failure else "",
         hint=failure.hint if failure else "",
     )
+
+
+def _total(outcome: Outcome | None, names: tuple[str, ...]) -> int | None:
+    """Return the sum of counts of a history table; None for other tables."""
+    found = [outcome.metrics[name] for name in names if name in outcome.metrics] if outcome else []
+    return sum(found) if found else None
 
 
 def _checks(model: Model, checked: tuple[CheckRecord, ...]) -> Iterator[CheckRow]:
@@ -240,8 +257,6 @@ def _measured(result: CheckResult) -> float | None:
 
 
 def _slices(inputs: SiteInputs, model: Model) -> tuple[SliceRow, ...]:
-    if model.entity is None:
-        return ()
     return tuple(
         SliceRow(
             name=each.id.name,
@@ -250,5 +265,57 @@ def _slices(inputs: SiteInputs, model: Model) -> tuple[SliceRow, ...]:
             rows=each.metrics.get("rows_written"),
             why=each.why,
         )
-        for each in inputs.services.reading.slices.recorded(model.name)
+        for each in inputs.slices.get(model.name, ())
     )
+
+
+def package_parts(inputs: SiteInputs, package: str) -> tuple[PackagePart, ...]:
+    """Return the facts of a package; those that cannot be read are left out."""
+    found: list[PackagePart] = []
+    for part in (_next_run, _last_run, _manifest, _quarantine):
+        with suppress(PenstockError, OSError):
+            found += part(inputs, package)
+    return tuple(found)
+
+
+def _next_run(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:
+    planned = plan_package(
+        inputs.services, inputs.project.packages[package], inputs.state.run_timestamp
+    )
+    for each in planned.limits:
+        limits = each.limits
+        words = each.idle or f"{limits.state.name.lower()}, {len(each.models)} models"
+        yield PackagePart("Next run", str(each.kind), words)
+        if not each.idle:
+            yield PackagePart("Next run", "events", _span(limits.lower_limit, limits.upper_limit))
+
+
+def _last_run(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:
+    for each in inputs.services.reading.sessions.passes(package, 1):
+        yield PackagePart("Last run", str(each.kind), str(each.status).lower())
+        limits = each.limits
+        yield PackagePart("Last run", "events", _span(limits.lower_limit, limits.upper_limit))
+        yield PackagePart("Last run", "ended", utc(each.ended))
+        if each.events is not None:
+            counts = each.events.window
+            yield PackagePart("Last run", "read", f"{counts.read:,}")
+            yield PackagePart("Last run", "kept", f"{counts.kept:,}")
+
+
+def _manifest(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:
+    for row in inputs.services.reading.sessions.manifest(package):
+        words = f"last event {utc(row.last_success)}" if row.last_success else "no event yet"
+        covered = f", covered to {utc(row.covered_to)}" if row.covered_to else ""
+        yield PackagePart("Manifest", row.model, f"{words}{covered}")
+
+
+def _quarantine(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:
+    report = sessions_quarantine(inputs.services, package, _SHOWN_SESSIONS)
+    yield PackagePart("Quarantine", "sessions", f"{report.total:,}")
+    for each in report.sessions:
+        words = f"{each.reason}, since {utc(each.since)}, {each.events_dropped:,} events dropped"
+        yield PackagePart("Quarantine", each.session, words)
+
+
+def _span(first: dt.datetime, last: dt.datetime) -> str:
+    return f"{utc(first)} to {utc(last)}"

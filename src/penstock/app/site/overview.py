@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
 from penstock.app.commands.status import status_of_models
 from penstock.app.reports import ModelStatus, StateCount
@@ -19,17 +18,15 @@ from penstock.app.site.documents import (
     ProjectDocument,
     RunDocument,
     RunRow,
-    SourceRow,
     StateShare,
     StepRow,
 )
-from penstock.app.site.markup import markdown
-from penstock.app.site.model_documents import ColumnRow
 from penstock.app.site.models import Shapes
 from penstock.app.site.partitions import STATES
 from penstock.app.site.reading import SiteInputs, utc
+from penstock.app.site.sources import late_sources, reads, source_rows
 from penstock.core.findings import Finding
-from penstock.core.model import ColumnDoc, Model, Source, kind_of
+from penstock.core.model import Model, kind_of
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.partitions.ranges import count, difference, intersection
 from penstock.core.records import Run, Status, StepRecord
@@ -37,6 +34,7 @@ from penstock.plan.values import Plan, State
 
 RUNS_IN_A_FILE = 100
 _SHOWN_STEPS = 50
+_BLOCKING = ("before-check-failed", "after-check-failed")
 
 
 def project_document(
@@ -49,6 +47,7 @@ def project_document(
     """Return what the first page, the lists and the graph show; `notices` come first."""
     statuses = {name: _status(inputs, name) for name in inputs.names}
     services, project = inputs.services, inputs.project
+    sources = source_rows(inputs)
     return ProjectDocument(
         format=FORMAT,
         penstock=version(),
@@ -62,8 +61,8 @@ def project_document(
             _model_row(inputs, number, statuses[name], shapes)
             for number, name in enumerate(inputs.names)
         ),
-        sources=tuple(_source_rows(inputs)),
-        attention=tuple(_attention(inputs, statuses)),
+        sources=sources,
+        attention=(*_attention(inputs, statuses), *late_sources(inputs, sources)),
         plans=tuple(_planned(inputs, *each) for each in plans.items()),
         runs=tuple(_run_row(each, number) for number, each in enumerate(runs)),
     )
@@ -106,7 +105,7 @@ def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, shapes: Sha
         tags=model.tags,
         owner=model.config.get("meta.owner", ""),
         package=status.package,
-        reads=tuple(dict.fromkeys(_reads(inputs, model))),
+        reads=tuple(dict.fromkeys(reads(inputs, model))),
         states=tuple(states),
         partitions=status.partitions,
         current=max(good, 0),
@@ -115,70 +114,6 @@ def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, shapes: Sha
         built_at=utc(status.executed_at),
         seconds=last.outcome.duration_ms / 1000 if last and last.outcome else None,
         lines=status.lines,
-    )
-
-
-def _reads(inputs: SiteInputs, model: Model) -> Iterator[str]:
-    for name in model.inputs:
-        if name != model.input_name:
-            yield inputs.node_of(name)
-    yield from (name for name in model.depends_on if name != model.name)
-
-
-def _source_rows(inputs: SiteInputs) -> Iterator[SourceRow]:
-    project, now = inputs.project, inputs.state.view.now
-    readers: dict[str, list[str]] = {}
-    for name in inputs.names:
-        for node in dict.fromkeys(_reads(inputs, inputs.model(name))):
-            readers.setdefault(node, []).append(name)
-    for name, source in sorted(project.sources.items()):
-        node = inputs.node(name)
-        pin = str(now.sources[name]) if name in now.sources else ""
-        yield _source_row(source, node, readers.get(node, []), pin)
-    for name, seed in sorted(project.seeds.items()):
-        yield SourceRow(
-            node=name,
-            kind="seed",
-            table=str(seed.table),
-            path=Path(seed.path).relative_to(project.root).as_posix(),
-            format="csv",
-            file=Path(seed.path).relative_to(project.root).as_posix(),
-            line=1,
-            description_html="",
-            columns=_columns(seed.columns),
-            read_by=tuple(readers.get(name, ())),
-            version="",
-            changed_at="",
-            newest_row_at="",
-            limit=None,
-        )
-
-
-def _source_row(source: Source, node: str, readers: list[str], pin: str) -> SourceRow:
-    rule = source.freshness
-    allowed = (rule.error_after or rule.warn_after) if rule else None
-    return SourceRow(
-        node=node,
-        kind="source",
-        table=str(source.table),
-        path=source.path,
-        format=source.format,
-        file=source.where.path,
-        line=source.where.line,
-        description_html=markdown(source.description),
-        columns=_columns(source.columns),
-        read_by=tuple(readers),
-        version=pin,
-        changed_at="",
-        newest_row_at="",
-        limit=allowed.total_seconds() if allowed else None,
-    )
-
-
-def _columns(columns: Iterable[ColumnDoc]) -> tuple[ColumnRow, ...]:
-    return tuple(
-        ColumnRow(each.name, each.type, markdown(each.description), each.tests, None)
-        for each in columns
     )
 
 
@@ -194,8 +129,11 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
         for state, found in wrong.items():
             number = sum(each.count for each in found)
             because = ", ".join(dict.fromkeys(why for each in found for why in each.because))
-            what = f"{number:,} partitions" if model.partition is not None else "the table"
-            yield Attention(str(state), name, f"{what}: {because}" if because else what, command)
+            plural = "" if number == 1 else "s"
+            what = f"{number:,} partition{plural}" if model.partition is not None else "the table"
+            sentence = f"{what}: {because}" if because else what
+            blocked = _blocked(inputs, name) if state is State.FAILED else None
+            yield blocked or Attention(str(state), name, sentence, command)
     checks = inputs.services.reading.checks
     flagged = Counter(flag.model for flag in checks.flags())
     for name, number in flagged.items():
@@ -204,6 +142,15 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
     for kept in checks.quarantines():
         sentence = f"{kept.rows:,} rows in quarantine until {utc(kept.expires)}"
         yield Attention("quarantined", kept.model, sentence, f"penstock history {kept.model}")
+
+
+def _blocked(inputs: SiteInputs, name: str) -> Attention | None:
+    """Return what blocks a model whose last step a check stopped."""
+    steps = inputs.steps.get(name, ())
+    failure = steps[-1].failure if steps else None
+    if failure is None or failure.code not in _BLOCKING:
+        return None
+    return Attention("blocked", name, failure.message, f"penstock history {name} --checks")
 
 
 def _mends(model: Model, status: ModelStatus) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from dataclasses import astuple, dataclass, replace
+from functools import partial
+from typing import Generic, TypeVar, cast
 
+from penstock.app.artifacts.manifest import Json
 from penstock.app.site.model_documents import (
     BuiltBy,
     MappedRange,
@@ -25,6 +27,7 @@ from penstock.plan.values import State
 from penstock.plan.verdict import Piece, Verdict
 
 STATES = tuple(State)
+GRAINS = {Grain.WHOLE: "whole"}
 MOST_MAPPED = 5_000
 """How many ranges of a mapping are written; one that takes more is left out."""
 
@@ -64,7 +67,7 @@ def partitions_document(inputs: SiteInputs, name: str) -> PartitionsDocument:
     built = {seq: place for place, seq in enumerate(sorted({seq for _, seq in ranges if seq}))}
     return PartitionsDocument(
         name=name,
-        grain="whole" if model.grid.is_whole else str(model.grid.grain).lower(),
+        grain=GRAINS.get(model.grid.grain, str(model.grid.grain).lower()),
         start=model.grid.start,
         width=model.grid.interval,
         ranges=tuple(replace(each, built_by=built.get(seq, -1)) for each, seq in ranges),
@@ -113,17 +116,17 @@ def _cut(ranges: Ranges, edges: set[int]) -> Iterable[Range]:
         yield from zip(starts, [*(each - 1 for each in inner), high], strict=True)
 
 
-def _join(found: Built, each: PartitionRange, step: int) -> None:
+def _join(joined: Built, each: PartitionRange, step: int) -> None:
     """Append a range, or extend the last one if only the place differs."""
-    if found:
-        last, seq = found[-1]
+    if joined:
+        last, seq = joined[-1]
         if last.high + 1 == each.low and (replace(each, low=last.low), step) == (
             replace(last, high=each.high),
             seq,
         ):
-            found[-1] = (replace(last, high=each.high), seq)
+            joined[-1] = (replace(last, high=each.high), seq)
             return
-    found.append((each, step))
+    joined.append((each, step))
 
 
 def _described(
@@ -172,7 +175,7 @@ def _built_by(inputs: SiteInputs, step: StepRecord | None) -> BuiltBy:
     )
 
 
-def _mappings(inputs: SiteInputs, model: Model, known: Ranges) -> Iterable[PartitionMapping]:
+def _mappings(inputs: SiteInputs, model: Model, partitions: Ranges) -> Iterable[PartitionMapping]:
     """Yield what partitions read of inputs that have partitions themselves."""
     bodies = [body for version in model.versions for body in version.bodies]
     latest = {mapping.input: mapping for body in bodies for mapping in body.inputs}
@@ -180,18 +183,25 @@ def _mappings(inputs: SiteInputs, model: Model, known: Ranges) -> Iterable[Parti
         above = inputs.project.models.get(name.name)
         if above is None or above.partition is None or model.partition is None:
             continue
-        ranges = mapped_ranges(mapping, model.grid, above.grid, known)
-        if ranges is not None:
-            yield PartitionMapping(inputs.node_of(name), ranges)
+        read = partial(_mapped, mapping, model.grid, above.grid, partitions)
+        kept = inputs.cache.of(read, "mapping", mapping, model.grid, above.grid, partitions)
+        if isinstance(kept, list):
+            rows = cast("list[tuple[int, int, int, int, bool]]", kept)
+            yield PartitionMapping(inputs.node_of(name), tuple(MappedRange(*row) for row in rows))
+
+
+def _mapped(mapping: InputMapping, grid: Grid, above: Grid, partitions: Ranges) -> Json:
+    ranges = mapped_ranges(mapping, grid, above, partitions)
+    return None if ranges is None else [[*astuple(each)] for each in ranges]
 
 
 def mapped_ranges(
-    mapping: InputMapping, grid: Grid, above: Grid, known: Ranges
+    mapping: InputMapping, grid: Grid, above: Grid, partitions: Ranges
 ) -> tuple[MappedRange, ...] | None:
     """Return what each partition reads, joined where that moves along; None for too many."""
     read, found = reading(mapping.mapping, above), list[MappedRange]()
     first, last = above.domain
-    for number in numbers(known):
+    for number in numbers(partitions):
         spans = read((grid.lower(number), grid.upper(number)))
         if not spans:
             continue
@@ -205,9 +215,9 @@ def mapped_ranges(
     return tuple(found)
 
 
-def _extends(found: list[MappedRange], number: int, low: int, high: int) -> bool:
+def _extends(ranges: list[MappedRange], number: int, low: int, high: int) -> bool:
     """Join a partition with those below it, if it reads the same or what follows."""
-    each = found[-1]
+    each = ranges[-1]
     steps = number - each.low
     if each.high + 1 != number:
         return False
@@ -215,5 +225,5 @@ def _extends(found: list[MappedRange], number: int, low: int, high: int) -> bool
     stays = (each.first, each.last) == (low, high)
     if not (moved if each.moves else stays or (moved and steps == 1)):
         return False
-    found[-1] = replace(each, high=number, moves=moved and not stays)
+    ranges[-1] = replace(each, high=number, moves=moved and not stays)
     return True

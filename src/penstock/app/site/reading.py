@@ -19,7 +19,7 @@ from penstock.core.facts import Head
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
-from penstock.core.records import PartitionRun, Run, StepRecord
+from penstock.core.records import PartitionRun, Run, SliceRecord, StepRecord
 from penstock.core.steps.inputs import InputPin
 
 MOST_RUNS = 1_000
@@ -45,6 +45,7 @@ class SiteInputs:
     drift: DriftReport
     partitions: Mapping[str, tuple[PartitionRun, ...]]
     steps: Mapping[str, tuple[StepRecord, ...]]
+    slices: Mapping[str, tuple[SliceRecord, ...]]
     runs: tuple[Run, ...]
 
     @property
@@ -142,6 +143,7 @@ def read_site(
         names=names,
         drift=drift_report(project_state),
         partitions=records.runs(*split),
+        slices=services.reading.slices.recorded_of(names),
         steps=services.reading.runs.steps_of_models(*names),
         runs=services.reading.runs.latest_runs(MOST_RUNS),
     )

@@ -70,13 +70,13 @@ def docs_serve(
     Open pages show new states and the steps of runs as they begin and end, without a reload.
     Ctrl-C ends it.
     """
-    from penstock.app.site.files import BUNDLE
-    from penstock.app.site.generate import site_contents
+    from penstock.app.site.generate import open_site
     from penstock.ui.site.server import LiveSite, SiteServer, serve
 
-    site = LiveSite(lambda: site_contents(request))
+    pages, read = open_site(request)
+    site = LiveSite(read)
     try:
-        server = SiteServer(request.host, request.port, BUNDLE, site)
+        server = SiteServer(request.host, request.port, pages, site)
     except OSError as error:
         raise UsageError(
             "port-taken",

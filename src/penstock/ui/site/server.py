@@ -1,7 +1,7 @@
-"""Serve a site on this machine from memory; open pages are told what changed.
+"""Serve a site on this machine from memory; open pages learn what changed.
 
-It answers GET alone, to requests that name it as it was started: a page of somebody else, which a
-browser here may have open, gets nothing.
+It answers GET alone, and only requests for the address that it was started with: foreign pages,
+which a browser here may have open, get nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Contents = Mapping[str, str]
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".txt": "text/plain"}
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _LOADING = 60.0
-"""A page may have loaded its data so many seconds before it asks for changes."""
+"""Seconds between the moment when a page loads its data and its first question for changes."""
 _ALIVE = 15.0
 """Seconds after which a line keeps a connection open to which nothing was sent."""
 _POLICY = (
@@ -85,7 +85,7 @@ class SiteServer(ThreadingHTTPServer):
         """Listen; raise `OSError` if the port is taken."""
         self.bundle, self.site = bundle, site
         self.is_open, self._host = True, host
-        super().__init__((host, port), _Handler)
+        super().__init__((host, port), _Answers)
         port = self.server_address[1]
         names = {host, *(_LOOPBACK if host in _LOOPBACK else ())}
         self.hosts = {f"{name}:{port}" for name in names} | (names if port == 80 else set())  # noqa: PLR2004  HTTP's own
@@ -102,7 +102,7 @@ class SiteServer(ThreadingHTTPServer):
         self.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Answers(BaseHTTPRequestHandler):
     server: SiteServer
     server_version = "penstock"
     sys_version = ""
@@ -156,11 +156,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  its name there
-        """Say nothing: a page asks all the time."""
+        """Write nothing: a page asks all the time."""
 
 
 def serve(server: SiteServer, every: float) -> None:
-    """Serve until the process is interrupted; look for changes every so many seconds.
+    """Serve until the process is interrupted; look for changes again after `every` seconds.
 
     While the project cannot be read, for example in the middle of an edit, pages keep what they
     show.

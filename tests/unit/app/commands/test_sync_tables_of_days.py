@@ -65,8 +65,8 @@ def place(tmp_path):
     return place
 
 
-def build(services, step: str = "step-1", after: int | None = None) -> None:
-    """Write the days as a step of the project does, and record it."""
+def build(services, step: str = "step-1", after: int | None = None, sql: str = "") -> None:
+    """Write the days as a step of the project does, and record it with its SQL."""
     model = services.project.models["daily"]
     pin = DeltaPin(DeltaTable(f"{services.project.root}/lake/raw/events").metadata().id, 0)
     intent = replace(
@@ -79,7 +79,7 @@ def build(services, step: str = "step-1", after: int | None = None) -> None:
         grid=model.grid,
     )
     journal = services.writing.journal
-    begun = journal.begin(intent, {}, ME, None)
+    begun = journal.begin(intent, {intent.fingerprint.sql: sql} if sql else {}, ME, None)
     store = services.writing.archive.store_id()
     token = write_token(replace(intent, step_seq=begun.step_seq), "0.1.0", store, "stats")
     write_days(intent.uri, token)

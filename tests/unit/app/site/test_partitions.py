@@ -8,7 +8,7 @@ from fakes.versioned_models import DAY, a_body, a_daily, daily, monthly, reading
 from fakes.workshop import Workshop
 from penstock.app.commands.status import status
 from penstock.app.request import StatusRequest
-from penstock.app.site.documents import MappedRange
+from penstock.app.site.model_documents import MappedRange
 from penstock.app.site.partitions import STATES, mapped_ranges, partitions_document
 from penstock.app.site.reading import read_site
 from penstock.core.partitions.mapping import Calendar, Everything, Same, Trailing

@@ -1,0 +1,129 @@
+"""Sources and seeds: how fresh they are, and what reads them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+from penstock.app.artifacts.manifest import Json
+from penstock.app.site.documents import Attention, SourceRow
+from penstock.app.site.markup import markdown
+from penstock.app.site.model_documents import ColumnRow
+from penstock.app.site.reading import SiteInputs, utc
+from penstock.core.errors import PenstockError
+from penstock.core.model import ColumnDoc, Model, Source
+
+
+def reads(inputs: SiteInputs, model: Model) -> Iterator[str]:
+    """Yield the nodes that a model reads; one may come twice."""
+    for name in model.inputs:
+        if name != model.input_name:
+            yield inputs.node_of(name)
+    yield from (name for name in model.depends_on if name != model.name)
+
+
+def source_rows(inputs: SiteInputs) -> tuple[SourceRow, ...]:
+    """Return the sources, then the seeds, by name."""
+    readers: dict[str, list[str]] = {}
+    for name in inputs.names:
+        for node in dict.fromkeys(reads(inputs, inputs.model(name))):
+            readers.setdefault(node, []).append(name)
+    return (*_sources(inputs, readers), *_seeds(inputs, readers))
+
+
+Readers = Mapping[str, Sequence[str]]
+"""The models that read a node."""
+
+
+def _sources(inputs: SiteInputs, readers: Readers) -> Iterator[SourceRow]:
+    now = inputs.state.view.now
+    for name, source in sorted(inputs.project.sources.items()):
+        node = inputs.node(name)
+        pin = str(now.sources[name]) if name in now.sources else ""
+        rule = source.freshness
+        allowed = (rule.error_after or rule.warn_after) if rule else None
+        changed, newest = _times(inputs, source)
+        yield SourceRow(
+            node=node,
+            kind="source",
+            table=str(source.table),
+            path=source.path,
+            format=source.format,
+            file=source.where.path,
+            line=source.where.line,
+            description_html=markdown(source.description),
+            columns=_columns(source.columns),
+            read_by=tuple(readers.get(node, ())),
+            version=pin,
+            changed_at=changed,
+            newest_row_at=newest,
+            limit=allowed.total_seconds() if allowed else None,
+        )
+
+
+def _seeds(inputs: SiteInputs, readers: Readers) -> Iterator[SourceRow]:
+    root = inputs.project.root
+    for name, seed in sorted(inputs.project.seeds.items()):
+        path = Path(seed.path).relative_to(root).as_posix()
+        yield SourceRow(
+            node=name,
+            kind="seed",
+            table=str(seed.table),
+            path=path,
+            format="csv",
+            file=path,
+            line=1,
+            description_html="",
+            columns=_columns(seed.columns),
+            read_by=tuple(readers.get(name, ())),
+            version="",
+            changed_at="",
+            newest_row_at="",
+            limit=None,
+        )
+
+
+def _times(inputs: SiteInputs, source: Source) -> tuple[str, str]:
+    """Return the times of the newest commit and of the newest row, from the log; "" if unknown."""
+    if not source.is_delta or not source.path:
+        return "", ""
+    log, column = inputs.services.log, source.freshness.column if source.freshness else ""
+
+    def read(version: int) -> Json:
+        (commit,) = log.commits(source.path, version - 1)
+        files = log.spans(source.path, version, column) if column else None
+        ends = [end for each in files or () if (end := each.end(column)) is not None]
+        return [utc(commit.time), utc(max(ends, default=None))]
+
+    with suppress(PenstockError, OSError, ValueError):
+        head = log.head(source.path)
+        if head is not None:
+            make = partial(read, head.version)
+            times = inputs.cache.of(make, "times", source.path, head.version, column)
+            changed, newest = cast("tuple[str, str]", times)
+            return changed, newest
+    return "", ""
+
+
+def _columns(columns: Iterable[ColumnDoc]) -> tuple[ColumnRow, ...]:
+    return tuple(
+        ColumnRow(each.name, each.type, markdown(each.description), each.tests, None)
+        for each in columns
+    )
+
+
+def late_sources(inputs: SiteInputs, rows: Iterable[SourceRow]) -> Iterator[Attention]:
+    """Yield the sources whose newest row is older than their rule permits."""
+    now = inputs.services.clock.now()
+    for row in rows:
+        if row.limit is None or not row.newest_row_at:
+            continue
+        age = now - dt.datetime.fromisoformat(row.newest_row_at)
+        if age.total_seconds() > row.limit:
+            sentence = f"newest row {row.newest_row_at}, older than its rule permits"
+            command = f"penstock check --sources --select {row.node}"
+            yield Attention("late", row.node, sentence, command)
