@@ -32,10 +32,10 @@ export interface VersionsByDay {
 /** Return how many versions were opened and closed on each day of a zone, the reader's by default. */
 export function versionsByDay(executions: readonly ExecutionRow[], zone?: string): VersionsByDay {
   const dated = executions
-    .filter(({ opened, closed }) => opened !== null || closed !== null)
+    .filter((row) => row.versions_opened !== null || row.versions_closed !== null)
     .map((row) => ({ ...row, day: absolute(row.started, zone).slice(0, 10) }));
-  const opened = sumByKey(dated.map((row) => [row.day, row.opened ?? 0]));
-  const closed = sumByKey(dated.map((row) => [row.day, row.closed ?? 0]));
+  const opened = sumByKey(dated.map((row) => [row.day, row.versions_opened ?? 0]));
+  const closed = sumByKey(dated.map((row) => [row.day, row.versions_closed ?? 0]));
   const days = [...opened.keys()].sort();
   const ofDays = (sums: ReadonlyMap<string, number>) => days.map((day) => sums.get(day) ?? 0);
   return { days, opened: ofDays(opened), closed: ofDays(closed) };

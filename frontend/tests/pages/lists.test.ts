@@ -182,8 +182,8 @@ test("the chart shows executions that succeeded, oldest first", () => {
 });
 
 test("versions that were opened and closed are summed by the days of the reader's zone", () => {
-  const row = (started: string, opened: number | null, closed: number | null) =>
-    ({ started, opened, closed }) as ExecutionRow;
+  const row = (started: string, versions_opened: number | null, versions_closed: number | null) =>
+    ({ started, versions_opened, versions_closed }) as ExecutionRow;
   const executions = [
     row("2024-01-03T12:00:00Z", null, null),
     row("2024-01-02T23:30:00Z", 5, 1),
