@@ -3,7 +3,7 @@ import { App } from "./shell/App";
 import { startTheme } from "./shell/theme";
 import "./styles/tokens.css";
 import "./styles/base.css";
-import "./styles/pages.css";
+import "./styles/parts.css";
 import "./styles/print.css";
 
 startTheme();

@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Block, blockAt } from "../grid/blocks";
+import { scaledContext } from "../parts/canvas";
 import { type Drawing, drawBlock, geometry, type Marks, positionUnder } from "./draw";
 import type { Pointed } from "./marking";
-import { scaledContext } from "./theme";
 
 export interface BlockProps {
   readonly drawing: Omit<Drawing, "block" | "geo">;
@@ -22,11 +22,11 @@ export function BlockView({ drawing, block, square, isForced, onPointer }: Block
   const isSeen = useInSight(frame) || isForced;
   const geo = geometry(drawing.grid, block, square);
   const marks = marksInside(drawing.marks, block);
-  const { ranges, colours, palette } = drawing;
+  const { ranges, colours, token } = drawing;
   useLayoutEffect(() => {
     const context = canvas.current && scaledContext(canvas.current, geo.width, geo.height);
     if (context) drawBlock(context, { ...drawing, block, geo, marks });
-  }, [isSeen, square, ranges, colours, palette, block.first, JSON.stringify(marks)]);
+  }, [isSeen, square, ranges, colours, token, block.first, JSON.stringify(marks)]);
 
   const tell = (kind: Pointed["kind"]) => (event: PointerEvent) => {
     const at = kind === "leave" ? null : positionUnder(block, geo, event.offsetX, event.offsetY);

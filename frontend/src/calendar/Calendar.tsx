@@ -6,15 +6,15 @@ import { counted } from "../parts/numbers";
 import { usePrinting } from "../shell/printing";
 import { BlockView, showBlock } from "./BlockView";
 import "./calendar.css";
+import { useToken } from "../parts/canvas";
 import { type Colouring, colouring, type Way, waysOf } from "./colouring";
 import { KeyboardGrid } from "./KeyboardGrid";
 import { Legend } from "./Legend";
 import { mappedIntervals } from "./mapped";
 import { chosen, type Marking, type Pointed, point, press, startAt } from "./marking";
 import { PartitionPanel } from "./PartitionPanel";
-import { indexAt, intervalsOf } from "./ranges";
+import { indexAt, joined } from "./ranges";
 import { sentenceOf } from "./sentence";
-import { cssColour, useThemeChanges } from "./theme";
 import { MEDIUM, SMALL, Zoom } from "./Zoom";
 
 export interface CalendarProps {
@@ -36,7 +36,7 @@ export function Calendar(props: CalendarProps) {
   const [marked, setMarking] = useState<Marking | null>(null);
   const coloured = { document: partitions, project, codes };
   const colours = useMemo(() => colouring(coloured, way), [partitions, project, codes, way]);
-  const intervals = useMemo(() => intervalsOf(partitions.ranges), [partitions]);
+  const intervals = useMemo(() => joined(partitions.ranges), [partitions]);
   const keys = useRef<HTMLDivElement>(null);
   const last = intervals.at(-1)?.high;
   if (last === undefined) return <p>This model has no partitions yet.</p>;
@@ -74,7 +74,7 @@ function Sheet(props: SheetProps) {
   const { model, partitions, intervals, colours, square, marking, setMarking, keys } = props;
   const grid = useMemo(() => gridOf(partitions), [partitions]);
   const blocks = useMemo(() => blocksOf(grid, intervals, MOST_BLOCKS), [grid, intervals]);
-  const palette = usePalette(colours);
+  const token = useToken();
   const root = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: KeyboardEvent) => {
     const after = press(marking, event, grid, intervals);
@@ -90,7 +90,7 @@ function Sheet(props: SheetProps) {
   };
   const isForced = usePrinting() && blocks.length <= MOST_PRINTED;
   const marks = marksOf(partitions, marking);
-  const drawing = { grid, ranges: partitions.ranges, colours, palette, marks };
+  const drawing = { grid, ranges: partitions.ranges, colours, token, marks };
   return (
     <div class="calendar-sheet" ref={root}>
       <div class="calendar-blocks" aria-hidden="true">
@@ -107,19 +107,6 @@ function Sheet(props: SheetProps) {
       />
       {blocks.length === MOST_BLOCKS && <p>Only the last {MOST_BLOCKS} parts are shown.</p>}
     </div>
-  );
-}
-
-function usePalette(colours: Colouring) {
-  const changes = useThemeChanges();
-  return useMemo(
-    () => ({
-      entries: colours.entries.map(({ colour }) => cssColour(colour)),
-      onState: cssColour("--on-state"),
-      ink: cssColour("--ink"),
-      quiet: cssColour("--quiet"),
-    }),
-    [colours, changes],
   );
 }
 

@@ -1,17 +1,21 @@
-import type { PartitionRange } from "../data/documents";
-import { type Grid, gridOf, keysOf, nameOf } from "../grid/grid";
+import type { PartitionRange, ProjectDocument } from "../data/documents";
+import { chunks } from "../data/load";
+import { useAwaited } from "../data/use";
+import { gridOf, keysOf, nameOf } from "../grid/grid";
 import { Command } from "../parts/Command";
 import { Facts } from "../parts/Facts";
+import { Inputs } from "../parts/Inputs";
+import { useMore } from "../parts/More";
 import { Node } from "../parts/Node";
 import { bytes, counted, number, seconds } from "../parts/numbers";
+import { Panel } from "../parts/Panel";
 import { State } from "../parts/State";
 import { Time } from "../parts/Time";
+import { Waiting } from "../parts/Waiting";
 import { address } from "../shell/route";
 import type { CalendarProps } from "./Calendar";
 import { CodeChange } from "./CodeChange";
-import { Inputs } from "./Inputs";
-import { mappedInputs, syncCommand } from "./mapped";
-import { Panel } from "./Panel";
+import { type MappedNode, mappedInputs, mappedReaders, syncCommand } from "./mapped";
 import { indexAt, statesOf, type Totals, totals } from "./ranges";
 import { versionWords } from "./sentence";
 
@@ -42,7 +46,12 @@ export function PartitionPanel(props: PanelProps) {
         </p>
       )}
       {range ? <One {...props} range={range} /> : <Many all={all} />}
-      <Reads {...props} grid={grid} />
+      <Mapped
+        title="Reads"
+        nodes={mappedInputs(partitions.mappings, project, low, high)}
+        project={project}
+      />
+      <ReadBy {...props} />
     </Panel>
   );
 }
@@ -107,14 +116,37 @@ function Many({ all }: { all: Totals }) {
   );
 }
 
-function Reads({ partitions, project, low, high, grid }: PanelProps & { grid: Grid }) {
-  const inputs = mappedInputs(partitions.mappings, project, low, high);
-  if (inputs.length === 0) return null;
+const FEW = 20;
+
+/** The documents of models below are loaded here: only for an open panel they are of use. */
+function ReadBy({ model, project, low, high }: PanelProps) {
+  const readers = project.models.filter((each) => each.reads.includes(model.name));
+  const [shown, more] = useMore(readers, FEW);
+  const load = () => Promise.all(shown.map(({ number: own }) => chunks.load(`partitions-${own}`)));
+  const loading = useAwaited(load, [model.name, shown.length]);
+  const nodes = mappedReaders(loading.chunk ?? [], model.name, low, high);
   return (
     <>
-      <h4>{low === high ? "Reads" : `${keysOf(grid, low, high)} read`}</h4>
+      <Waiting loading={loading} what="The models that read it" />
+      <Mapped title="Read by" nodes={nodes} project={project} />
+      {more}
+    </>
+  );
+}
+
+interface MappedProps {
+  readonly title: string;
+  readonly nodes: readonly MappedNode[];
+  readonly project: ProjectDocument;
+}
+
+function Mapped({ title, nodes, project }: MappedProps) {
+  if (nodes.length === 0) return null;
+  return (
+    <>
+      <h4>{title}</h4>
       <ul>
-        {inputs.map(({ node, partitions: keys }) => (
+        {nodes.map(({ node, partitions: keys }) => (
           <li key={node}>
             <Node project={project} node={node} />: {keys}
           </li>

@@ -7,10 +7,11 @@ import type {
   PartitionsDocument,
   ProjectDocument,
 } from "../data/documents";
+import { sumByKey } from "../parts/collect";
 import { bytes, number, seconds } from "../parts/numbers";
 import { stateLook, urgency } from "../parts/states";
 import { secondsBetween } from "../parts/times";
-import { stateOf } from "./ranges";
+import { sizeOf, stateOf } from "./ranges";
 
 export type Way = "state" | "version" | "code" | "age" | "rows" | "bytes" | "seconds";
 
@@ -72,10 +73,10 @@ function byState(document: PartitionsDocument, project: ProjectDocument): Colour
   const order = [...new Set(names)].sort((a, b) => urgency(a) - urgency(b));
   const place = new Map(order.map((name, index) => [name, index]));
   const entryOf = names.map((name) => place.get(name) ?? 0);
-  const counts = countsOf(document.ranges, entryOf, order.length);
+  const counts = countsOf(document.ranges, entryOf);
   const entries = order.map((name, index) => {
     const { words, sign, colour } = stateLook(name);
-    return { label: words, colour, sign, count: counts[index] ?? 0 };
+    return { label: words, colour, sign, count: counts(index) };
   });
   return { entries, entryOf };
 }
@@ -124,23 +125,20 @@ function byValue(
   const steps = Math.min(STEPS, sorted.length);
   const stepOf = new Map(sorted.map((v, rank) => [v, Math.floor((rank * steps) / sorted.length)]));
   const entryOf = values.map((each) => (each === null ? steps : (stepOf.get(each.value) ?? 0)));
-  const counts = countsOf(ranges, entryOf, steps + 1);
+  const counts = countsOf(ranges, entryOf);
   const entries = Array.from({ length: steps }, (_, step) => {
     const own = sorted.filter((value) => stepOf.get(value) === step);
     const ends = [own[0], own.at(-1)].map((value) => labels.get(value ?? 0) ?? "");
     const label = ends[0] === ends[1] ? ends[0] : ends.join(" to ");
     const shade = steps === 1 ? STEPS : 1 + Math.round((step * (STEPS - 1)) / (steps - 1));
-    return { label: label ?? "", colour: `--ramp-${shade}`, sign: "", count: counts[step] ?? 0 };
+    return { label: label ?? "", colour: `--ramp-${shade}`, sign: "", count: counts(step) };
   });
-  const unknown = { label: "not known", colour: UNKNOWN, sign: "", count: counts[steps] ?? 0 };
+  const unknown = { label: "not known", colour: UNKNOWN, sign: "", count: counts(steps) };
   return { entries: unknown.count > 0 ? [...entries, unknown] : entries, entryOf };
 }
 
-function countsOf(ranges: readonly PartitionRange[], entryOf: readonly number[], length: number) {
-  const counts = new Array<number>(length).fill(0);
-  for (const [index, { low, high }] of ranges.entries()) {
-    const entry = entryOf[index] ?? 0;
-    counts[entry] = (counts[entry] ?? 0) + high - low + 1;
-  }
-  return counts;
+/** Return how many partitions have each entry of the legend. */
+function countsOf(ranges: readonly PartitionRange[], entryOf: readonly number[]) {
+  const counts = sumByKey(ranges.map((range, n) => [entryOf[n], sizeOf(range)]));
+  return (entry: number) => counts.get(entry) ?? 0;
 }

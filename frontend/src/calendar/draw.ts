@@ -38,14 +38,6 @@ export function positionUnder(block: Block, geo: Geometry, x: number, y: number)
   return positionAt(block, { column, row });
 }
 
-/** Colours as the theme has them; `entries` are those of the legend. */
-export interface Palette {
-  readonly entries: readonly string[];
-  readonly onState: string;
-  readonly ink: string;
-  readonly quiet: string;
-}
-
 export interface Marks {
   readonly cursor: number | null;
   readonly marked: Interval | null;
@@ -58,25 +50,26 @@ export interface Drawing {
   readonly geo: Geometry;
   readonly ranges: readonly PartitionRange[];
   readonly colours: Colouring;
-  readonly palette: Palette;
+  /** Reads a CSS variable of the theme. */
+  readonly token: (name: string) => string;
   readonly marks: Marks;
 }
 
 /** Draw labels, squares, and what is marked. */
 export function drawBlock(context: CanvasRenderingContext2D, drawing: Drawing): void {
-  const { geo, marks, palette } = drawing;
+  const { geo, marks, token } = drawing;
   context.clearRect(0, 0, geo.width, geo.height);
   drawLabels(context, drawing);
   drawSquares(context, drawing);
-  for (const each of marks.outlined) outline(context, drawing, each, palette.quiet);
-  if (marks.marked !== null) outline(context, drawing, marks.marked, palette.ink);
+  for (const each of marks.outlined) outline(context, drawing, each, token("--quiet"));
+  if (marks.marked !== null) outline(context, drawing, marks.marked, token("--ink"));
   if (marks.cursor !== null) drawCursor(context, drawing, marks.cursor);
 }
 
-function drawLabels(context: CanvasRenderingContext2D, { grid, block, geo, palette }: Drawing) {
+function drawLabels(context: CanvasRenderingContext2D, { grid, block, geo, token }: Drawing) {
   const labels = axisLabels(grid, block);
   context.font = `${FONT_SIZE}px system-ui, sans-serif`;
-  context.fillStyle = palette.quiet;
+  context.fillStyle = token("--quiet");
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
   for (const { at, text } of labels.columns) {
@@ -90,7 +83,7 @@ function drawLabels(context: CanvasRenderingContext2D, { grid, block, geo, palet
 }
 
 function drawSquares(context: CanvasRenderingContext2D, drawing: Drawing) {
-  const { block, geo, ranges, colours, palette } = drawing;
+  const { block, geo, ranges, colours, token } = drawing;
   const { square } = geo;
   context.textAlign = "center";
   context.textBaseline = "middle";
@@ -99,7 +92,7 @@ function drawSquares(context: CanvasRenderingContext2D, drawing: Drawing) {
     const range = ranges[index];
     if (range === undefined || range.low > block.last) break;
     const entry = colours.entryOf[index] ?? 0;
-    const fill = palette.entries[entry] ?? palette.quiet;
+    const fill = token(colours.entries[entry]?.colour ?? "--quiet");
     const sign = square < SMALLEST_WITH_SIGN ? "" : signOf(colours, entry);
     const last = Math.min(range.high, block.last);
     for (let at = Math.max(range.low, block.first); at <= last; at += 1) {
@@ -107,7 +100,7 @@ function drawSquares(context: CanvasRenderingContext2D, drawing: Drawing) {
       context.fillStyle = fill;
       context.fillRect(x, y, square, square);
       if (sign === "") continue;
-      context.fillStyle = palette.onState;
+      context.fillStyle = token("--on-state");
       context.fillText(sign, x + square / 2, y + square / 2 + 0.5);
     }
   }
@@ -155,14 +148,10 @@ function line(context: CanvasRenderingContext2D, x: number, y: number, toX: numb
   context.lineTo(toX, toY);
 }
 
-function drawCursor(
-  context: CanvasRenderingContext2D,
-  { block, geo, palette }: Drawing,
-  at: number,
-) {
+function drawCursor(context: CanvasRenderingContext2D, { block, geo, token }: Drawing, at: number) {
   if (at < block.first || at > block.last) return;
   const { x, y } = corner(geo, cellOf(block, at));
-  context.strokeStyle = palette.ink;
+  context.strokeStyle = token("--ink");
   context.lineWidth = 2;
   context.strokeRect(x - 1, y - 1, geo.square + 2, geo.square + 2);
 }

@@ -1,8 +1,10 @@
-/** What marked partitions read of inputs, and the command that repairs them. */
+/** What marked partitions read, what reads them, and the command that repairs them. */
 
-import type { PartitionMapping, ProjectDocument } from "../data/documents";
+import type { PartitionMapping, PartitionsDocument, ProjectDocument } from "../data/documents";
+import { modelNamed } from "../data/project";
 import type { Interval } from "../grid/blocks";
 import { type Grid, gridOf, keyOf, keysOf } from "../grid/grid";
+import { joined } from "./ranges";
 
 const PLAIN = /^[\w.,+:/@%=-]+$/;
 
@@ -28,17 +30,26 @@ export function mappedIntervals(mapping: PartitionMapping, low: number, high: nu
   return joined(found);
 }
 
-function joined(intervals: readonly Interval[]): Interval[] {
-  const result: { low: number; high: number }[] = [];
-  for (const each of [...intervals].sort((a, b) => a.low - b.low)) {
-    const last = result.at(-1);
-    if (last !== undefined && each.low <= last.high + 1) last.high = Math.max(last.high, each.high);
-    else result.push({ ...each });
-  }
-  return result;
+/** Return the partitions that read any of an input's from `low` to `high`, neighbours joined. */
+export function readingIntervals(mapping: PartitionMapping, low: number, high: number): Interval[] {
+  const found = mapping.ranges.map((range) => {
+    if (!range.moves) {
+      const isRead = range.first <= high && range.last >= low;
+      return isRead ? range : NOTHING;
+    }
+    // The partition n above `range.low` reads from `range.first + n` to `range.last + n`.
+    return {
+      low: Math.max(range.low, range.low + low - range.last),
+      high: Math.min(range.high, range.low + high - range.first),
+    };
+  });
+  return joined(found.filter((each) => each.low <= each.high));
 }
 
-export interface MappedInput {
+const NOTHING: Interval = { low: 0, high: -1 };
+
+/** A model, seed or source and those of its partitions that marked ones map to, in words. */
+export interface MappedNode {
   readonly node: string;
   readonly partitions: string;
 }
@@ -49,19 +60,43 @@ export function mappedInputs(
   project: ProjectDocument,
   low: number,
   high: number,
-): MappedInput[] {
-  const grains = new Map(project.models.map((model) => [model.name, model.grain]));
+): MappedNode[] {
   return mappings.map((mapping) => {
-    if (mapping.ranges.length === 0) return { node: mapping.node, partitions: "all of it" };
-    const grain = grains.get(mapping.node) ?? "whole";
-    const texts = mappedIntervals(mapping, low, high).map((each) => inputKeys(grain, each));
-    return { node: mapping.node, partitions: texts.join(", ") || "none" };
+    const grain = modelNamed(project, mapping.node)?.grain ?? "whole";
+    const isAll = mapping.ranges.length === 0 || grain === "whole";
+    const intervals = mappedIntervals(mapping, low, high);
+    const name = (each: Interval) => inputKeys(grain, each);
+    return { node: mapping.node, partitions: isAll ? ALL : listed(intervals, name) };
   });
+}
+
+/** Return each model that reads a node with its partitions that read those from `low` to `high`. */
+export function mappedReaders(
+  readers: readonly PartitionsDocument[],
+  node: string,
+  low: number,
+  high: number,
+): MappedNode[] {
+  return readers.map((reader) => {
+    const grid = gridOf(reader);
+    const mapping = reader.mappings.find((each) => each.node === node);
+    if (grid.grain === "whole" || mapping?.ranges.length === 0) {
+      return { node: reader.name, partitions: ALL };
+    }
+    if (mapping === undefined) return { node: reader.name, partitions: "not known" };
+    const name = (each: Interval) => keysOf(grid, each.low, each.high);
+    return { node: reader.name, partitions: listed(readingIntervals(mapping, low, high), name) };
+  });
+}
+
+const ALL = "all of it";
+
+function listed(intervals: readonly Interval[], name: (interval: Interval) => string): string {
+  return intervals.map(name).join(", ") || "none";
 }
 
 /** The bounds of an input's integer ranges are not in the document, so these are counted. */
 function inputKeys(grain: string, { low, high }: Interval): string {
-  if (grain === "whole") return "all of it";
   if (grain !== "range") return keysOf(gridOf({ grain }), low, high);
   return low === high ? `range number ${low + 1}` : `range numbers ${low + 1} to ${high + 1}`;
 }

@@ -2,6 +2,7 @@
 
 import type { PartitionRange, PartitionsDocument, ProjectDocument } from "../data/documents";
 import type { Interval } from "../grid/blocks";
+import { sumByKey } from "../parts/collect";
 
 type Ranges = readonly PartitionRange[];
 
@@ -24,15 +25,15 @@ export function firstFrom(ranges: Ranges, position: number): number {
   return low;
 }
 
-/** Return the partitions that exist, neighbours joined. */
-export function intervalsOf(ranges: Ranges): Interval[] {
-  const joined: { low: number; high: number }[] = [];
-  for (const { low, high } of ranges) {
-    const last = joined.at(-1);
-    if (last !== undefined && low <= last.high + 1) last.high = high;
-    else joined.push({ low, high });
+/** Return intervals in ascending order, neighbours joined. */
+export function joined(intervals: readonly Interval[]): Interval[] {
+  const result: { low: number; high: number }[] = [];
+  for (const { low, high } of [...intervals].sort((a, b) => a.low - b.low)) {
+    const last = result.at(-1);
+    if (last !== undefined && low <= last.high + 1) last.high = Math.max(last.high, high);
+    else result.push({ low, high });
   }
-  return joined;
+  return result;
 }
 
 /** Return the parts of ranges that lie inside an interval. */
@@ -76,21 +77,13 @@ export function totals(
   low: number,
   high: number,
 ): Totals {
-  const states = new Map<string, number>();
-  const inside = new Map<number, number>();
-  let partitions = 0;
-  for (const range of within(document.ranges, low, high)) {
-    const count = range.high - range.low + 1;
-    const state = stateOf(range, project);
-    partitions += count;
-    states.set(state, (states.get(state) ?? 0) + count);
-    if (range.built_by >= 0) inside.set(range.built_by, (inside.get(range.built_by) ?? 0) + count);
-  }
+  const parts = within(document.ranges, low, high);
+  const inside = builtCounts(parts);
+  const all = builtCounts(document.ranges);
   const steps = [...inside.keys()].map((index) => document.steps[index]);
-  const all = builtCounts(document, inside);
   return {
-    partitions,
-    states,
+    partitions: parts.reduce((count, part) => count + sizeOf(part), 0),
+    states: sumByKey(parts.map((part) => [stateOf(part, project), sizeOf(part)])),
     steps: inside.size,
     rows: sum(steps.map((step) => step?.rows ?? null)),
     bytes: sum(steps.map((step) => step?.bytes ?? null)),
@@ -98,12 +91,15 @@ export function totals(
   };
 }
 
-function builtCounts(document: PartitionsDocument, wanted: ReadonlyMap<number, number>) {
-  const counts = new Map<number, number>();
-  for (const { built_by, low, high } of document.ranges) {
-    if (wanted.has(built_by)) counts.set(built_by, (counts.get(built_by) ?? 0) + high - low + 1);
-  }
-  return counts;
+/** Return how many of the partitions each step built. */
+function builtCounts(ranges: Ranges): Map<number, number> {
+  const built = ranges.filter(({ built_by }) => built_by >= 0);
+  return sumByKey(built.map((range) => [range.built_by, sizeOf(range)]));
+}
+
+/** Return the number of partitions of an interval. */
+export function sizeOf({ low, high }: Interval): number {
+  return high - low + 1;
 }
 
 /** Return the sum, null if nothing or not everything is known. */

@@ -7,23 +7,17 @@ import type {
 } from "./documents";
 import { FORMAT } from "./documents";
 
-/** The files of the site's data, by their names in its folder. */
-export type ChunkName =
-  | "project"
-  | "search"
-  | `model-${number}`
-  | `partitions-${number}`
-  | `runs-${number}`;
+/** The documents of the site, by the names of their files. */
+interface Documents {
+  readonly project: ProjectDocument;
+  readonly search: SearchDocument;
+  readonly [model: `model-${number}`]: ModelDocument;
+  readonly [partitions: `partitions-${number}`]: PartitionsDocument;
+  readonly [runs: `runs-${number}`]: RunsDocument;
+}
 
-export type ChunkOf<Name extends ChunkName> = Name extends "project"
-  ? ProjectDocument
-  : Name extends "search"
-    ? SearchDocument
-    : Name extends `model-${number}`
-      ? ModelDocument
-      : Name extends `partitions-${number}`
-        ? PartitionsDocument
-        : RunsDocument;
+export type ChunkName = keyof Documents;
+export type ChunkOf<Name extends ChunkName> = Documents[Name];
 
 /** Loads a script; `failed` is called if it cannot be loaded or defines nothing. */
 export type AddScript = (address: string, failed: () => void) => void;

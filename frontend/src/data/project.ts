@@ -1,3 +1,4 @@
+import { sumByKey } from "../parts/collect";
 import { stateLook, urgency } from "../parts/states";
 import { address } from "../shell/route";
 import type { ModelRow, ProjectDocument, SourceRow } from "./documents";
@@ -41,11 +42,14 @@ export function stateCounts(
   project: ProjectDocument,
   model: ModelRow,
 ): readonly (readonly [string, number])[] {
-  const counts = new Map<string, number>();
-  for (const { state, count, is_pending, is_drifted } of model.states) {
+  const counts = model.states.map(({ state, count, is_pending, is_drifted }) => {
     const name = is_pending && !is_drifted ? "pending" : (project.states[state] ?? "");
-    counts.set(name, (counts.get(name) ?? 0) + count);
-  }
+    return [name, count] as const;
+  });
+  return byUrgency(sumByKey(counts));
+}
+
+function byUrgency(counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
   return [...counts].sort(([a], [b]) => urgency(a) - urgency(b));
 }
 
@@ -56,12 +60,7 @@ export function modelState(project: ProjectDocument, model: ModelRow): string {
 
 /** Return the number of models by their most urgent state. */
 export function modelsByState(project: ProjectDocument): readonly (readonly [string, number])[] {
-  const counts = new Map<string, number>();
-  for (const model of project.models) {
-    const state = modelState(project, model);
-    counts.set(state, (counts.get(state) ?? 0) + 1);
-  }
-  return [...counts].sort(([a], [b]) => urgency(a) - urgency(b));
+  return byUrgency(sumByKey(project.models.map((model) => [modelState(project, model), 1])));
 }
 
 /** Return a model's states in words: "3 code changed, 28 current". */

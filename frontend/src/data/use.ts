@@ -1,6 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ChunkName, ChunkOf } from "./load";
-import { chunks } from "./load";
+import { type ChunkName, type ChunkOf, chunks } from "./load";
 
 /** A chunk that a page waits for: neither field while it loads. */
 export interface Loading<Chunk> {
@@ -31,4 +30,26 @@ export function useChunk<Name extends ChunkName>(name: Name | null): Loading<Chu
     };
   }, [name]);
   return loading.name === name ? loading : {};
+}
+
+const AWAITED: Loading<never> = {};
+
+/** Await what `start` returns, again whenever one of `inputs` changes; null awaits nothing. */
+export function useAwaited<Chunk>(
+  start: () => Promise<Chunk> | null,
+  inputs: readonly unknown[],
+): Loading<Chunk> {
+  const [loading, setLoading] = useState<Loading<Chunk>>(AWAITED);
+  useEffect(() => {
+    let isWanted = true;
+    setLoading(AWAITED);
+    start()?.then(
+      (chunk) => isWanted && setLoading({ chunk }),
+      (reason: Error) => isWanted && setLoading({ error: reason.message }),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, inputs);
+  return loading;
 }

@@ -126,17 +126,7 @@ export function blocksOf(grid: Grid, intervals: readonly Interval[], most: numbe
   return isNewestFirst ? blocks : blocks.reverse();
 }
 
-export type Direction =
-  | "left"
-  | "right"
-  | "up"
-  | "down"
-  | "block-start"
-  | "block-end"
-  | "block-up"
-  | "block-down"
-  | "first"
-  | "last";
+export type Direction = keyof ReturnType<typeof targets>;
 
 /** Return the partition that a key leads to; one that exists, or the same where there is none. */
 export function moved(
@@ -145,40 +135,28 @@ export function moved(
   position: number,
   direction: Direction,
 ): number {
-  const wanted = target(grid, intervals, position, direction);
+  const wanted = targets(grid, intervals, position)[direction];
   return wanted === position ? position : nearest(intervals, wanted, position);
 }
 
-function target(
-  grid: Grid,
-  intervals: readonly Interval[],
-  position: number,
-  direction: Direction,
-): number {
+/** Return where each direction leads, whether a partition is there or not. */
+function targets(grid: Grid, intervals: readonly Interval[], position: number) {
   const block = blockAt(grid, position);
+  const [across, along] = block.isDown ? [block.rows, 1] : [1, block.columns];
+  const [above, below] = [page(grid, position, -1), page(grid, position, 1)];
   const isSingleRow = block.rows === 1;
-  switch (direction) {
-    case "left":
-      return position - (block.isDown ? block.rows : 1);
-    case "right":
-      return position + (block.isDown ? block.rows : 1);
-    case "up":
-      return isSingleRow ? page(grid, position, -1) : position - (block.isDown ? 1 : block.columns);
-    case "down":
-      return isSingleRow ? page(grid, position, 1) : position + (block.isDown ? 1 : block.columns);
-    case "block-start":
-      return block.first;
-    case "block-end":
-      return block.last;
-    case "block-up":
-      return page(grid, position, -1);
-    case "block-down":
-      return page(grid, position, 1);
-    case "first":
-      return intervals[0]?.low ?? position;
-    case "last":
-      return intervals.at(-1)?.high ?? position;
-  }
+  return {
+    left: position - across,
+    right: position + across,
+    up: isSingleRow ? above : position - along,
+    down: isSingleRow ? below : position + along,
+    blockStart: block.first,
+    blockEnd: block.last,
+    blockUp: above,
+    blockDown: below,
+    first: intervals[0]?.low ?? position,
+    last: intervals.at(-1)?.high ?? position,
+  };
 }
 
 /** Return the same place in the block drawn above (-1) or below (1). */

@@ -2,7 +2,9 @@
 
 import { civilDate, isoWeek, weekday } from "./dates";
 
-export type Grain = "hour" | "day" | "week" | "month" | "year" | "range" | "whole";
+const GRAINS = ["hour", "day", "week", "month", "year", "range", "whole"] as const;
+
+export type Grain = (typeof GRAINS)[number];
 
 /** `start` and `width` are those of integer ranges. */
 export interface Grid {
@@ -11,20 +13,11 @@ export interface Grid {
   readonly width: number;
 }
 
-const GRAINS: ReadonlySet<string> = new Set([
-  "hour",
-  "day",
-  "week",
-  "month",
-  "year",
-  "range",
-  "whole",
-]);
 const FIRST_MONDAY = 4;
 
 /** Return the grid of a document or model row; an unknown grain counts as one whole table. */
 export function gridOf(named: { grain: string; start?: number; width?: number }): Grid {
-  const grain = GRAINS.has(named.grain) ? (named.grain as Grain) : "whole";
+  const grain = GRAINS.find((each) => each === named.grain) ?? "whole";
   return { grain, start: named.start ?? 0, width: named.width ?? 1 };
 }
 

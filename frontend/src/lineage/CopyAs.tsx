@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
-import { cssColour } from "../calendar/theme";
 import { copy } from "../parts/Command";
+import { token } from "../parts/canvas";
 import type { Scene } from "./scene";
 import { graphviz, mermaid, svg } from "./texts";
 
 const FORMATS: readonly (readonly [string, (scene: Scene) => string])[] = [
   ["Mermaid", mermaid],
   ["Graphviz", graphviz],
-  ["SVG", (scene) => svg(scene, cssColour)],
+  ["SVG", (scene) => svg(scene, token)],
 ];
 
 /** Buttons that copy the picture for other tools. */

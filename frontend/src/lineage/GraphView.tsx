@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { cssColour, scaledContext, useThemeChanges } from "../calendar/theme";
+import { scaledContext, useToken } from "../parts/canvas";
+import { listen } from "../parts/listen";
 import { mapScale, type Painting, paint, paintMap } from "./paint";
 import { nodeWords, type Scene, type SceneNode } from "./scene";
 import { fitted, nodesInSight, nodeUnder, type Size, type View, zoomed } from "./view";
@@ -125,25 +126,19 @@ function ZoomButtons({ press }: { press: (key: string) => void }) {
   );
 }
 
-type CanvasesProps = Omit<Painting, "colours">;
+type CanvasesProps = Omit<Painting, "token">;
 
 function Canvases({ scene, view, screen, chosen, lit }: CanvasesProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const map = useRef<HTMLCanvasElement>(null);
-  const theme = useThemeChanges();
+  const token = useToken();
   useLayoutEffect(() => {
-    const known = new Map<string, string>();
-    const colours = (name: string) => {
-      const value = known.get(name) ?? cssColour(name);
-      known.set(name, value);
-      return value;
-    };
-    const painting = { scene, view, screen, chosen, lit, colours };
+    const painting = { scene, view, screen, chosen, lit, token };
     const large = canvas.current && scaledContext(canvas.current, screen.width, screen.height);
     if (large) paint(large, painting);
     const small = map.current && scaledContext(map.current, MAP.width, MAP.height);
     if (small) paintMap(small, painting, MAP);
-  }, [scene, view, screen, chosen, lit, theme]);
+  }, [scene, view, screen, chosen, lit, token]);
   const scale = mapScale(scene, MAP);
   const size = { width: `${scene.width * scale}px`, height: `${scene.height * scale}px` };
   return (
@@ -216,14 +211,11 @@ function usePan(view: View, setView: SetView) {
       const { view: now, setView: set } = current.current;
       if (moved.current > STILL) set({ ...now, x: now.x + dx, y: now.y + dy });
     };
-    const stop = () => {
-      removeEventListener("pointermove", move);
-      removeEventListener("pointerup", stop);
-      removeEventListener("pointercancel", stop);
-    };
-    addEventListener("pointermove", move);
-    addEventListener("pointerup", stop);
-    addEventListener("pointercancel", stop);
+    const stop = listen({
+      pointermove: move,
+      pointerup: () => stop(),
+      pointercancel: () => stop(),
+    });
   };
   return { start, hasMoved: () => moved.current > STILL };
 }

@@ -1,9 +1,12 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { ColumnRow, ProjectDocument } from "../data/documents";
+import { useAwaited } from "../data/use";
 import { counted } from "../parts/numbers";
+import type { Values } from "../shell/route";
+import type { Go } from "../shell/router";
 import { CopyAs } from "./CopyAs";
 import { GraphView } from "./GraphView";
-import { graphOf } from "./graph";
+import { type Graph, graphOf } from "./graph";
 import "./lineage.css";
 import { NodePanel } from "./NodePanel";
 import { groupNamed, type Scene } from "./scene";
@@ -15,7 +18,7 @@ import { type Columns, type Trace, traceColumn } from "./trace";
 interface LineagePageProps {
   readonly project: ProjectDocument;
   readonly query: URLSearchParams;
-  readonly go: (changes: Record<string, string | null>) => void;
+  readonly go: Go;
   readonly columns: (node: string) => Promise<readonly ColumnRow[] | null>;
 }
 
@@ -25,7 +28,7 @@ export function LineagePage({ project, query, go, columns }: LineagePageProps) {
   const settings = readSettings(query, graph.nodes.length);
   const { scene, error } = useScene(project, graph, settings);
   const node = settings.node !== null && graph.parents.has(settings.node) ? settings.node : null;
-  const trace = useTrace(node, settings.column, graph.children, columns);
+  const trace = useTrace(node, settings.column, graph, columns);
   const lit = useMemo(() => (trace === null ? null : new Set(trace.columns.keys())), [trace]);
   const onOpen = (id: string) => go(changesOfClick(id, settings));
   return (
@@ -62,7 +65,7 @@ export function LineagePage({ project, query, go, columns }: LineagePageProps) {
 }
 
 /** A group opens; a node of a graph brings its neighbours; a dot is only shown at the side. */
-function changesOfClick(id: string, settings: Settings): Record<string, string | null> {
+function changesOfClick(id: string, settings: Settings): Values {
   const group = groupNamed(id);
   if (group !== null) return { view: "schemas", open: writeList([...settings.opened, group]) };
   const isGrowing = settings.picture === "graph" && settings.select !== "";
@@ -71,7 +74,7 @@ function changesOfClick(id: string, settings: Settings): Record<string, string |
 }
 
 /** Sources and seeds are no models, so they are selected by those that read them. */
-function onlyNode(node: string): Record<string, string | null> {
+function onlyNode(node: string): Values {
   const isSource = node.startsWith("source:");
   const select = isSource ? `${node}+1` : `1+${node}+1`;
   return { select, depth: null, grow: null, open: null, view: null, node, column: null };
@@ -82,11 +85,7 @@ interface Asked {
   readonly error: SelectionError | null;
 }
 
-function useScene(
-  project: ProjectDocument,
-  graph: ReturnType<typeof graphOf>,
-  settings: Settings,
-): Asked {
+function useScene(project: ProjectDocument, graph: Graph, settings: Settings): Asked {
   const { select, depth, picture, grown, opened } = settings;
   return useMemo(() => {
     try {
@@ -101,21 +100,10 @@ function useScene(
 function useTrace(
   node: string | null,
   column: string | null,
-  children: ReturnType<typeof graphOf>["children"],
+  { children }: Graph,
   columns: Columns,
 ): Trace | null {
-  const [trace, setTrace] = useState<Trace | null>(null);
-  useEffect(() => {
-    setTrace(null);
-    if (node === null || column === null) return;
-    let isWanted = true;
-    traceColumn({ node, column }, children, columns).then(
-      (found) => isWanted && setTrace(found),
-      () => isWanted && setTrace(null),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [node, column, children]);
-  return trace;
+  const isAsked = node !== null && column !== null;
+  const trace = () => (isAsked ? traceColumn({ node, column }, children, columns) : null);
+  return useAwaited(trace, [node, column, children]).chunk ?? null;
 }

@@ -1,6 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
-import type { ColumnRow, ProjectDocument } from "../data/documents";
+import { useState } from "preact/hooks";
+import type { ProjectDocument } from "../data/documents";
 import { modelNamed, modelState } from "../data/project";
+import { useAwaited } from "../data/use";
 import { Node } from "../parts/Node";
 import { counted } from "../parts/numbers";
 import { State } from "../parts/State";
@@ -42,30 +43,18 @@ export function NodePanel(props: NodePanelProps) {
   );
 }
 
-type Loaded = readonly ColumnRow[] | null | "loading" | "not asked";
-
 function Listed({ node, column, columns, onColumn }: NodePanelProps) {
-  const [rows, setRows] = useState<Loaded>(column === null ? "not asked" : "loading");
-  useEffect(() => {
-    if (rows !== "loading") return;
-    let isWanted = true;
-    columns(node).then(
-      (found) => isWanted && setRows(found),
-      () => isWanted && setRows(null),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [rows]);
-  if (rows === "not asked") {
+  const [isAsked, setAsked] = useState(column !== null);
+  const { chunk: rows, error } = useAwaited(() => (isAsked ? columns(node) : null), [isAsked]);
+  if (!isAsked) {
     return (
-      <button type="button" onClick={() => setRows("loading")}>
+      <button type="button" onClick={() => setAsked(true)}>
         Show its columns
       </button>
     );
   }
-  if (rows === "loading") return <p>Loading…</p>;
-  if (rows === null || rows.length === 0) return <p>Its columns are not known.</p>;
+  if (rows === undefined && error === undefined) return <p>Loading…</p>;
+  if (!rows?.length) return <p>Its columns are not known.</p>;
   return (
     <ul class="lineage-columns" aria-label="Columns">
       {rows.map(({ name, type, origins }) => (

@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import type { Picture, Settings } from "./settings";
-import { writeList } from "./settings";
+import type { Go } from "../shell/router";
+import { type Picture, type Settings, writeList } from "./settings";
 
 interface ToolbarProps {
   readonly settings: Settings;
-  readonly go: (changes: Record<string, string | null>) => void;
+  readonly go: Go;
 }
 
 const PICTURES: readonly (readonly [Picture, string])[] = [

@@ -82,7 +82,7 @@ function graphOfEdges(labels: readonly Label[], edges: readonly Edge[]): Graph {
 }
 
 /** Return the layers of nodes, each in the order of the middle of its parents' places. */
-export function orderedLayers(labels: readonly Label[], edges: readonly Edge[]): Label[][] {
+function orderedLayers(labels: readonly Label[], edges: readonly Edge[]): Label[][] {
   const graph = graphOfEdges(labels, edges);
   const layers: Label[][] = [];
   const layerOf = layersOf(graph);

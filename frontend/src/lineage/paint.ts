@@ -9,12 +9,12 @@ const LEAST_TEXT = 0.45;
 const STRIPE = 20;
 const LETTERS = 40;
 
-/** `colours` are those of the theme by the name of a CSS variable. */
+/** `token` reads a CSS variable of the theme. */
 export interface Painting {
   readonly scene: Scene;
   readonly view: View;
   readonly screen: Size;
-  readonly colours: (name: string) => string;
+  readonly token: (name: string) => string;
   /** The node in the panel. */
   readonly chosen: string | null;
   /** Nodes that stand out; null if all do. */
@@ -34,14 +34,14 @@ export function paint(context: CanvasRenderingContext2D, painting: Painting): vo
 }
 
 function paintEdges(context: CanvasRenderingContext2D, painting: Painting) {
-  const { scene, view, lit, chosen, colours } = painting;
+  const { scene, view, lit, chosen, token } = painting;
   const ids = scene.nodes.map(({ id }) => id);
   const standsOut = (from: string, to: string) =>
     lit === null ? from === chosen || to === chosen : lit.has(from) && lit.has(to);
   context.lineWidth = 1 / Math.min(1, view.scale);
   const isDense = scene.edges.length > 1000;
   for (const isOut of [false, true]) {
-    context.strokeStyle = colours(isOut ? "--ink" : "--strong-line");
+    context.strokeStyle = token(isOut ? "--ink" : "--strong-line");
     context.globalAlpha = isOut ? 1 : isDense ? 0.15 : lit === null ? 0.7 : 0.25;
     context.beginPath();
     for (const { from, to, points } of scene.edges) {
@@ -60,10 +60,10 @@ function line(context: CanvasRenderingContext2D, points: readonly number[]) {
 }
 
 function paintNode(context: CanvasRenderingContext2D, painting: Painting, node: SceneNode) {
-  const { view, lit, chosen, colours } = painting;
+  const { view, lit, chosen, token } = painting;
   const { x, y, width, height, state } = node;
   const { sign, colour } = stateLook(state);
-  const own = colours(state === "" ? "--strong-line" : colour);
+  const own = token(state === "" ? "--strong-line" : colour);
   context.globalAlpha = lit === null || lit.has(node.id) ? 1 : 0.3;
   if (width <= STRIPE) {
     context.fillStyle = own;
@@ -72,14 +72,14 @@ function paintNode(context: CanvasRenderingContext2D, painting: Painting, node: 
     return;
   }
   outline(context, node);
-  context.fillStyle = colours("--panel");
+  context.fillStyle = token("--panel");
   context.fill();
   context.save();
   context.clip();
   context.fillStyle = own;
   context.fillRect(x - width / 2, y - height / 2, STRIPE, height);
   context.restore();
-  context.strokeStyle = node.id === chosen ? colours("--ink") : own;
+  context.strokeStyle = node.id === chosen ? token("--ink") : own;
   context.lineWidth = node.id === chosen ? 3 : 1.25;
   context.stroke();
   if (view.scale >= LEAST_TEXT) paintText(context, painting, node, state === "" ? "" : sign);
@@ -87,16 +87,16 @@ function paintNode(context: CanvasRenderingContext2D, painting: Painting, node: 
 
 function paintText(
   context: CanvasRenderingContext2D,
-  { colours }: Painting,
+  { token }: Painting,
   { x, y, width, label }: SceneNode,
   sign: string,
 ) {
   context.textBaseline = "middle";
   context.font = "12px system-ui, sans-serif";
-  context.fillStyle = colours("--on-state");
+  context.fillStyle = token("--on-state");
   context.textAlign = "center";
   context.fillText(sign, x - width / 2 + STRIPE / 2 + 1, y + 0.5);
-  context.fillStyle = colours("--ink");
+  context.fillStyle = token("--ink");
   context.textAlign = "left";
   context.fillText(shortened(label), x - width / 2 + STRIPE + 6, y + 0.5, width - STRIPE - 12);
 }
@@ -122,15 +122,15 @@ function outline(context: CanvasRenderingContext2D, { kind, x, y, width, height 
 
 /** Draw the small map: all nodes as points, and what is in sight as a frame. */
 export function paintMap(context: CanvasRenderingContext2D, painting: Painting, map: Size): void {
-  const { scene, view, screen, colours } = painting;
+  const { scene, view, screen, token } = painting;
   const scale = mapScale(scene, map);
   context.clearRect(0, 0, map.width, map.height);
   for (const { x, y, width, height, state } of scene.nodes) {
-    context.fillStyle = colours(state === "" ? "--strong-line" : stateLook(state).colour);
+    context.fillStyle = token(state === "" ? "--strong-line" : stateLook(state).colour);
     const size = [Math.max(1, width * scale), Math.max(1, height * scale)] as const;
     context.fillRect((x - width / 2) * scale, (y - height / 2) * scale, ...size);
   }
-  context.strokeStyle = colours("--ink");
+  context.strokeStyle = token("--ink");
   context.lineWidth = 1;
   const by = scale / view.scale;
   context.strokeRect(-view.x * by, -view.y * by, screen.width * by, screen.height * by);

@@ -2,6 +2,7 @@
 
 import type { ProjectDocument } from "../data/documents";
 import { modelNamed, modelState, sourceNamed } from "../data/project";
+import { listByKey } from "../parts/collect";
 import { stateLook, urgency } from "../parts/states";
 import type { Edge } from "./graph";
 
@@ -54,7 +55,7 @@ export function nodeWords({ label, kind, state }: Label): string {
 const GROUP = "group:";
 
 /** Return the name of the group of a node: its schema, or `sources` and `seeds`. */
-export function groupOf(project: ProjectDocument, node: string): string {
+function groupOf(project: ProjectDocument, node: string): string {
   const model = modelNamed(project, node);
   if (model !== undefined) return `schema ${model.schema || "without a name"}`;
   return sourceNamed(project, node)?.kind === "seed" ? "seeds" : "sources";
@@ -72,17 +73,12 @@ export function grouped(
   edges: readonly Edge[],
   opened: ReadonlySet<string>,
 ): { labels: Label[]; edges: Edge[] } {
-  const members = new Map<string, Label[]>();
   const idOf = new Map<string, string>();
   for (const node of nodes) {
     const group = groupOf(project, node);
-    const id = opened.has(group) ? node : GROUP + group;
-    const own = members.get(id);
-    const label = labelOf(project, node);
-    idOf.set(node, id);
-    if (own === undefined) members.set(id, [label]);
-    else own.push(label);
+    idOf.set(node, opened.has(group) ? node : GROUP + group);
   }
+  const members = listByKey([...idOf].map(([node, id]) => [id, labelOf(project, node)]));
   const labels = [...members].map(([id, own]) => groupLabel(id, own));
   const joined = new Map<string, Edge>();
   for (const [from, to] of edges) {

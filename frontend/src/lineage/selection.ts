@@ -26,18 +26,8 @@ interface Term {
 const TERM = /^(@)?(?:(\d{0,9})\+)?(?:([A-Za-z_][\w.]*):)?([^+@][^+]*?)(?:\+(\d{0,9}))?$/;
 const EXAMPLES = "for example name, +name, name+1, @name, tag:daily, path:models/staging";
 const OF_ENTITIES = ["entity", "group", "connection", "connectiongroup"];
-const METHODS = [
-  "name",
-  "fqn",
-  "path",
-  "source",
-  "tag",
-  "kind",
-  "strategy",
-  "state",
-  "result",
-  ...OF_ENTITIES,
-];
+const OF_MODELS = ["name", "fqn", "path", "source", "tag", "kind", "strategy", "state"];
+const METHODS = [...OF_MODELS, "result", ...OF_ENTITIES];
 const NOT_IN_THE_SITE = new Set(["result", ...OF_ENTITIES]);
 const OF_CODE = new Set(["modified", "new"]);
 const THEIRS: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 /** What the address of the lineage page says, and the nodes that it asks for. */
 
 import type { ProjectDocument } from "../data/documents";
+import { decoded } from "../shell/route";
 import { edgesAmong, type Graph, reach } from "./graph";
 import { dots, laidOut } from "./layout";
 import { grouped, labelOf, type Scene } from "./scene";
@@ -48,13 +49,7 @@ function usualDepth(selection: string): number {
 
 function readList(text: string | null): string[] {
   if (text === null || text === "") return [];
-  return text.split(",").map((each) => {
-    try {
-      return decodeURIComponent(each);
-    } catch {
-      return each;
-    }
-  });
+  return text.split(",").map((each) => decoded(each) ?? each);
 }
 
 /** Return a list as it stands in an address, null for none. */

@@ -77,7 +77,7 @@ function Choices({ codes, router, shown, other }: ChoicesProps) {
 }
 
 /** Return the text of an id; the address may name one that is gone. */
-export function codeById(codes: readonly CodeText[], id: string | null): CodeText | undefined {
+function codeById(codes: readonly CodeText[], id: string | null): CodeText | undefined {
   return codes.find((each) => each.id === id);
 }
 

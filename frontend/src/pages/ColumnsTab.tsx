@@ -40,7 +40,7 @@ export function ColumnsTab({ columns, checks, project }: ColumnsTabProps) {
 }
 
 /** Return the status of a check's last evaluation, "" if there was none. */
-export function lastStatus(checks: readonly CheckRow[], name: string): string {
+function lastStatus(checks: readonly CheckRow[], name: string): string {
   return checks.find((each) => each.name === name)?.evaluations.at(-1)?.status ?? "";
 }
 

@@ -7,14 +7,22 @@ import { State } from "../parts/State";
 import { Table } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { address } from "../shell/route";
-import { executionLines } from "./executions";
+import { executionLines, versionsByDay } from "./executions";
+
+interface ExecutionsTabProps {
+  readonly executions: readonly ExecutionRow[];
+}
+
+const FIRST = { colour: "--state-current" };
+const SECOND = { colour: "--state-sql_changed", isDashed: true };
 
 /** The executions of a model: seconds and rows over time, then each with its reason. */
-export function ExecutionsTab({ executions }: { readonly executions: readonly ExecutionRow[] }) {
+export function ExecutionsTab({ executions }: ExecutionsTabProps) {
   const [shown, more] = useMore(executions, 100);
   return (
     <>
-      <Lines executions={executions} />
+      <Durations executions={executions} />
+      <Versions executions={executions} />
       <Table
         heads={[
           "Started",
@@ -66,24 +74,31 @@ function Execution(row: ExecutionRow) {
   );
 }
 
-function Lines({ executions }: { readonly executions: readonly ExecutionRow[] }) {
+function Durations({ executions }: ExecutionsTabProps) {
   const { times, lines } = useMemo(() => {
-    const found = executionLines(executions);
-    const took = {
-      title: "Took",
-      colour: "--state-current",
-      values: found.seconds,
-      text: seconds,
-    };
-    const rows = {
-      title: "Rows",
-      colour: "--state-sql_changed",
-      values: found.rows,
-      text: number,
-      isDashed: true,
-    };
-    return { times: found.times, lines: [took, rows] };
+    const { times, seconds: durations, rows } = executionLines(executions);
+    const first = { ...FIRST, title: "Took", scale: "seconds", values: durations, text: seconds };
+    const second = { ...SECOND, title: "Rows", scale: "rows", values: rows, text: number };
+    return { times, lines: [first, second] };
   }, [executions]);
   if (times.length < 2) return null;
   return <Chart name="Duration and rows of each execution over time" times={times} lines={lines} />;
+}
+
+/** For tables with a history of their rows. */
+function Versions({ executions }: ExecutionsTabProps) {
+  const { times, lines } = useMemo(() => {
+    const { days, opened, closed } = versionsByDay(executions);
+    const times = days.map((day) => Date.parse(`${day}T00:00:00`) / 1000);
+    const first = { ...FIRST, title: "Opened", scale: "versions", values: opened, text: number };
+    const second = { ...SECOND, title: "Closed", scale: "versions", values: closed, text: number };
+    return { times, lines: [first, second] };
+  }, [executions]);
+  if (times.length === 0) return null;
+  return (
+    <>
+      <h3>Versions opened and closed a day</h3>
+      <Chart name="Versions of rows opened and closed a day" times={times} lines={lines} />
+    </>
+  );
 }

@@ -1,5 +1,5 @@
 import type { ModelDocument, ModelRow, ProjectDocument } from "../data/documents";
-import { modelNamed, stateCounts } from "../data/project";
+import { stateCounts } from "../data/project";
 import { useChunk } from "../data/use";
 import { Neighbours } from "../lineage/Neighbours";
 import { Command } from "../parts/Command";
@@ -9,44 +9,29 @@ import { bytes, number } from "../parts/numbers";
 import { State } from "../parts/State";
 import { Tabs } from "../parts/Tabs";
 import { Time } from "../parts/Time";
+import { Waiting } from "../parts/Waiting";
 import { address } from "../shell/route";
 import type { Router } from "../shell/router";
+import "./model.css";
 import { modelTabs } from "./tabs";
 
 interface ModelPageProps {
+  readonly model: ModelRow;
   readonly project: ProjectDocument;
   readonly router: Router;
 }
 
 /** One model: what it is and how it stands, its tabs, and its neighbours at the side. */
-export function ModelPage({ project, router }: ModelPageProps) {
-  const { name } = router.route;
-  const model = modelNamed(project, name);
-  if (!model) return <NoModel name={name} />;
-  return <Found model={model} project={project} router={router} />;
-}
-
-function NoModel({ name }: { readonly name: string }) {
-  return (
-    <>
-      <h1>Unknown model</h1>
-      <p>
-        No model is called <code>{name}</code>. See <a href="#/models">all models</a>.
-      </p>
-    </>
-  );
-}
-
-function Found({ model, project, router }: ModelPageProps & { readonly model: ModelRow }) {
-  const { chunk, error } = useChunk(`model-${model.number}`);
+export function ModelPage({ model, project, router }: ModelPageProps) {
+  const details = useChunk(`model-${model.number}`);
+  const { chunk } = details;
   const partitions = useChunk(model.partitions > 0 ? `partitions-${model.number}` : null);
   const tabs = chunk ? modelTabs({ model, chunk, partitions, project, router }) : [];
   return (
     <div class="with-side">
       <article>
         <Header model={model} chunk={chunk} project={project} />
-        {error ? <p role="alert">Details cannot be shown: {error}.</p> : null}
-        {chunk || error ? null : <p role="status">Loading…</p>}
+        <Waiting loading={details} what="This model" />
         <Tabs
           name={`Parts of ${model.name}`}
           tabs={tabs}
@@ -82,9 +67,7 @@ function Header({ model, chunk, project }: HeaderProps) {
         ))}
       </p>
       {model.lines.map((line) => (
-        <p key={line} class="line">
-          {line}
-        </p>
+        <p key={line}>{line}</p>
       ))}
       {attention.map(({ kind, sentence, command }) => (
         <p key={`${kind} ${sentence}`}>

@@ -3,15 +3,13 @@ import type { ModelRow, ProjectDocument } from "../data/documents";
 import { modelState, statesText } from "../data/project";
 import { Choice } from "../parts/Choice";
 import { bytes, counted, number, seconds } from "../parts/numbers";
-import type { Column } from "../parts/Rows";
-import { Rows } from "../parts/Rows";
+import { type Column, numberColumn, Rows, textColumn } from "../parts/Rows";
 import { State } from "../parts/State";
-import { stateLook } from "../parts/states";
+import { stateLook, urgency } from "../parts/states";
 import { Time } from "../parts/Time";
 import { address } from "../shell/route";
 import type { Router } from "../shell/router";
-import type { Filter } from "./models";
-import { choices, FILTERS, filterModels, sortModels } from "./models";
+import { choices, FILTERS, type Filter, filterModels } from "./models";
 
 interface ModelsPageProps {
   readonly project: ProjectDocument;
@@ -21,12 +19,8 @@ interface ModelsPageProps {
 /** All models as a table, filtered and sorted by what the address says. */
 export function ModelsPage({ project, router }: ModelsPageProps) {
   const { query } = router.route;
-  const sort = query.get("sort") ?? "name";
   const text = query.toString();
-  const models = useMemo(
-    () => sortModels(project, filterModels(project, new URLSearchParams(text)), sort),
-    [project, text, sort],
-  );
+  const models = useMemo(() => filterModels(project, new URLSearchParams(text)), [project, text]);
   const columns = useMemo(() => modelColumns(project), [project]);
   return (
     <>
@@ -51,7 +45,7 @@ export function ModelsPage({ project, router }: ModelsPageProps) {
         rows={models}
         columns={columns}
         id={(model) => model.name}
-        sort={sort}
+        sort={query.get("sort") ?? "name"}
         sortBy={(next) => router.go({ sort: next })}
       />
     </>
@@ -79,58 +73,45 @@ function countText(shown: number, all: number): string {
   return shown === all ? counted(all, "model") : `${number(shown)} of ${counted(all, "model")}`;
 }
 
-function modelColumns(project: ProjectDocument): readonly Column<ModelRow>[] {
-  const state: Column<ModelRow> = {
-    id: "state",
-    title: "State",
-    width: 12,
-    cell: (model) => (
-      <span title={statesText(project, model)}>
-        <State name={modelState(project, model)} />
-      </span>
-    ),
-  };
-  return [...NAMES, state, ...NUMBERS];
+/** Return the columns of the table of models. */
+export function modelColumns(project: ProjectDocument): readonly Column<ModelRow>[] {
+  return [
+    { id: "name", title: "Name", width: 22, key: ({ name }) => name, cell: nameCell },
+    textColumn("kind", "Kind", 7, ({ kind }) => kind),
+    textColumn("schema", "Schema", 8, ({ schema }) => schema),
+    {
+      id: "state",
+      title: "State",
+      width: 12,
+      key: (model) => urgency(modelState(project, model)),
+      cell: (model) => (
+        <span title={statesText(project, model)}>
+          <State name={modelState(project, model)} />
+        </span>
+      ),
+    },
+    {
+      id: "current",
+      title: "Current",
+      width: 9,
+      isNumber: true,
+      key: ({ current, partitions }) => (partitions ? current / partitions : null),
+      cell: ({ current, partitions }) => `${number(current)} of ${number(partitions)}`,
+    },
+    numberColumn("rows", "Rows", 7, ({ rows }) => rows),
+    numberColumn("bytes", "Size", 7, (model) => model.bytes, bytes),
+    {
+      id: "built_at",
+      title: "Last built",
+      width: 9,
+      key: (model) => model.built_at || null,
+      cell: (model) => <Time at={model.built_at} isRelative />,
+    },
+    numberColumn("seconds", "Took", 6, (model) => model.seconds, seconds),
+    textColumn("tags", "Tags", 7, ({ tags }) => tags.join(", ")),
+    textColumn("owner", "Owner", 6, ({ owner }) => owner),
+  ];
 }
-
-const NAMES: readonly Column<ModelRow>[] = [
-  { id: "name", title: "Name", width: 22, cell: nameCell },
-  { id: "kind", title: "Kind", width: 7, cell: ({ kind }) => kind },
-  { id: "schema", title: "Schema", width: 8, cell: ({ schema }) => schema },
-];
-
-const NUMBERS: readonly Column<ModelRow>[] = [
-  {
-    id: "current",
-    title: "Current",
-    width: 9,
-    isNumber: true,
-    cell: ({ current, partitions }) => `${number(current)} of ${number(partitions)}`,
-  },
-  { id: "rows", title: "Rows", width: 7, isNumber: true, cell: ({ rows }) => number(rows) },
-  {
-    id: "bytes",
-    title: "Size",
-    width: 7,
-    isNumber: true,
-    cell: (model) => bytes(model.bytes),
-  },
-  {
-    id: "built_at",
-    title: "Last built",
-    width: 9,
-    cell: (model) => <Time at={model.built_at} isRelative />,
-  },
-  {
-    id: "seconds",
-    title: "Took",
-    width: 6,
-    isNumber: true,
-    cell: (model) => seconds(model.seconds),
-  },
-  { id: "tags", title: "Tags", width: 7, cell: ({ tags }) => tags.join(", ") },
-  { id: "owner", title: "Owner", width: 6, cell: ({ owner }) => owner },
-];
 
 function nameCell({ name }: ModelRow) {
   return (

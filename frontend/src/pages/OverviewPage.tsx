@@ -11,6 +11,7 @@ import { Time } from "../parts/Time";
 import { absolute } from "../parts/times";
 import { address } from "../shell/route";
 import { byUrgency, calmSentence, runBars } from "./overview";
+import "./overview.css";
 
 /** The first page: what is wrong, the models by state, the last runs, what commands would do. */
 export function OverviewPage({ project }: { readonly project: ProjectDocument }) {
@@ -115,10 +116,7 @@ function LastRuns({ runs }: { readonly runs: readonly RunRow[] }) {
                 <span class="sign-above" aria-hidden="true">
                   {run.status === "success" ? "" : sign}
                 </span>
-                <span
-                  class="run-bar"
-                  style={{ height: `${4 + 56 * height}px`, background: `var(${colour})` }}
-                />
+                <span style={{ height: `${4 + 56 * height}px`, background: `var(${colour})` }} />
               </a>
             </li>
           );

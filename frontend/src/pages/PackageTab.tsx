@@ -1,24 +1,20 @@
 import type { PackagePart } from "../data/documents";
+import { listByKey } from "../parts/collect";
 import { Facts } from "../parts/Facts";
 
 /** The facts of a session package, by section. */
 export function PackageTab({ parts }: { readonly parts: readonly PackagePart[] }) {
+  const sections = listByKey(
+    parts.map(({ section, name, value }) => [section, [name, value] as const]),
+  );
   return (
     <>
-      {[...bySection(parts)].map(([section, rows]) => (
+      {[...sections].map(([section, facts]) => (
         <section key={section}>
           <h3>{section}</h3>
-          <Facts facts={rows.map(({ name, value }) => [name, value] as const)} />
+          <Facts facts={facts} />
         </section>
       ))}
     </>
   );
-}
-
-function bySection(parts: readonly PackagePart[]): ReadonlyMap<string, readonly PackagePart[]> {
-  const sections = new Map<string, PackagePart[]>();
-  for (const part of parts) {
-    sections.set(part.section, [...(sections.get(part.section) ?? []), part]);
-  }
-  return sections;
 }

@@ -1,4 +1,4 @@
-import type { ProjectDocument, RunDocument } from "../data/documents";
+import type { ProjectDocument, RunDocument, RunRow } from "../data/documents";
 import { useChunk } from "../data/use";
 import { Command } from "../parts/Command";
 import { Facts } from "../parts/Facts";
@@ -6,28 +6,23 @@ import { counted, seconds } from "../parts/numbers";
 import { State } from "../parts/State";
 import { Time } from "../parts/Time";
 import { secondsBetween } from "../parts/times";
+import { Waiting } from "../parts/Waiting";
 import { RunTimeline } from "../timeline/RunTimeline";
 
 interface RunPageProps {
+  readonly row: RunRow;
   readonly project: ProjectDocument;
-  readonly id: string;
 }
 
 /** One run and its steps on a time axis. */
-export function RunPage({ project, id }: RunPageProps) {
-  const row = project.runs.find((each) => each.id === id);
-  const { chunk, error } = useChunk(row ? `runs-${row.chunk}` : null);
-  const run = chunk?.runs.find((each) => each.id === id);
+export function RunPage({ row, project }: RunPageProps) {
+  const loading = useChunk(`runs-${row.chunk}`);
+  const { chunk } = loading;
+  const run = chunk?.runs.find((each) => each.id === row.id);
   return (
     <>
-      <h1>Run {id}</h1>
-      {row ? null : (
-        <p>
-          No run has this id in the site. See <a href="#/runs">all runs</a>.
-        </p>
-      )}
-      {error ? <p role="alert">The run cannot be shown: {error}.</p> : null}
-      {row && !error && !chunk ? <p role="status">Loading…</p> : null}
+      <h1>Run {row.id}</h1>
+      <Waiting loading={loading} what="The run" />
       {chunk && !run ? <p role="alert">Its file does not contain this run.</p> : null}
       {run ? <Run run={run} project={project} /> : null}
     </>
@@ -57,6 +52,6 @@ function facts(run: RunDocument) {
 }
 
 /** Return what was typed; a run from Python has only the name of its command. */
-export function commandLine({ command, arguments: typed }: RunDocument): string {
+function commandLine({ command, arguments: typed }: RunDocument): string {
   return `penstock ${typed || command}`;
 }

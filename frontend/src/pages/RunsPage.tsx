@@ -1,16 +1,14 @@
 import { useMemo } from "preact/hooks";
 import type { ProjectDocument, RunRow } from "../data/documents";
 import { Choice } from "../parts/Choice";
-import { counted, number, seconds } from "../parts/numbers";
-import type { Column } from "../parts/Rows";
-import { Rows } from "../parts/Rows";
+import { counted, seconds } from "../parts/numbers";
+import { type Column, numberColumn, Rows, textColumn } from "../parts/Rows";
 import { State } from "../parts/State";
 import { stateLook } from "../parts/states";
 import { Time } from "../parts/Time";
 import { secondsBetween } from "../parts/times";
 import { address } from "../shell/route";
 import type { Router } from "../shell/router";
-import { listRuns } from "./runs";
 
 interface RunsPageProps {
   readonly project: ProjectDocument;
@@ -20,9 +18,11 @@ interface RunsPageProps {
 /** All runs, newest first. */
 export function RunsPage({ project, router }: RunsPageProps) {
   const { query } = router.route;
-  const sort = query.get("sort") ?? "-started";
   const status = query.get("status") ?? "";
-  const runs = useMemo(() => listRuns(project.runs, status, sort), [project, status, sort]);
+  const runs = useMemo(
+    () => project.runs.filter((run) => !status || run.status === status),
+    [project, status],
+  );
   const statuses = [...new Set(project.runs.map((each) => each.status))].sort();
   return (
     <>
@@ -41,36 +41,38 @@ export function RunsPage({ project, router }: RunsPageProps) {
       <Rows
         name="Runs"
         rows={runs}
-        columns={COLUMNS}
+        columns={RUN_COLUMNS}
         id={(run) => run.id}
-        sort={sort}
+        sort={query.get("sort") ?? "-started"}
         sortBy={(next) => router.go({ sort: next })}
       />
     </>
   );
 }
 
-const COLUMNS: readonly Column<RunRow>[] = [
+/** The columns of the table of runs. */
+export const RUN_COLUMNS: readonly Column<RunRow>[] = [
   {
     id: "started",
     title: "Started",
     width: 20,
+    key: ({ started }) => started,
     cell: ({ id, started }) => (
       <a href={address("run", id)}>
         <Time at={started} />
       </a>
     ),
   },
-  { id: "command", title: "Command", width: 12, cell: ({ command }) => command },
-  { id: "status", title: "Result", width: 14, cell: ({ status }) => <State name={status} /> },
-  { id: "models", title: "Models", width: 10, isNumber: true, cell: (run) => number(run.models) },
-  { id: "failed", title: "Failed", width: 10, isNumber: true, cell: (run) => number(run.failed) },
+  textColumn("command", "Command", 12, ({ command }) => command),
   {
-    id: "seconds",
-    title: "Took",
-    width: 12,
-    isNumber: true,
-    cell: ({ started, ended }) => seconds(secondsBetween(started, ended)),
+    id: "status",
+    title: "Result",
+    width: 14,
+    key: ({ status }) => status,
+    cell: ({ status }) => <State name={status} />,
   },
-  { id: "id", title: "Run", width: 22, cell: ({ id }) => <code>{id}</code> },
+  numberColumn("models", "Models", 10, ({ models }) => models),
+  numberColumn("failed", "Failed", 10, ({ failed }) => failed),
+  numberColumn("seconds", "Took", 12, (run) => secondsBetween(run.started, run.ended), seconds),
+  { id: "id", title: "Run", width: 22, key: ({ id }) => id, cell: ({ id }) => <code>{id}</code> },
 ];

@@ -1,8 +1,7 @@
 import type { SliceRow } from "../data/documents";
 import { useMore } from "../parts/More";
 import { number } from "../parts/numbers";
-import type { Square } from "../parts/Squares";
-import { Squares } from "../parts/Squares";
+import { type Square, Squares } from "../parts/Squares";
 import { State } from "../parts/State";
 import { Table } from "../parts/Table";
 import { Time } from "../parts/Time";

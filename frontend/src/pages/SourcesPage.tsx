@@ -9,6 +9,7 @@ import { State } from "../parts/State";
 import { Time } from "../parts/Time";
 import { usePrinting } from "../shell/printing";
 import { ColumnsTab } from "./ColumnsTab";
+import "./sources.css";
 
 interface SourcesPageProps {
   readonly project: ProjectDocument;

@@ -1,7 +1,5 @@
 import type { ModelRow, ProjectDocument } from "../data/documents";
 import { modelState } from "../data/project";
-import type { Key } from "../parts/sort";
-import { sortRows } from "../parts/sort";
 import { urgency } from "../parts/states";
 
 /** The filters that an address can hold beside the typed text. */
@@ -21,7 +19,7 @@ export function choices(project: ProjectDocument, filter: Filter): readonly stri
   return filter === "state" ? values.sort((a, b) => urgency(a) - urgency(b)) : values;
 }
 
-/** Return the models for which all filters of an address hold, and all typed words. */
+/** Return the models for which all filters of an address hold, and all typed words, by name. */
 export function filterModels(
   project: ProjectDocument,
   query: URLSearchParams,
@@ -31,37 +29,12 @@ export function filterModels(
     const value = query.get(filter);
     return value ? [[filter, value] as const] : [];
   });
-  return project.models.filter((model) => {
+  const found = project.models.filter((model) => {
     const text = `${model.name} ${model.owner} ${model.tags.join(" ")}`.toLowerCase();
     return (
       words.every((word) => text.includes(word)) &&
       wanted.every(([filter, value]) => valuesOf(project, model, filter).includes(value))
     );
   });
-}
-
-/** What each column sorts by. */
-const KEYS: Readonly<Record<string, (model: ModelRow, project: ProjectDocument) => Key>> = {
-  name: (model) => model.name,
-  kind: (model) => model.kind,
-  schema: (model) => model.schema,
-  state: (model, project) => urgency(modelState(project, model)),
-  current: (model) => (model.partitions ? model.current / model.partitions : null),
-  rows: (model) => model.rows,
-  bytes: (model) => model.bytes,
-  built_at: (model) => model.built_at || null,
-  seconds: (model) => model.seconds,
-  tags: (model) => model.tags.join(" ") || null,
-  owner: (model) => model.owner || null,
-};
-
-/** Return models sorted by a column, `-column` for descending; an unknown one sorts by name. */
-export function sortModels(
-  project: ProjectDocument,
-  models: readonly ModelRow[],
-  sort: string,
-): readonly ModelRow[] {
-  const key = KEYS[sort.replace(/^-/, "")] ?? ((model: ModelRow) => model.name);
-  const byName = sortRows(models, (model) => model.name, "name");
-  return sortRows(byName, (model) => key(model, project), sort);
+  return found.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

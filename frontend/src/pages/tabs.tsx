@@ -8,6 +8,7 @@ import type {
 } from "../data/documents";
 import type { Loading } from "../data/use";
 import type { Tab } from "../parts/Tabs";
+import { Waiting } from "../parts/Waiting";
 import type { Router } from "../shell/router";
 import { ChecksTab } from "./ChecksTab";
 import { CodeTab } from "./CodeTab";
@@ -48,14 +49,12 @@ export function modelTabs(parts: ModelParts): readonly Tab[] {
 }
 
 /** Return the text as written, then the canonical ones. */
-export function allCodes({ written, codes }: ModelDocument): readonly CodeText[] {
+function allCodes({ written, codes }: ModelDocument): readonly CodeText[] {
   return written ? [written, ...codes.filter((each) => each.id !== written.id)] : codes;
 }
 
 function CalendarTab({ model, chunk, partitions, project }: ModelParts) {
-  if (partitions.error)
-    return <p role="alert">The calendar cannot be shown: {partitions.error}.</p>;
-  if (!partitions.chunk) return <p role="status">Loading…</p>;
+  if (!partitions.chunk) return <Waiting loading={partitions} what="The calendar" />;
   return (
     <Calendar model={model} partitions={partitions.chunk} project={project} codes={chunk.codes} />
   );

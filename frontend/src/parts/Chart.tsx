@@ -1,10 +1,14 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { useToken } from "./canvas";
+import { listen } from "./listen";
 
-/** A line of a chart; each has a scale of its own. */
+/** A line of a chart. */
 export interface ChartLine {
   readonly title: string;
+  /** The name of the axis that it is measured on; lines may share one. */
+  readonly scale: string;
   /** The token of its colour. */
   readonly colour: string;
   readonly values: readonly (number | null)[];
@@ -21,42 +25,41 @@ interface ChartProps {
 
 const HEIGHT = 180;
 
-/** Up to two lines over time, with axes left and right. */
+/** Lines over time on up to two axes, left and right. */
 export function Chart({ name, times, lines }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
+  const token = useToken();
   useLayoutEffect(() => {
     const target = place.current;
     if (!target) return;
-    let chart = draw(target, times, lines);
-    const redraw = () => {
-      chart.destroy();
-      chart = draw(target, times, lines);
-    };
-    const theme = new MutationObserver(redraw);
-    theme.observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    addEventListener("resize", redraw);
+    const chart = draw(target, times, lines, token);
+    const resize = () => chart.setSize({ width: widthOf(target), height: HEIGHT });
+    const stop = listen({ resize });
     return () => {
-      theme.disconnect();
-      removeEventListener("resize", redraw);
+      stop();
       chart.destroy();
     };
-  }, [times, lines]);
+  }, [times, lines, token]);
   return <div class="chart" ref={place} role="img" aria-label={name} />;
 }
 
-function draw(target: HTMLElement, times: readonly number[], lines: readonly ChartLine[]): uPlot {
-  const style = getComputedStyle(document.documentElement);
-  const token = (name: string) => style.getPropertyValue(name).trim();
+function draw(
+  target: HTMLElement,
+  times: readonly number[],
+  lines: readonly ChartLine[],
+  token: (name: string) => string,
+): uPlot {
   const ink = token("--quiet");
+  const axes = lines.filter((line, n) => line.scale !== lines[n - 1]?.scale);
   const grid = { stroke: token("--line"), width: 1 };
   const options: uPlot.Options = {
-    width: Math.max(280, target.clientWidth),
+    width: widthOf(target),
     height: HEIGHT,
     series: [{}, ...lines.map((line) => series(line, token(line.colour)))],
     axes: [
       { stroke: ink, grid },
-      ...lines.map(({ title, text }, n) => ({
-        scale: title,
+      ...axes.map(({ scale, text }, n) => ({
+        scale,
         side: (n === 0 ? 3 : 1) as uPlot.Axis.Side,
         stroke: ink,
         size: 70,
@@ -69,10 +72,14 @@ function draw(target: HTMLElement, times: readonly number[], lines: readonly Cha
   return new uPlot(options, data, target);
 }
 
-function series({ title, text, isDashed }: ChartLine, stroke: string): uPlot.Series {
+function widthOf(target: HTMLElement): number {
+  return Math.max(280, target.clientWidth);
+}
+
+function series({ title, scale, text, isDashed }: ChartLine, stroke: string): uPlot.Series {
   return {
     label: title,
-    scale: title,
+    scale,
     stroke,
     width: 1.5,
     ...(isDashed ? { dash: [5, 4] } : {}),

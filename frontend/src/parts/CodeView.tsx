@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
-import type { DiffLine } from "./diff";
-import { lineDiff, sideBySide } from "./diff";
+import { type DiffLine, lineDiff, sideBySide } from "./diff";
+import "./code.css";
 import { CodeLine } from "./Html";
 
 /** A text with its line numbers. */

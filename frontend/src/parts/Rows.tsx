@@ -1,7 +1,10 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { usePrinting } from "../shell/printing";
+import { listen } from "./listen";
+import { number } from "./numbers";
 import { seenRows } from "./seen";
+import { type Key, sortRows } from "./sort";
 
 export interface Column<Row> {
   readonly id: string;
@@ -9,7 +12,30 @@ export interface Column<Row> {
   /** A share of the table's width. */
   readonly width: number;
   readonly isNumber?: boolean;
+  /** What rows are sorted by. */
+  readonly key: (row: Row) => Key;
   readonly cell: (row: Row) => ComponentChildren;
+}
+
+/** Return a column of texts; unknown ones are empty and come last. */
+export function textColumn<Row>(
+  id: string,
+  title: string,
+  width: number,
+  cell: (row: Row) => string,
+): Column<Row> {
+  return { id, title, width, key: (row) => cell(row) || null, cell };
+}
+
+/** Return a column of numbers, which stand on the right. */
+export function numberColumn<Row>(
+  id: string,
+  title: string,
+  width: number,
+  key: (row: Row) => number | null,
+  text: (value: number | null) => string = number,
+): Column<Row> {
+  return { id, title, width, isNumber: true, key, cell: (row) => text(key(row)) };
 }
 
 interface RowsProps<Row> {
@@ -26,7 +52,8 @@ interface RowsProps<Row> {
 const ROW = 30;
 
 /** A table of many rows of one height, which draws only those in sight; print shows all. */
-export function Rows<Row>({ name, rows, columns, id, sort, sortBy }: RowsProps<Row>) {
+export function Rows<Row>({ name, rows: unsorted, columns, id, sort, sortBy }: RowsProps<Row>) {
+  const rows = useMemo(() => sortByColumn(unsorted, columns, sort), [unsorted, columns, sort]);
   const isPrinting = usePrinting();
   const { frame, view, look } = useView();
   const all = { first: 0, end: rows.length };
@@ -69,8 +96,7 @@ function useView() {
   };
   useEffect(() => {
     look();
-    addEventListener("resize", look);
-    return () => removeEventListener("resize", look);
+    return listen({ resize: look });
   }, []);
   return { frame, view, look };
 }
@@ -110,6 +136,16 @@ function Head<Row>({ columns, sort, sortBy }: HeadProps<Row>) {
       </tr>
     </thead>
   );
+}
+
+/** Return rows sorted by the named column, by the first one if no column has that name. */
+export function sortByColumn<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  sort: string,
+): readonly Row[] {
+  const column = columns.find(({ id }) => id === sort.replace(/^-/, "")) ?? columns[0];
+  return column ? sortRows(rows, column.key, sort) : rows;
 }
 
 /** Return the order after a click on a column: numbers begin with the greatest, then it turns. */

@@ -3,8 +3,8 @@ export interface DiffLine {
   readonly line: string;
 }
 
-/** Beyond this number of differences, texts are shown as removed and added as a whole. */
-const MOST_DIFFERENCES = 2000;
+/** Texts with more pairs of lines than this are shown as removed and added as a whole. */
+const MOST_PAIRS = 4e6;
 
 /** Return the shortest edit of `before` to `after`, by lines; removed lines come before added. */
 export function lineDiff(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
@@ -34,51 +34,41 @@ function commonLength(a: readonly string[], b: readonly string[], at: LineAt): n
   return length;
 }
 
-/** Myers' algorithm: the furthest point reached on each diagonal, one row for each difference. */
+/** Walk both texts along their longest common subsequence. */
 function edit(a: readonly string[], b: readonly string[]): DiffLine[] {
-  const rows: Int32Array[] = [];
-  const most = Math.min(a.length + b.length, MOST_DIFFERENCES);
-  const middle = most + 1;
-  const reach = new Int32Array(2 * middle + 1);
-  for (let differences = 0; differences <= most; differences += 1) {
-    rows.push(reach.slice(middle - differences - 1, middle + differences + 2));
-    for (let diagonal = -differences; diagonal <= differences; diagonal += 2) {
-      let x = nextStart(reach, middle + diagonal, diagonal, differences);
-      while (x < a.length && x - diagonal < b.length && a[x] === b[x - diagonal]) x += 1;
-      reach[middle + diagonal] = x;
-      if (x >= a.length && x - diagonal >= b.length) return walkBack(a, b, rows);
+  if (a.length * b.length > MOST_PAIRS) return [...mark("removed", a), ...mark("added", b)];
+  const common = commonLengths(a, b);
+  const lines: DiffLine[] = [];
+  let x = 0;
+  let y = 0;
+  while (x < a.length && y < b.length) {
+    if (a[x] === b[y]) {
+      lines.push(...mark("same", a.slice(x, x + 1)));
+      x += 1;
+      y += 1;
+    } else if (common(x + 1, y) >= common(x, y + 1)) {
+      lines.push(...mark("removed", a.slice(x, x + 1)));
+      x += 1;
+    } else {
+      lines.push(...mark("added", b.slice(y, y + 1)));
+      y += 1;
     }
   }
-  return [...mark("removed", a), ...mark("added", b)];
+  return [...lines, ...mark("removed", a.slice(x)), ...mark("added", b.slice(y))];
 }
 
-function nextStart(reach: Int32Array, at: number, diagonal: number, differences: number): number {
-  const below = reach[at - 1] ?? 0;
-  const above = reach[at + 1] ?? 0;
-  return goesDown(below, above, diagonal, differences) ? above : below + 1;
-}
-
-function goesDown(below: number, above: number, diagonal: number, differences: number): boolean {
-  return diagonal === -differences || (diagonal !== differences && below < above);
-}
-
-function walkBack(a: readonly string[], b: readonly string[], rows: Int32Array[]): DiffLine[] {
-  const found: DiffLine[] = [];
-  let x = a.length;
-  let y = b.length;
-  for (let differences = rows.length - 1; differences > 0; differences -= 1) {
-    const row = rows[differences] ?? new Int32Array();
-    const at = x - y + differences + 1;
-    const below = row[at - 1] ?? 0;
-    const above = row[at + 1] ?? 0;
-    const down = goesDown(below, above, x - y, differences);
-    const start = down ? above : below + 1;
-    for (; x > start; x -= 1, y -= 1) found.push({ kind: "same", line: a[x - 1] ?? "" });
-    if (down) found.push({ kind: "added", line: b[--y] ?? "" });
-    else found.push({ kind: "removed", line: a[--x] ?? "" });
+/** Return the length of the longest common subsequence of the rests from each two lines on. */
+function commonLengths(a: readonly string[], b: readonly string[]) {
+  const width = b.length + 1;
+  const lengths = new Uint16Array((a.length + 1) * width);
+  const at = (x: number, y: number) => lengths[x * width + y] ?? 0;
+  for (let x = a.length - 1; x >= 0; x -= 1) {
+    for (let y = b.length - 1; y >= 0; y -= 1) {
+      const isSame = a[x] === b[y];
+      lengths[x * width + y] = isSame ? at(x + 1, y + 1) + 1 : Math.max(at(x + 1, y), at(x, y + 1));
+    }
   }
-  for (; x > 0; x -= 1) found.push({ kind: "same", line: a[x - 1] ?? "" });
-  return found.reverse();
+  return at;
 }
 
 /** Within each change, put removed lines before added ones. */

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Connection } from "../data/live";
-import { followServer, isServed } from "../data/live";
+import { type Connection, followServer, isServed } from "../data/live";
 import { dataFolder } from "../data/load";
 import { useChunk } from "../data/use";
+import { Waiting } from "../parts/Waiting";
 import { Frame } from "./Frame";
 import { Page } from "./Page";
 import { title } from "./route";
@@ -11,7 +11,8 @@ import { useRouter } from "./router";
 /** The whole site: the frame, and the page that the address names. */
 export function App() {
   const router = useRouter();
-  const { chunk: project, error } = useChunk("project");
+  const loading = useChunk("project");
+  const project = loading.chunk;
   const connection = useConnection();
   const { route } = router;
   const heading = title(route, project?.project ?? "");
@@ -21,9 +22,8 @@ export function App() {
   const place = `${route.page}/${route.name}`;
   return (
     <Frame route={route} project={project} connection={connection}>
-      {error ? <p role="alert">The site cannot be shown: {error}.</p> : null}
+      <Waiting loading={loading} what="The site" />
       {project ? <Page key={place} router={router} project={project} /> : null}
-      {project || error ? null : <p role="status">Loading…</p>}
     </Frame>
   );
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ProjectDocument } from "../data/documents";
 import type { Connection } from "../data/live";
+import { listen } from "../parts/listen";
 import { Time } from "../parts/Time";
 import { Notices } from "./Notices";
 import type { Route } from "./route";
@@ -74,8 +75,7 @@ function useSlash(act: () => void): void {
       event.preventDefault();
       act();
     };
-    addEventListener("keydown", press);
-    return () => removeEventListener("keydown", press);
+    return listen({ keydown: press });
   });
 }
 

@@ -23,8 +23,11 @@ export function Page({ router, project }: PageProps) {
       return <OverviewPage project={project} />;
     case "models":
       return <ModelsPage project={project} router={router} />;
-    case "model":
-      return <ModelPage project={project} router={router} />;
+    case "model": {
+      const model = modelNamed(project, route.name);
+      if (!model) return <Unknown kind="model" name={route.name} />;
+      return <ModelPage model={model} project={project} router={router} />;
+    }
     case "lineage":
       return (
         <LineagePage
@@ -36,12 +39,15 @@ export function Page({ router, project }: PageProps) {
       );
     case "runs":
       return <RunsPage project={project} router={router} />;
-    case "run":
-      return <RunPage project={project} id={route.name} />;
+    case "run": {
+      const row = project.runs.find(({ id }) => id === route.name);
+      if (!row) return <Unknown kind="run" name={route.name} />;
+      return <RunPage row={row} project={project} />;
+    }
     case "sources":
       return <SourcesPage project={project} shown={route.query.get("node") ?? ""} />;
     case "unknown":
-      return <UnknownPage address={route.name} />;
+      return <Unknown kind="page" name={route.name} />;
   }
 }
 
@@ -54,13 +60,13 @@ async function columnsOf(
   return (await chunks.load(`model-${model.number}`)).columns;
 }
 
-function UnknownPage({ address }: { readonly address: string }) {
+function Unknown({ kind, name }: { readonly kind: string; readonly name: string }) {
   return (
     <>
-      <h1>Unknown page</h1>
+      <h1>Unknown {kind}</h1>
       <p>
-        No page has the address <code>{address}</code>. Go to the <a href="#/">overview</a>, or
-        press <kbd>/</kbd> to search.
+        This site has no {kind} <code>{name}</code>. Go to the <a href="#/">overview</a>, or press{" "}
+        <kbd>/</kbd> to search.
       </p>
     </>
   );

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ProjectDocument } from "../data/documents";
-import { useChunk } from "../data/use";
-import type { Answer, SearchIndex } from "./find";
-import { findNames, findTexts, indexTexts } from "./find";
+import { useAwaited, useChunk } from "../data/use";
+import { type Answer, findNames, findTexts, indexTexts } from "./find";
+import "./search.css";
 
 interface SearchProps {
   readonly project: ProjectDocument;
@@ -96,15 +96,7 @@ interface Answered {
 
 function useAnswers(project: ProjectDocument, wanted: string): Answered {
   const { chunk, error } = useChunk("search");
-  const [index, setIndex] = useState<SearchIndex | null>(null);
-  useEffect(() => {
-    let isShown = true;
-    setIndex(null);
-    if (chunk) indexTexts(chunk.texts).then((made) => isShown && setIndex(made));
-    return () => {
-      isShown = false;
-    };
-  }, [chunk]);
+  const { chunk: index } = useAwaited(() => (chunk ? indexTexts(chunk.texts) : null), [chunk]);
   if (!wanted.trim()) return { answers: [], state: "" };
   if (chunk && index) return { answers: findTexts(index, chunk.texts, wanted, project), state: "" };
   const state = error ? `Names only: ${error}.` : "Names only, while the index is made.";

@@ -1,5 +1,6 @@
 import { options } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { listen } from "../parts/listen";
 
 /** Browsers print what stands when `beforeprint` returns, so that change is drawn at once. */
 function atOnce(change: () => void): void {
@@ -14,14 +15,9 @@ function atOnce(change: () => void): void {
 export function usePrinting(): boolean {
   const [isPrinting, setPrinting] = useState(false);
   useEffect(() => {
-    const begin = () => atOnce(() => setPrinting(true));
-    const end = () => setPrinting(false);
-    addEventListener("beforeprint", begin);
-    addEventListener("afterprint", end);
-    return () => {
-      removeEventListener("beforeprint", begin);
-      removeEventListener("afterprint", end);
-    };
+    const beforeprint = () => atOnce(() => setPrinting(true));
+    const afterprint = () => setPrinting(false);
+    return listen({ beforeprint, afterprint });
   }, []);
   return isPrinting;
 }

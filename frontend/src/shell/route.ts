@@ -1,26 +1,21 @@
+const TITLES = {
+  overview: "Overview",
+  models: "Models",
+  model: "Model",
+  lineage: "Lineage",
+  runs: "Runs",
+  run: "Run",
+  sources: "Sources and seeds",
+  unknown: "Unknown page",
+};
+const PAGES_OF_ONE: ReadonlySet<string> = new Set(["model", "run"]);
+
 /** A page by its address: the part of the address after `#`. `name` is a model or a run. */
 export interface Route {
-  readonly page:
-    | "overview"
-    | "models"
-    | "model"
-    | "lineage"
-    | "runs"
-    | "run"
-    | "sources"
-    | "unknown";
+  readonly page: keyof typeof TITLES;
   readonly name: string;
   readonly query: URLSearchParams;
 }
-
-const PAGES: Readonly<Record<string, Route["page"]>> = {
-  "": "overview",
-  models: "models",
-  lineage: "lineage",
-  runs: "runs",
-  sources: "sources",
-};
-const PAGES_OF_ONE: Readonly<Record<string, Route["page"]>> = { model: "model", run: "run" };
 
 /** Read an address such as `#/model/marts.orders?tab=calendar`. */
 export function readRoute(hash: string): Route {
@@ -28,12 +23,20 @@ export function readRoute(hash: string): Route {
   const query = new URLSearchParams(rest.join("?"));
   const [first = "", ...names] = path.split("/");
   const name = decoded(names.join("/"));
-  const page = (name ? PAGES_OF_ONE : PAGES)[first];
-  if (!page || name === null) return { page: "unknown", name: hash, query };
+  const page = first || "overview";
+  const isNamed = name !== "";
+  if (name === null || !isPage(page) || isNamed !== PAGES_OF_ONE.has(page)) {
+    return { page: "unknown", name: hash, query };
+  }
   return { page, name, query };
 }
 
-function decoded(text: string): string | null {
+function isPage(text: string): text is Route["page"] {
+  return Object.hasOwn(TITLES, text);
+}
+
+/** Return a part of an address as text, null if it is malformed. */
+export function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -63,20 +66,8 @@ function queryText(values: Values): string {
   return text ? `?${text}` : "";
 }
 
-const TITLES: Readonly<Record<Route["page"], string>> = {
-  overview: "Overview",
-  models: "Models",
-  model: "Model",
-  lineage: "Lineage",
-  runs: "Runs",
-  run: "Run",
-  sources: "Sources and seeds",
-  unknown: "Unknown page",
-};
-
 /** Return the title of a page, most specific part first. */
 export function title(route: Route, project: string): string {
-  const isOne = route.page === "model" || route.page === "run";
-  const page = route.page === "run" ? `Run ${route.name}` : isOne ? route.name : TITLES[route.page];
-  return [page, project, "penstock"].filter(Boolean).join(" · ");
+  const titles = { ...TITLES, model: route.name, run: `Run ${route.name}` };
+  return [titles[route.page], project, "penstock"].filter(Boolean).join(" · ");
 }

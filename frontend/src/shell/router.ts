@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
-import type { Route, Values } from "./route";
-import { changed, readRoute } from "./route";
+import { listen } from "../parts/listen";
+import { changed, type Route, readRoute, type Values } from "./route";
 
 export type Go = (changes: Values) => void;
 
@@ -17,12 +17,7 @@ export function useRouter(): Router {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const follow = () => setHash(location.hash);
-    addEventListener("hashchange", follow);
-    addEventListener("popstate", follow);
-    return () => {
-      removeEventListener("hashchange", follow);
-      removeEventListener("popstate", follow);
-    };
+    return listen({ hashchange: follow, popstate: follow });
   }, []);
   const go = useCallback((changes: Values) => {
     location.hash = changed(readRoute(location.hash), changes);

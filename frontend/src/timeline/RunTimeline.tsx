@@ -1,5 +1,6 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { ProjectDocument, RunDocument } from "../data/documents";
+import { sumByKey } from "../parts/collect";
 import { counted } from "../parts/numbers";
 import { State } from "../parts/State";
 import { stateLook } from "../parts/states";
@@ -56,10 +57,7 @@ export function RunTimeline({ run, project }: RunTimelineProps) {
 }
 
 function Results({ timeline }: { timeline: Timeline }) {
-  const counts = new Map<string, number>();
-  for (const { step } of timeline.placed) {
-    counts.set(step.status, (counts.get(step.status) ?? 0) + 1);
-  }
+  const counts = sumByKey(timeline.placed.map(({ step }) => [step.status, 1]));
   return (
     <ul class="timeline-results" aria-label="Legend">
       {[...counts].map(([status, count]) => (

@@ -1,9 +1,9 @@
-import { Inputs } from "../calendar/Inputs";
-import { Panel } from "../calendar/Panel";
 import type { ProjectDocument } from "../data/documents";
 import { Facts } from "../parts/Facts";
+import { Inputs } from "../parts/Inputs";
 import { Node } from "../parts/Node";
 import { bytes, number, seconds } from "../parts/numbers";
+import { Panel } from "../parts/Panel";
 import { State } from "../parts/State";
 import { Time } from "../parts/Time";
 import type { PlacedStep } from "./timeline";

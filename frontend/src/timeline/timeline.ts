@@ -1,7 +1,9 @@
 /** Where the steps of a run stand on a time axis, in seconds since the run began. */
 
 import type { ProjectDocument, RunDocument, StepRow } from "../data/documents";
+import { listByKey } from "../parts/collect";
 import { seconds } from "../parts/numbers";
+import { secondsBetween } from "../parts/times";
 
 export interface PlacedStep {
   readonly step: StepRow;
@@ -41,23 +43,19 @@ export function timelineOf(run: RunDocument, project: ProjectDocument): Timeline
     laneEnds[lane] = span.to;
     return { ...span, lane, ready: readyAt, waitFrom };
   });
-  const ended = run.ended === "" ? 0 : between(run.started, run.ended);
+  const ended = secondsBetween(run.started, run.ended) ?? 0;
   const length = Math.max(1, ended, ...laneEnds);
   const unplaced = run.steps.filter(({ started }) => started === "");
   return { placed, lanes: laneEnds.length, length, unplaced };
 }
 
-function between(from: string, to: string): number {
-  return (Date.parse(to) - Date.parse(from)) / 1000;
-}
-
 /** A step that has not ended reaches to the run's end, or to the time of the site. */
 function spansOf(run: RunDocument, madeAt: string): Span[] {
   const spans = run.steps.flatMap((step) => {
-    if (step.started === "") return [];
-    const from = Math.max(0, between(run.started, step.started));
-    const to = between(run.started, step.ended || run.ended || madeAt);
-    return [{ step, from, to: Math.max(from, to) }];
+    const from = secondsBetween(run.started, step.started);
+    const to = secondsBetween(run.started, step.ended || run.ended || madeAt);
+    if (from === null || to === null) return [];
+    return [{ step, from: Math.max(0, from), to: Math.max(0, from, to) }];
   });
   return spans.sort((a, b) => a.from - b.from);
 }
@@ -75,12 +73,7 @@ export function pack(spans: readonly { from: number; to: number }[]): number[] {
 
 function readyTimes(spans: readonly Span[], project: ProjectDocument): number[] {
   const reads = new Map(project.models.map((model) => [model.name, model.reads]));
-  const ends = new Map<string, number[]>();
-  for (const { step, to } of spans) {
-    const own = ends.get(step.model);
-    if (own === undefined) ends.set(step.model, [to]);
-    else own.push(to);
-  }
+  const ends = listByKey(spans.map(({ step, to }) => [step.model, to]));
   return spans.map(({ step, from }) => {
     let ready = 0;
     for (const input of reads.get(step.model) ?? []) {
@@ -110,22 +103,15 @@ export function neighbour(timeline: Timeline, index: number, key: string): numbe
   const last = timeline.placed.length - 1;
   const current = timeline.placed[index];
   if (current === undefined) return 0;
-  switch (key) {
-    case "ArrowLeft":
-      return Math.max(0, index - 1);
-    case "ArrowRight":
-      return Math.min(last, index + 1);
-    case "ArrowUp":
-      return nearestInLane(timeline, current, current.lane - 1, index);
-    case "ArrowDown":
-      return nearestInLane(timeline, current, current.lane + 1, index);
-    case "Home":
-      return 0;
-    case "End":
-      return last;
-    default:
-      return index;
-  }
+  const targets: Readonly<Record<string, number>> = {
+    ArrowLeft: Math.max(0, index - 1),
+    ArrowRight: Math.min(last, index + 1),
+    ArrowUp: nearestInLane(timeline, current, current.lane - 1, index),
+    ArrowDown: nearestInLane(timeline, current, current.lane + 1, index),
+    Home: 0,
+    End: last,
+  };
+  return targets[key] ?? index;
 }
 
 function nearestInLane(timeline: Timeline, current: PlacedStep, lane: number, otherwise: number) {

@@ -1,9 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { colouring, waysOf } from "../../src/calendar/colouring";
 import { geometry, positionUnder } from "../../src/calendar/draw";
-import { mappedInputs, mappedIntervals, syncCommand } from "../../src/calendar/mapped";
-import { indexAt, intervalsOf, totals, within } from "../../src/calendar/ranges";
+import {
+  mappedInputs,
+  mappedIntervals,
+  mappedReaders,
+  readingIntervals,
+  syncCommand,
+} from "../../src/calendar/mapped";
+import { indexAt, joined, totals, within } from "../../src/calendar/ranges";
 import { sentenceOf } from "../../src/calendar/sentence";
+import type { PartitionMapping } from "../../src/data/documents";
 import { blockAt } from "../../src/grid/blocks";
 import { gridOf } from "../../src/grid/grid";
 import { PROJECT } from "../fixtures";
@@ -25,7 +32,7 @@ describe("ranges", () => {
       range({ low: 9, high: 9 }),
     ];
 
-    expect(intervalsOf(ranges)).toEqual([
+    expect(joined(ranges)).toEqual([
       { low: 1, high: 4 },
       { low: 9, high: 9 },
     ]);
@@ -115,6 +122,75 @@ describe("commands and mappings", () => {
       { low: 12, high: 20 },
     ]);
     expect(mappedIntervals(mapping, 21, 29)).toEqual([]);
+  });
+
+  test("partitions of an input are read by those whose ranges touch them", () => {
+    const mapping = {
+      node: "a",
+      ranges: [
+        { low: 10, high: 20, first: 7, last: 10, moves: true },
+        { low: 30, high: 40, first: 3, last: 4, moves: false },
+      ],
+    };
+
+    expect(readingIntervals(mapping, 9, 9)).toEqual([{ low: 10, high: 12 }]);
+    expect(readingIntervals(mapping, 15, 16)).toEqual([{ low: 15, high: 19 }]);
+    expect(readingIntervals(mapping, 4, 7)).toEqual([
+      { low: 10, high: 10 },
+      { low: 30, high: 40 },
+    ]);
+    expect(readingIntervals(mapping, 21, 30)).toEqual([]);
+  });
+
+  test("a partition reads another if and only if that one is read by it", () => {
+    const mapping = {
+      node: "a",
+      ranges: [
+        { low: 0, high: 6, first: 2, last: 4, moves: true },
+        { low: 7, high: 9, first: 1, last: 3, moves: false },
+      ],
+    };
+    const holds = (intervals: { low: number; high: number }[], at: number) =>
+      intervals.some(({ low, high }) => low <= at && at <= high);
+
+    for (let below = 0; below < 12; below += 1) {
+      for (let above = 0; above < 12; above += 1) {
+        expect(holds(readingIntervals(mapping, above, above), below)).toBe(
+          holds(mappedIntervals(mapping, below, below), above),
+        );
+      }
+    }
+  });
+
+  test("models that read marked partitions are listed with keys of their own grids", () => {
+    const below = (name: string, grain: string, mappings: PartitionMapping[]) => ({
+      ...JANUARY,
+      ...{ name, grain, mappings },
+    });
+    const weekly = { low: 2817, high: 2820, first: FIRST, last: FIRST + 6, moves: false };
+
+    const readers = mappedReaders(
+      [
+        JANUARY,
+        below("weekly", "week", [{ node: JANUARY.name, ranges: [weekly] }]),
+        below("whole", "whole", []),
+        below("all", "day", [{ node: JANUARY.name, ranges: [] }]),
+        below("unknown", "day", []),
+        below("none", "week", [{ node: JANUARY.name, ranges: [{ ...weekly, first: 0, last: 0 }] }]),
+      ],
+      JANUARY.name,
+      FIRST,
+      FIRST + 1,
+    );
+
+    expect(readers.map(({ node, partitions }) => [node, partitions])).toEqual([
+      ["marts.revenue_by_day", "2024-01-02 to 2024-01-03"],
+      ["weekly", "2024-01-01 to 2024-01-22"],
+      ["whole", "all of it"],
+      ["all", "all of it"],
+      ["unknown", "not known"],
+      ["none", "none"],
+    ]);
   });
 
   test("inputs are listed with keys of their own grain", () => {

@@ -69,8 +69,7 @@ export const JANUARY: PartitionsDocument = {
       rows: 100,
       bytes: null,
       code: "aaaa",
-      // biome-ignore lint/suspicious/noThenProperty: the documents name it so; it is a text
-      inputs: [{ node: "staging.events", then: "v3", now: "v4" }],
+      inputs: [{ node: "staging.events", read: "v3", now: "v4" }],
     }),
   ],
   mappings: [

@@ -1,19 +1,24 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Calendar } from "../../src/calendar/Calendar";
 import type { PartitionsDocument } from "../../src/data/documents";
+import { chunks } from "../../src/data/load";
 import { modelRow, PROJECT } from "../fixtures";
-import { CODES, JANUARY } from "./fixtures";
+import { CODES, FIRST, JANUARY } from "./fixtures";
 
 let root: HTMLElement;
 beforeEach(() => {
+  vi.spyOn(document.head, "append").mockImplementation((script) => {
+    (script as Element).dispatchEvent(new Event("error"));
+  });
   root = document.createElement("div");
   document.body.append(root);
 });
 afterEach(() => {
   render(null, root);
   root.remove();
+  chunks.reload(chunks.names());
 });
 
 function show(partitions: PartitionsDocument): void {
@@ -54,6 +59,23 @@ test("the keyboard reaches a partition, opens it and closes it", () => {
   expect(text(".added")).toBe("+added: select a");
   act(() => root.querySelector<HTMLElement>(".panel-close")?.click());
   expect(root.querySelector(".panel")).toBeNull();
+});
+
+test("an open partition loads the models that read it, and lists their partitions", async () => {
+  vi.spyOn(document.head, "append").mockImplementation(() => {});
+  show(JANUARY);
+  expect(chunks.names()).toEqual([]);
+
+  key("Enter");
+  expect(chunks.names()).toEqual(["partitions-2"]);
+  const ranges = [{ low: 2821, high: 2821, first: FIRST + 28, last: FIRST + 34, moves: false }];
+  const mappings = [{ node: "marts.revenue_by_day", ranges }];
+  const weeks: object = { ...JANUARY, name: "marts.revenue_by_week", grain: "week", mappings };
+  chunks.receive("partitions-2", weeks);
+  await act(() => new Promise((done) => setTimeout(done)));
+
+  const lists = [...root.querySelectorAll(".panel ul")].map((each) => each.textContent);
+  expect(lists.at(-1)).toBe("marts.revenue_by_week: 2024-01-29");
 });
 
 test("a marked range shows its command and counts", () => {

@@ -2,12 +2,13 @@
 import { describe, expect, test } from "vitest";
 import type { ExecutionRow } from "../../src/data/documents";
 import { valueLine } from "../../src/pages/checks";
-import { executionLines } from "../../src/pages/executions";
-import { choices, filterModels, sortModels } from "../../src/pages/models";
+import { executionLines, versionsByDay } from "../../src/pages/executions";
+import { modelColumns } from "../../src/pages/ModelsPage";
+import { choices, filterModels } from "../../src/pages/models";
 import { byUrgency, calmSentence, runBars } from "../../src/pages/overview";
-import { listRuns } from "../../src/pages/runs";
+import { RUN_COLUMNS } from "../../src/pages/RunsPage";
 import { byTime } from "../../src/pages/SlicesTab";
-import { nextSort } from "../../src/parts/Rows";
+import { nextSort, sortByColumn } from "../../src/parts/Rows";
 import { seenRows } from "../../src/parts/seen";
 import { nextTab } from "../../src/parts/Tabs";
 import { noticesTitle } from "../../src/shell/Notices";
@@ -18,12 +19,12 @@ function filtered(query: string): readonly string[] {
 }
 
 function sorted(sort: string): readonly string[] {
-  return sortModels(PROJECT, PROJECT.models, sort).map((each) => each.name);
+  return sortByColumn(PROJECT.models, modelColumns(PROJECT), sort).map((each) => each.name);
 }
 
 describe("filterModels", () => {
   test.each([
-    ["", ["staging.events", "marts.revenue_by_day", "marts.revenue_by_week", "scores"]],
+    ["", ["marts.revenue_by_day", "marts.revenue_by_week", "scores", "staging.events"]],
     ["find=REV+week", ["marts.revenue_by_week"]],
     ["find=finance", ["marts.revenue_by_day", "marts.revenue_by_week"]],
     ["state=failed", ["marts.revenue_by_week"]],
@@ -40,7 +41,7 @@ test("choices are states by urgency, and other values by name", () => {
   expect(choices(PROJECT, "tag")).toEqual(["daily", "finance", "hourly"]);
 });
 
-describe("sortModels", () => {
+describe("models are sorted", () => {
   test("by name if the address says something else", () => {
     expect(sorted("nonsense")).toEqual([
       "marts.revenue_by_day",
@@ -67,9 +68,9 @@ describe("sortModels", () => {
     );
     const project = { ...PROJECT, models };
 
-    const shown = sortModels(
-      project,
+    const shown = sortByColumn(
       filterModels(project, new URLSearchParams("find=_7.")),
+      modelColumns(project),
       "-rows",
     );
 
@@ -157,14 +158,13 @@ describe("the overview", () => {
   });
 });
 
-test("runs are filtered by result and sorted", () => {
-  const ids = (status: string, sort: string) =>
-    listRuns(PROJECT.runs, status, sort).map((each) => each.id);
+test("runs are sorted by the column that the address names", () => {
+  const ids = (sort: string) =>
+    sortByColumn(PROJECT.runs, RUN_COLUMNS, sort).map((each) => each.id);
 
-  expect([ids("", "-started"), ids("", "-seconds"), ids("failed", "-started")]).toEqual([
+  expect([ids("-started"), ids("-seconds")]).toEqual([
     ["run-2", "run-1"],
     ["run-1", "run-2"],
-    ["run-2"],
   ]);
 });
 
@@ -179,6 +179,28 @@ test("the chart shows executions that succeeded, oldest first", () => {
   ]);
 
   expect(lines).toEqual({ times: [10, 30], seconds: [1, 3], rows: [100, null] });
+});
+
+test("versions that were opened and closed are summed by the days of the reader's zone", () => {
+  const row = (started: string, versions_opened: number | null, versions_closed: number | null) =>
+    ({ started, versions_opened, versions_closed }) as ExecutionRow;
+  const executions = [
+    row("2024-01-03T12:00:00Z", null, null),
+    row("2024-01-02T23:30:00Z", 5, 1),
+    row("2024-01-02T10:00:00Z", 10, null),
+    row("2024-01-01T10:00:00Z", 0, 2),
+  ];
+
+  expect(versionsByDay(executions, "UTC")).toEqual({
+    days: ["2024-01-01", "2024-01-02"],
+    opened: [0, 15],
+    closed: [2, 1],
+  });
+  expect(versionsByDay(executions, "Europe/Berlin")).toEqual({
+    days: ["2024-01-01", "2024-01-02", "2024-01-03"],
+    opened: [0, 10, 5],
+    closed: [2, 0, 1],
+  });
 });
 
 describe("valueLine", () => {

@@ -41,6 +41,8 @@ const BY_DAY: ModelDocument = {
       rows: null,
       bytes: null,
       table_version: null,
+      versions_opened: null,
+      versions_closed: null,
       code: "c",
       reason: "first build",
       error: "division by zero",
@@ -142,6 +144,13 @@ test("models are filtered and sorted as the address says", async () => {
   ]);
   expect(place.querySelector('[aria-sort="descending"]')?.textContent).toBe("Name ↓");
   expect(text(".filters [role=status]")).toEqual(["2 of 4 models"]);
+});
+
+test("runs of one result are shown as the address says", async () => {
+  await open("#/runs?status=failed");
+
+  expect(text(".rows tbody td:last-child")).toEqual(["run-2"]);
+  expect(text(".filters [role=status]")).toEqual(["1 run"]);
 });
 
 test("typing in the filter changes the address and the rows", async () => {
@@ -247,7 +256,7 @@ test("sources show what reads them", async () => {
 test.each([
   ["#/nonsense", "Unknown page"],
   ["#/model/none", "Unknown model"],
-  ["#/run/none", "Run none"],
+  ["#/run/none", "Unknown run"],
   ["#/runs", "Runs"],
 ])("%s is headed %s", async (hash, heading) => {
   await open(hash);

@@ -44,8 +44,7 @@ const RUN: RunDocument = {
       error: "division by zero",
       hint: "guard the divisor",
       partitions: "2024-01-31",
-      // biome-ignore lint/suspicious/noThenProperty: the documents name it so; it is a text
-      inputs: [{ node: "staging.events", then: "v3", now: "v4" }],
+      inputs: [{ node: "staging.events", read: "v3", now: "v4" }],
     }),
     step("marts.revenue_by_week", "", "", { status: "SKIPPED" }),
   ],

@@ -1,6 +1,6 @@
 import type { InputVersion, ProjectDocument } from "../data/documents";
-import { Node } from "../parts/Node";
-import { Table } from "../parts/Table";
+import { Node } from "./Node";
+import { Table } from "./Table";
 
 interface InputsProps {
   readonly inputs: readonly InputVersion[];
@@ -12,13 +12,13 @@ export function Inputs({ inputs, project }: InputsProps) {
   if (inputs.length === 0) return null;
   return (
     <Table heads={["Input", "Version it read", "Version now"]}>
-      {inputs.map(({ node, then, now }) => (
-        <tr key={node} class={then === now ? "" : "panel-changed"}>
+      {inputs.map(({ node, read, now }) => (
+        <tr key={node} class={read === now ? "" : "panel-changed"}>
           <td>
             <Node project={project} node={node} />
           </td>
-          <td>{then}</td>
-          <td>{then === now ? `${now} (the same)` : now}</td>
+          <td>{read}</td>
+          <td>{read === now ? `${now} (the same)` : now}</td>
         </tr>
       ))}
     </Table>

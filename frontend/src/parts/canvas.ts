@@ -3,20 +3,29 @@
 import { useEffect, useState } from "preact/hooks";
 
 /** Return the value of a CSS variable now. */
-export function cssColour(name: string): string {
+export function token(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** Return a number that changes whenever the theme does. */
-export function useThemeChanges(): number {
-  const [changes, setChanges] = useState(0);
+/** Return the function that reads CSS variables; another one after the theme changed. */
+export function useToken(): (name: string) => string {
+  const [token, setToken] = useState(() => rememberedToken());
   useEffect(() => {
-    const change = () => setChanges((count) => count + 1);
-    const observer = new MutationObserver(change);
+    const observer = new MutationObserver(() => setToken(() => rememberedToken()));
     observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
     return () => observer.disconnect();
   }, []);
-  return changes;
+  return token;
+}
+
+/** Styles are slow to compute, so each variable is read once. */
+function rememberedToken(): (name: string) => string {
+  const known = new Map<string, string>();
+  return (name) => {
+    const value = known.get(name) ?? token(name);
+    known.set(name, value);
+    return value;
+  };
 }
 
 /** Return a canvas's context scaled to the screen's pixels, null where there is none. */
