@@ -47,3 +47,12 @@ class _Markdown(MarkdownIt):
 
 _FORMATTER = HtmlFormatter(nowrap=True)
 _MARKDOWN = _Markdown("commonmark", {"html": False}).enable("table")
+
+
+def grouped(number: int) -> str:
+    """Return a number as pages write it, with thin spaces.
+
+    >>> grouped(1234567) == "1\u202f234\u202f567"
+    True
+    """
+    return f"{number:,}".replace(",", "\u202f")

@@ -11,7 +11,7 @@ from typing import cast
 from penstock.app.artifacts.manifest import Json
 from penstock.app.commands.sessions import sessions_quarantine
 from penstock.app.planning.packages import plan_package
-from penstock.app.site.markup import markdown
+from penstock.app.site.markup import grouped, markdown
 from penstock.app.site.model_documents import (
     CheckRow,
     CodeText,
@@ -25,6 +25,7 @@ from penstock.app.site.model_documents import (
 )
 from penstock.app.site.reading import SiteInputs, TableShape, utc
 from penstock.core.check_results import CheckRecord, CheckResult
+from penstock.core.checks.check import Check
 from penstock.core.errors import PenstockError
 from penstock.core.model import ColumnDoc, Fingerprint, Model, kind_of
 from penstock.core.names import InputName
@@ -231,29 +232,42 @@ def _checks(model: Model, checked: tuple[CheckRecord, ...]) -> Iterator[CheckRow
             column=str(getattr(check.rule, "column", None) or ""),
             on_failure=str(check.severity),
             description_html=markdown(check.description),
-            evaluations=tuple(map(_evaluation, reversed(results[:MOST_EVALUATIONS]))),
+            evaluations=tuple(
+                _evaluation(each, check) for each in reversed(results[:MOST_EVALUATIONS])
+            ),
         )
 
 
-def _evaluation(record: CheckRecord) -> Evaluation:
+def _evaluation(record: CheckRecord, check: Check) -> Evaluation:
     result = record.result
+    value = _one_number(result)
     return Evaluation(
         at=utc(record.started),
         status=str(result.status).lower(),
-        value=_measured(result),
-        limit=None,
+        value=value if value is not None or result.failures is None else float(result.failures),
+        limit=None if value is None else _limit(check),
         step=record.step,
         sentence=result.message,
     )
 
 
-def _measured(result: CheckResult) -> float | None:
-    """Return the one number that a check measured of one group, else its failing rows."""
+def _one_number(result: CheckResult) -> float | None:
+    """Return the one number that a check measured of one group, if that is all it measured."""
     values = [*result.values[0].values.values()] if len(result.values) == 1 else []
     if len(values) == 1 and values[0] is not None:
         with suppress(ValueError):
             return float(values[0])
-    return None if result.failures is None else float(result.failures)
+    return None
+
+
+def _limit(check: Check) -> float | None:
+    """Return the greatest permitted value of a check, else the least."""
+    for name in ("maximum", "minimum"):
+        bound = getattr(check.rule, name, None)
+        if bound is not None:
+            with suppress(ValueError):
+                return float(bound)
+    return None
 
 
 def _slices(inputs: SiteInputs, model: Model) -> tuple[SliceRow, ...]:
@@ -298,8 +312,8 @@ def _last_run(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:
         yield PackagePart("Last run", "ended", utc(each.ended))
         if each.events is not None:
             counts = each.events.window
-            yield PackagePart("Last run", "read", f"{counts.read:,}")
-            yield PackagePart("Last run", "kept", f"{counts.kept:,}")
+            yield PackagePart("Last run", "read", grouped(counts.read))
+            yield PackagePart("Last run", "kept", grouped(counts.kept))
 
 
 def _manifest(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:
@@ -311,9 +325,11 @@ def _manifest(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:
 
 def _quarantine(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:
     report = sessions_quarantine(inputs.services, package, _SHOWN_SESSIONS)
-    yield PackagePart("Quarantine", "sessions", f"{report.total:,}")
+    yield PackagePart("Quarantine", "sessions", grouped(report.total))
     for each in report.sessions:
-        words = f"{each.reason}, since {utc(each.since)}, {each.events_dropped:,} events dropped"
+        words = (
+            f"{each.reason}, since {utc(each.since)}, {grouped(each.events_dropped)} events dropped"
+        )
         yield PackagePart("Quarantine", each.session, words)
 
 

@@ -130,17 +130,21 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
             number = sum(each.count for each in found)
             because = ", ".join(dict.fromkeys(why for each in found for why in each.because))
             plural = "" if number == 1 else "s"
-            what = f"{number:,} partition{plural}" if model.partition is not None else "the table"
+            what = (
+                f"{grouped(number)} partition{plural}"
+                if model.partition is not None
+                else "the table"
+            )
             sentence = f"{what}: {because}" if because else what
             blocked = _blocked(inputs, name) if state is State.FAILED else None
             yield blocked or Attention(str(state), name, sentence, command)
     checks = inputs.services.reading.checks
     flagged = Counter(flag.model for flag in checks.flags())
     for name, number in flagged.items():
-        sentence = f"{number:,} flagged: rows are in the table that failed a check"
+        sentence = f"{grouped(number)} flagged: rows are in the table that failed a check"
         yield Attention("flagged", name, sentence, f"penstock history {name} --checks")
     for kept in checks.quarantines():
-        sentence = f"{kept.rows:,} rows in quarantine until {utc(kept.expires)}"
+        sentence = f"{grouped(kept.rows)} rows in quarantine until {utc(kept.expires)}"
         yield Attention("quarantined", kept.model, sentence, f"penstock history {kept.model}")
 
 
