@@ -327,9 +327,8 @@ def _quarantine(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:
     report = sessions_quarantine(inputs.services, package, _SHOWN_SESSIONS)
     yield PackagePart("Quarantine", "sessions", grouped(report.total))
     for each in report.sessions:
-        words = (
-            f"{each.reason}, since {utc(each.since)}, {grouped(each.events_dropped)} events dropped"
-        )
+        dropped = f"{grouped(each.events_dropped)} events dropped"
+        words = f"{each.reason}, since {utc(each.since)}, {dropped}"
         yield PackagePart("Quarantine", each.session, words)
 
 

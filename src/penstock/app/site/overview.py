@@ -21,6 +21,7 @@ from penstock.app.site.documents import (
     StateShare,
     StepRow,
 )
+from penstock.app.site.markup import grouped
 from penstock.app.site.models import Shapes
 from penstock.app.site.partitions import STATES
 from penstock.app.site.reading import SiteInputs, utc
@@ -130,11 +131,8 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
             number = sum(each.count for each in found)
             because = ", ".join(dict.fromkeys(why for each in found for why in each.because))
             plural = "" if number == 1 else "s"
-            what = (
-                f"{grouped(number)} partition{plural}"
-                if model.partition is not None
-                else "the table"
-            )
+            parts = f"{grouped(number)} partition{plural}"
+            what = "the table" if model.partition is None else parts
             sentence = f"{what}: {because}" if because else what
             blocked = _blocked(inputs, name) if state is State.FAILED else None
             yield blocked or Attention(str(state), name, sentence, command)
