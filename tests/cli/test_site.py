@@ -13,7 +13,9 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from contracts.store_cases import HERE, failed_gate
+from contracts.store_cases import BROKEN, HERE, failed_gate
+from fakes.entity_files import entity
+from fakes.entity_place import EntityPlace
 from fakes.services import an_intent
 from penstock.app.services.wire import Where, open_services
 from penstock.app.site import files
@@ -21,6 +23,7 @@ from penstock.core.check_results import Quarantine
 from penstock.core.checks.check import OnFailure
 from penstock.core.masking import SECRETS
 from penstock.core.steps.step import StepFailure
+from penstock.project.entities.places import bronze_folder
 
 WEEK = dt.timedelta(days=7)
 
@@ -284,3 +287,26 @@ def test_a_site_whose_successor_was_killed_while_it_was_written_is_whole(
     assert call("docs", "generate").code == 0
     assert len([*root.glob("site/data-*")]) == 1
     assert len(data(root, "project")["models"]) == 4
+
+
+def test_a_slice_that_failed_is_shown_with_its_reason(tmp_path, monkeypatch, call):
+    place = EntityPlace(tmp_path, None, entity())
+    place.slice("2024-01-02", (1, 1, "a"))
+    root = place.root
+    monkeypatch.chdir(root)
+    opened = open_services(Where(root))
+    with contextlib.closing(opened):
+        (loaded,) = opened.project.entities.values()
+        (listed,) = opened.log.slices(bronze_folder(loaded, opened.clock.now()))
+        step = replace(an_intent(opened.project.models[loaded.model]), slice=listed.id)
+        opened.writing.journal.begin(step, {}, HERE, None)
+        opened.writing.journal.fail(step.step, BROKEN)
+
+    assert call("docs", "generate").code == 0
+
+    (shown,) = page_of(root, loaded.model)["slices"]
+    assert (shown["name"], shown["status"], shown["why"]) == (
+        "2024-01-02.parquet",
+        "failed",
+        "null-key: 3 rows have no id",
+    )
