@@ -11,6 +11,8 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from fakes.services import ME, an_intent
 from penstock.app.observation.log_reader import note_written
 from penstock.app.services.services import Services
+from penstock.app.services.workers import on_record
+from penstock.core.records import Run
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.steps.step import Outcome
 from penstock.core.steps.token import write_token
@@ -82,9 +84,13 @@ FILES = {f"queries/{model.name}.yaml": model.text for model in MODELS}
 
 
 def build_grids(services: Services) -> None:
-    """Build the first partitions of each model as steps of the project do."""
-    for model in MODELS:
-        _build(services, model)
+    """Build the first partitions of each model in one run."""
+    now = services.clock.now()
+    run = Run(ME.run, "run", "run --select weekly", "dev", now, ME, now)
+    with on_record(services, run) as succeed:
+        for model in MODELS:
+            _build(services, model)
+        succeed()
 
 
 def _build(services: Services, built: GridModel) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 AS_OF = "2024-12-20"
 ODD = "</script><img src=x onerror=alert(1)>"
 
@@ -21,3 +23,12 @@ class SitePage:
         self.page.wait_for_selector("h1")
         self.page.wait_for_function("!document.body.innerText.includes('Loading…')")
         return self.page
+
+
+def change_document(root, name, **changes):
+    """Write other values into a document of a site, as another project would have them."""
+    (file,) = root.glob(f"site/data-*/{name}.js")
+    head, text = file.read_text().split(",", 1)
+    document = json.loads(text.rstrip().rstrip(";").removesuffix(")")) | changes
+    file.write_text(f"{head},{json.dumps(document)});\n")
+    return document

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fakes import stranger
+from fakes import grid_models, stranger
 from fakes.drift_place import DriftPlace
 from fakes.site_page import AS_OF, ODD, SitePage
 from penstock.ui.cli.main import main
@@ -38,11 +38,12 @@ def browser():
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory):
-    """Give the folder of a project of which three days were built, with its site."""
+    """Give the folder of a project whose first partitions were built, with its site."""
     root = tmp_path_factory.mktemp("project")
     stranger.append_event(root, "u1", "2024-12-14 08:00:00")
-    place = DriftPlace(root, files=FILES | MORE)
+    place = DriftPlace(root, files=FILES | MORE | grid_models.FILES)
     place.with_shop(build)
+    place.with_shop(grid_models.build_grids)
     folder = next(path.parent for path in root.rglob("penstock.yml"))
     with contextlib.chdir(folder):
         assert main(["docs", "generate", "--as-of", AS_OF]) == 0

@@ -35,27 +35,48 @@ def test_every_page_opens_by_its_address(page, address, heading):
     assert page.open(address).locator("h1").first.inner_text() == heading
 
 
-def test_the_squares_of_a_calendar_are_what_status_says(page, project, capfd):
-    (daily,) = (
-        each
-        for each in answer(project, capfd, "status", "--as-of", AS_OF)["models"]
-        if each["model"] == "daily"
-    )
-    drifted = {state["state"]: state["count"] for state in daily["states"]}
-    expected = {"current": daily["partitions"] - sum(drifted.values()), **drifted}
-    opened = page.open("#/model/daily?tab=calendar")
-    grid = opened.get_by_role("grid")
+WORDS = {"current": "current", "never_run": "never built"}
 
-    grid.focus()
-    opened.keyboard.press("Home")
-    found, sentence = [], opened.locator(".calendar-sentence")
-    for _ in range(daily["partitions"]):
-        found.append(sentence.inner_text())
-        opened.keyboard.press("ArrowDown")
 
-    words = {"current": "current", "never_run": "never built"}
-    shown = {state: sum(words[state] in each for each in found) for state in expected}
-    assert shown == expected
+def squares(opened, step, count):
+    """Return the key and the sentence of each square, from the first on."""
+    opened.get_by_role("grid").focus()
+    opened.keyboard.press("Control+Home")
+    found = []
+    for _ in range(count):
+        key = opened.locator("#calendar-cell").inner_text()
+        found.append((key, opened.locator(".calendar-sentence").inner_text()))
+        opened.keyboard.press(step)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "first", "count"),
+    [
+        ("hourly", "ArrowRight", "2024-12-14T00", 145),
+        ("daily", "ArrowDown", "2024-12-14", 7),
+        ("weekly", "ArrowRight", "2024-11-25", 4),
+        ("monthly", "ArrowRight", "2024-08", 5),
+        ("ranged", "ArrowRight", "0", 9),
+        ("odd", "ArrowRight", "*", 1),
+    ],
+)
+def test_every_square_of_a_calendar_is_what_status_says(
+    page, project, capfd, name, step, first, count
+):
+    report = answer(project, capfd, "status", "--as-of", AS_OF)
+    (model,) = (each for each in report["models"] if each["model"] == name)
+
+    shown = dict(squares(page.open(f"#/model/{name}?tab=calendar"), step, count))
+
+    keys = [*shown]
+    expected = dict.fromkeys(keys, "current")
+    for state in model["states"]:
+        for low, high in state["ranges"]:
+            for key in keys[keys.index(low) : keys.index(high) + 1]:
+                expected[key] = WORDS[state["state"]]
+    assert (keys[0], len(keys), model["partitions"]) == (first, count, count)
+    assert [key for key in keys if f": {expected[key]}" not in shown[key]] == []
 
 
 def test_a_partition_is_opened_by_the_keyboard_alone(page):
@@ -85,6 +106,22 @@ def test_columns_are_found_by_typing(page):
     assert "odd_column" in opened.get_by_role("listbox").inner_text()
     opened.keyboard.press("Enter")
     opened.wait_for_function("location.hash.startsWith('#/model/')")
+
+
+def test_a_printed_model_has_the_text_of_all_its_tabs_and_no_controls(page):
+    opened = page.open("#/model/daily")
+    titles = opened.get_by_role("tab").all_inner_texts()
+
+    opened.emulate_media(media="print")
+    opened.evaluate("dispatchEvent(new Event('beforeprint'))")
+
+    controls = "button:visible, input:visible, select:visible, summary:visible, nav:visible"
+    text = opened.locator("article").inner_text()
+    assert titles == ["Columns", "Code", "Calendar", "Runs"]
+    assert opened.locator("article section > h2").all_inner_texts() == titles
+    assert opened.locator(controls).all_inner_texts() == []
+    for part in ("Comes from", "effective_from: 2024-12-14", "never built", "step-1"):
+        assert part in text
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

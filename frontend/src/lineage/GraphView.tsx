@@ -102,15 +102,15 @@ function NodeButton({ node, view, isChosen, onClick }: NodeButtonProps) {
 }
 
 const ZOOM = [
-  ["+", "Zoom in"],
-  ["-", "Zoom out"],
-  ["0", "Show all"],
+  ["+", "+", "Zoom in"],
+  ["-", "−", "Zoom out"],
+  ["0", "All", "Show all"],
 ] as const;
 
 function ZoomButtons({ press }: { press: (key: string) => void }) {
   return (
     <div class="lineage-zoom">
-      {ZOOM.map(([key, label]) => (
+      {ZOOM.map(([key, text, label]) => (
         <button
           key={key}
           type="button"
@@ -119,7 +119,7 @@ function ZoomButtons({ press }: { press: (key: string) => void }) {
           title={`${label} (key ${key}); arrow keys move the graph`}
           onClick={() => press(key)}
         >
-          {key}
+          {text}
         </button>
       ))}
     </div>

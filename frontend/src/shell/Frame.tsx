@@ -4,6 +4,7 @@ import type { ProjectDocument } from "../data/documents";
 import type { Connection } from "../data/live";
 import { listen } from "../parts/listen";
 import { Time } from "../parts/Time";
+import { utc } from "../parts/times";
 import { Notices } from "./Notices";
 import type { Route } from "./route";
 import { Search } from "./Search";
@@ -46,7 +47,8 @@ export function Frame({ route, project, connection, children }: FrameProps) {
       </main>
       {project ? (
         <footer>
-          Made <Time at={project.made_at} /> by penstock {project.penstock}, as of {project.as_of}.
+          Made <Time at={project.made_at} /> by penstock {project.penstock}, as of{" "}
+          {utc(project.as_of)}.
         </footer>
       ) : null}
     </>

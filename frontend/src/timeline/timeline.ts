@@ -60,13 +60,16 @@ function spansOf(run: RunDocument, madeAt: string): Span[] {
   return spans.sort((a, b) => a.from - b.from);
 }
 
+/** Steps that took no time would stand on top of each other. */
+const LEAST = 0.001;
+
 /** Return the lane of each span, which begin in ascending order: the first that is free. */
 export function pack(spans: readonly { from: number; to: number }[]): number[] {
   const ends: number[] = [];
   return spans.map(({ from, to }) => {
     const free = ends.findIndex((end) => end <= from);
     const lane = free < 0 ? ends.length : free;
-    ends[lane] = to;
+    ends[lane] = Math.max(to, from + LEAST);
     return lane;
   });
 }

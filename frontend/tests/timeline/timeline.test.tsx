@@ -63,6 +63,16 @@ describe("lanes", () => {
     expect(pack(spans)).toEqual([0, 1, 1, 2, 0]);
   });
 
+  test("steps that begin at once and take no time stand in lanes of their own", () => {
+    expect(
+      pack([
+        { from: 0, to: 0 },
+        { from: 0, to: 0 },
+        { from: 1, to: 1 },
+      ]),
+    ).toEqual([0, 1, 0]);
+  });
+
   test("no two steps of a lane overlap", () => {
     const spans = Array.from({ length: 300 }, (_, n) => ({ from: n, to: n + 1 + ((n * 7) % 13) }));
     const lanes = pack(spans);
