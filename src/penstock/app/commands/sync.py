@@ -197,10 +197,10 @@ def preview_sync(services: Services, request: AnySync) -> Preview:
 
 
 @in_one_state
-def plan_sync(services: Services, request: AnySync, seen: ProjectState | None = None) -> Planned:
+def plan_sync(services: Services, request: AnySync, state: ProjectState | None = None) -> Planned:
     """Select, compare the whole project, decide; a rerun covers only its own model.
 
-    `seen` is a survey of all models, if there is one.
+    `state` is a survey of all models, if there is one.
     """
     if isinstance(request, RerunRequest):
         return plan_rerun(services, request)
@@ -210,7 +210,7 @@ def plan_sync(services: Services, request: AnySync, seen: ProjectState | None = 
     names = steps_of_their_own(services.project, selected)
     building = _building(services.project, names) if request.cascade else names
     models = services.project.models
-    project_state = seen or survey(services, models, run_timestamp, building)
+    project_state = state or survey(services, models, run_timestamp, building)
     services.project = project_state.project
     scope = _scope(project_state, names, request)
     project, now = project_state.project, project_state.view.now

@@ -112,8 +112,8 @@ class Planned:
 
 
 @in_one_state
-def make_plan(services: Services, request: AnyRun, seen: ProjectState | None = None) -> Planned:
-    """Select models, read tables and inputs, decide; `seen` is a survey of all models, if any."""
+def make_plan(services: Services, request: AnyRun, state: ProjectState | None = None) -> Planned:
+    """Select models, read tables and inputs, decide; `state` is a survey of all models, if any."""
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names, not_run, note = divided(services, request, run_timestamp)
@@ -130,7 +130,7 @@ def make_plan(services: Services, request: AnyRun, seen: ProjectState | None = N
         )
     check_prune([services.project.models[name] for name in names], request.options)
     names = with_base_tables(services.project, names)
-    project_state = replace(seen, names=names) if seen else survey(services, names, run_timestamp)
+    project_state = replace(state, names=names) if state else survey(services, names, run_timestamp)
     services.project = project_state.project
     anew = refreshed(services.project, request)
     said = _look_at_packages(project_state, anew)

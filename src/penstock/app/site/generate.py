@@ -206,13 +206,13 @@ def _source_texts(inputs: SiteInputs) -> Iterator[FoundText]:
         yield from (FoundText(node, "column", each.name, "") for each in source.columns)
 
 
-def _plans(services: Services, project: str, seen: ProjectState) -> dict[str, Plan]:
+def _plans(services: Services, project: str, state: ProjectState) -> dict[str, Plan]:
     """Return what the next `run` and `sync` would do; without one that cannot be planned."""
-    found, as_of = dict[str, Plan](), seen.run_timestamp
+    found, as_of = dict[str, Plan](), state.run_timestamp
     with suppress(PenstockError):
         asked = RunRequest(project, as_of=as_of)
-        found["penstock run"] = make_plan(services, asked, seen).plan
+        found["penstock run"] = make_plan(services, asked, state).plan
     with suppress(PenstockError):
         asked_sync = SyncRequest(project, as_of=as_of)
-        found["penstock sync"] = plan_sync(services, asked_sync, seen).plan
+        found["penstock sync"] = plan_sync(services, asked_sync, state).plan
     return found
