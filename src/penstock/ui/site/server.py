@@ -162,15 +162,19 @@ class _Answers(BaseHTTPRequestHandler):
 def serve(server: SiteServer, every: float) -> None:
     """Serve until the process is interrupted; look for changes again after `every` seconds.
 
+    Looking never takes more than half of a processor: the pause is at least as long as it took.
     While the project cannot be read, for example in the middle of an edit, pages keep what they
     show.
     """
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
+    took = 0.0
     try:
         while True:
-            time.sleep(every)
+            time.sleep(max(every, took))
+            began = time.monotonic()
             with suppress(PenstockError, OSError):
                 server.site.update()
+            took = time.monotonic() - began
     finally:
         server.close()
