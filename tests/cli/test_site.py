@@ -265,7 +265,7 @@ def written(name, document):
 files.chunk_text = written
 if left == 99:
     files.replace_file = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-main(["docs", "generate"])
+sys.exit(main(["docs", "generate"]))
 """
 
 
@@ -310,3 +310,16 @@ def test_a_slice_that_failed_is_shown_with_its_reason(tmp_path, monkeypatch, cal
         "failed",
         "null-key: 3 rows have no id",
     )
+
+
+def test_sites_that_are_written_at_once_come_one_after_the_other(services, call):
+    root = services()
+    call_it = KILLED.replace("int(sys.argv[1])", "10**9")
+    processes = [
+        subprocess.Popen([sys.executable, "-c", call_it], cwd=root, stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]
+
+    assert [(each.communicate(), each.returncode)[1] for each in processes] == [0, 0, 0]
+    assert len([*root.glob("site/data-*")]) == 1
+    assert len(data(root, "project")["models"]) == 3

@@ -8,9 +8,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import TextIO
 
 from penstock.app.services.files import replace_file
 from penstock.core.errors import EnvironmentMissingError, UsageError
@@ -69,22 +71,40 @@ def require_ours(output: Path) -> None:
 def write_site(output: Path, generation: str, chunks: Iterable[tuple[str, object]]) -> int:
     """Write a site and return its size in bytes; a reader sees the old one or the new one.
 
-    Data of earlier sites are removed at the end.
+    Data of earlier sites are removed at the end. Two processes write one after the other.
     """
-    data, size = output / f"data-{generation}", 0
-    data.mkdir(parents=True)
-    (output / MARKER).touch()
-    for name, document in chunks:
-        content = chunk_text(name, document).encode()
-        (data / f"{name}.js").write_bytes(content)
-        size += len(content)
-    for path in BUNDLE.iterdir():
-        if path.name != PAGE:
-            shutil.copyfile(path, output / path.name)
-    page = (BUNDLE / PAGE).read_text(encoding="utf-8").replace(_DATA, f'content="{data.name}"')
-    replace_file(output / PAGE, page)
-    (output / PAGE).chmod(0o644)
+    output.mkdir(parents=True, exist_ok=True)
+    with (output / MARKER).open("w") as marker, _alone(marker):
+        data, size = output / f"data-{generation}", 0
+        data.mkdir()
+        for name, document in chunks:
+            content = chunk_text(name, document).encode()
+            (data / f"{name}.js").write_bytes(content)
+            size += len(content)
+        for path in BUNDLE.iterdir():
+            if path.name != PAGE:
+                shutil.copyfile(path, output / path.name)
+        page = (BUNDLE / PAGE).read_text(encoding="utf-8").replace(_DATA, f'content="{data.name}"')
+        replace_file(output / PAGE, page)
+        (output / PAGE).chmod(0o644)
+        _remove_others(output, data)
+    return size
+
+
+@contextmanager
+def _alone(marker: TextIO) -> Iterator[None]:
+    """Wait until no other process writes this site; some file systems know no locks."""
+    import fcntl
+
+    with suppress(OSError):
+        fcntl.flock(marker, fcntl.LOCK_EX)
+    yield
+
+
+def _remove_others(output: Path, data: Path) -> None:
+    """Remove data of earlier sites, and what killed processes left."""
     for old in output.glob("data-*"):
         if old != data:
             shutil.rmtree(old, ignore_errors=True)
-    return size
+    for half in output.glob(f".{PAGE}.*"):
+        half.unlink(missing_ok=True)
