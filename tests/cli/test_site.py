@@ -323,3 +323,21 @@ def test_sites_that_are_written_at_once_come_one_after_the_other(services, call)
     assert [(each.communicate(), each.returncode)[1] for each in processes] == [0, 0, 0]
     assert len([*root.glob("site/data-*")]) == 1
     assert len(data(root, "project")["models"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("docs", "generate", "--output", "/proc/no/site"), "bad-output"),
+        (("docs", "generate", "--output", "penstock.yml"), "site-not-ours"),
+        (("docs", "serve", "--no-open", "--port", "70000"), "port-taken"),
+        (("docs", "serve", "--no-open", "--host", "192.0.2.1", "--port", "0"), "port-taken"),
+    ],
+)
+def test_a_folder_or_a_port_that_cannot_be_had_is_named(services, call, words, code):
+    services()
+
+    answer = call(*words)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"error: {code}: ")

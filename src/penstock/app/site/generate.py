@@ -42,7 +42,7 @@ from penstock.app.site.overview import (
 )
 from penstock.app.site.partitions import partitions_document
 from penstock.app.site.reading import SiteInputs, read_site
-from penstock.core.errors import PenstockError, ProjectError, StateError
+from penstock.core.errors import PenstockError, ProjectError, StateError, UsageError
 from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.plan.values import Plan
@@ -94,7 +94,14 @@ def docs_generate(request: SiteRequest) -> SiteReport:
     with closing(services):
         found = read_data(services, request, findings)
         generation = services.clock.new_id().replace("-", "")
-        size = write_site(output, generation, [("project", found.project), *found.chunks])
+        try:
+            size = write_site(output, generation, [("project", found.project), *found.chunks])
+        except OSError as error:
+            raise UsageError(
+                "bad-output",
+                f"{output} cannot be written: {error.strerror or error}",
+                hint="name a folder in which you may write, with room for the site",
+            ) from error
     project = found.project
     errors = tuple(each for each in project.notices if each.is_error)
     page = str(output / "index.html")

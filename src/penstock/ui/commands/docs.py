@@ -77,11 +77,11 @@ def docs_serve(
     site = LiveSite(read)
     try:
         server = SiteServer(request.host, request.port, pages, site)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         raise UsageError(
             "port-taken",
-            f"cannot listen on {request.host}:{request.port}: {error.strerror}",
-            hint="give another --port; 0 takes a free one",
+            f"cannot listen on {request.host}:{request.port}: {getattr(error, 'strerror', error)}",
+            hint="give another --port (0 takes a free one), and a --host of this machine",
         ) from error
     output.print(server.url, lambda url: f"{url} (Ctrl-C ends it)", lambda url: {"url": url})
     if open_page:
