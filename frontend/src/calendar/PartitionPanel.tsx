@@ -71,7 +71,13 @@ function One({ range, partitions, project, codes }: PanelProps & { range: Partit
     step &&
     ([
       ["Built", <Time key="at" at={step.at} />],
-      ["By run", <BuiltBy key="run" run={step.run} step={step.step} />],
+      [
+        "By run",
+        <a key="run" href={address("run", step.run)}>
+          {step.run}
+        </a>,
+      ],
+      ["Step", step.step],
       ["The step took", seconds(step.seconds)],
       ["Rows of the step", number(step.rows)],
       ["Size of the step", bytes(step.bytes)],
@@ -86,14 +92,6 @@ function One({ range, partitions, project, codes }: PanelProps & { range: Partit
         after={code(range.code)}
         isSame={step?.code === range.code}
       />
-    </>
-  );
-}
-
-function BuiltBy({ run, step }: { run: string; step: string }) {
-  return (
-    <>
-      <a href={address("run", run)}>{run}</a>, step {step}
     </>
   );
 }

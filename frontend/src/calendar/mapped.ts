@@ -62,11 +62,9 @@ export function mappedInputs(
   high: number,
 ): MappedNode[] {
   return mappings.map((mapping) => {
-    const grain = modelNamed(project, mapping.node)?.grain ?? "whole";
-    const isAll = mapping.ranges.length === 0 || grain === "whole";
+    const grid = gridOf(modelNamed(project, mapping.node) ?? { grain: "*" });
     const intervals = mappedIntervals(mapping, low, high);
-    const name = (each: Interval) => inputKeys(grain, each);
-    return { node: mapping.node, partitions: isAll ? ALL : listed(intervals, name) };
+    return { node: mapping.node, partitions: mappedWords(grid, mapping, intervals) };
   });
 }
 
@@ -78,25 +76,18 @@ export function mappedReaders(
   high: number,
 ): MappedNode[] {
   return readers.map((reader) => {
-    const grid = gridOf(reader);
     const mapping = reader.mappings.find((each) => each.node === node);
-    if (grid.grain === "whole" || mapping?.ranges.length === 0) {
-      return { node: reader.name, partitions: ALL };
-    }
-    if (mapping === undefined) return { node: reader.name, partitions: "not known" };
-    const name = (each: Interval) => keysOf(grid, each.low, each.high);
-    return { node: reader.name, partitions: listed(readingIntervals(mapping, low, high), name) };
+    const intervals = mapping ? readingIntervals(mapping, low, high) : [];
+    return { node: reader.name, partitions: mappedWords(gridOf(reader), mapping, intervals) };
   });
 }
 
-const ALL = "all of it";
-
-function listed(intervals: readonly Interval[], name: (interval: Interval) => string): string {
-  return intervals.map(name).join(", ") || "none";
-}
-
-/** The bounds of an input's integer ranges are not in the document, so these are counted. */
-function inputKeys(grain: string, { low, high }: Interval): string {
-  if (grain !== "range") return keysOf(gridOf({ grain }), low, high);
-  return low === high ? `range number ${low + 1}` : `range numbers ${low + 1} to ${high + 1}`;
+function mappedWords(
+  grid: Grid,
+  mapping: PartitionMapping | undefined,
+  intervals: readonly Interval[],
+): string {
+  if (grid.grain === "whole" || mapping?.ranges.length === 0) return "all of it";
+  if (!mapping) return "not known";
+  return intervals.map(({ low, high }) => keysOf(grid, low, high)).join(", ") || "none";
 }

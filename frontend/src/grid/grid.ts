@@ -15,10 +15,13 @@ export interface Grid {
 
 const FIRST_MONDAY = 4;
 
-/** Return the grid of a document or model row; an unknown grain counts as one whole table. */
+const STATUS_GRAIN = /^(\w+)(?:\((-?\d+),-?\d+,(\d+)\))?$/;
+
+/** Return the grid of partitions, or of a model row: `DAY`, `RANGE(0,90,10)`, `*` for whole tables. */
 export function gridOf(named: { grain: string; start?: number; width?: number }): Grid {
-  const grain = GRAINS.find((each) => each === named.grain) ?? "whole";
-  return { grain, start: named.start ?? 0, width: named.width ?? 1 };
+  const [, word = "", start = 0, width = 1] = STATUS_GRAIN.exec(named.grain) ?? [];
+  const grain = GRAINS.find((each) => each === word.toLowerCase()) ?? "whole";
+  return { grain, start: named.start ?? Number(start), width: named.width ?? Number(width) };
 }
 
 /** Return the key of a partition. */

@@ -110,16 +110,13 @@ function modelsOfTerm(project: ProjectDocument, term: Term): string[] {
   const { models } = project;
   const { method, value } = term;
   const isPlain = method === "" || method === "fqn";
-  if (isPlain && !value.includes("/")) {
-    const found = models.filter((m) => isNamed(m, value, project.project) || m.package === value);
+  if (method === "path" || (isPlain && value.includes("/"))) return byPath(models, term);
+  if (method === "name" || isPlain) {
+    const isMeant = (m: ModelRow) => isNamed(m, value, project.project) || m.package === value;
+    const found = models.filter((m) => (isPlain ? isMeant(m) : matches(m.name, value)));
     return namesOf(found) ?? nothing(term, "model", namesOf(models) ?? []);
   }
-  if (isPlain || method === "path") return byPath(models, term);
   switch (method) {
-    case "name": {
-      const found = models.filter(({ name }) => matches(name, value));
-      return namesOf(found) ?? nothing(term, "model", namesOf(models) ?? []);
-    }
     case "source":
       return bySource(project, term);
     case "tag":

@@ -1,6 +1,7 @@
 import type { ModelDocument, ModelRow, ProjectDocument } from "../data/documents";
 import { stateCounts } from "../data/project";
 import { useChunk } from "../data/use";
+import { gridOf } from "../grid/grid";
 import { Neighbours } from "../lineage/Neighbours";
 import { Command } from "../parts/Command";
 import { codeFact, Facts } from "../parts/Facts";
@@ -57,13 +58,14 @@ interface HeaderProps {
 }
 
 function Header({ model, chunk, project }: HeaderProps) {
+  const isWhole = isOneWhole(model);
   const attention = project.attention.filter((each) => each.node === model.name);
   return (
     <header class="model">
       <h1>{model.name}</h1>
       <p class="states">
         {stateCounts(project, model).map(([state, count]) => (
-          <State key={state} name={state} {...(model.grain === "whole" ? {} : { count })} />
+          <State key={state} name={state} {...(isWhole ? {} : { count })} />
         ))}
       </p>
       {model.lines.map((line) => (
@@ -80,10 +82,14 @@ function Header({ model, chunk, project }: HeaderProps) {
   );
 }
 
+function isOneWhole(model: ModelRow): boolean {
+  return gridOf(model).grain === "whole";
+}
+
 function facts(model: ModelRow, place: string) {
   return [
     ["Kind", [model.kind, model.strategy].filter(Boolean).join(", ")],
-    ["Grain", model.grain === "whole" ? "" : model.grain],
+    ["Grain", isOneWhole(model) ? "" : model.grain.toLowerCase()],
     ["Owner", model.owner],
     ["Tags", model.tags.length ? <Tags tags={model.tags} /> : ""],
     ["Package", model.package],

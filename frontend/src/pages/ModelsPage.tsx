@@ -76,13 +76,13 @@ function countText(shown: number, all: number): string {
 /** Return the columns of the table of models. */
 export function modelColumns(project: ProjectDocument): readonly Column<ModelRow>[] {
   return [
-    { id: "name", title: "Name", width: 22, key: ({ name }) => name, cell: nameCell },
-    textColumn("kind", "Kind", 7, ({ kind }) => kind),
-    textColumn("schema", "Schema", 8, ({ schema }) => schema),
+    { id: "name", title: "Name", width: 240, key: ({ name }) => name, cell: nameCell },
+    textColumn("kind", "Kind", 88, ({ kind }) => kind),
+    textColumn("schema", "Schema", 96, ({ schema }) => schema),
     {
       id: "state",
       title: "State",
-      width: 12,
+      width: 178,
       key: (model) => urgency(modelState(project, model)),
       cell: (model) => (
         <span title={statesText(project, model)}>
@@ -93,23 +93,23 @@ export function modelColumns(project: ProjectDocument): readonly Column<ModelRow
     {
       id: "current",
       title: "Current",
-      width: 9,
+      width: 112,
       isNumber: true,
       key: ({ current, partitions }) => (partitions ? current / partitions : null),
       cell: ({ current, partitions }) => `${number(current)} of ${number(partitions)}`,
     },
-    numberColumn("rows", "Rows", 7, ({ rows }) => rows),
-    numberColumn("bytes", "Size", 7, (model) => model.bytes, bytes),
+    numberColumn("rows", "Rows", 84, ({ rows }) => rows),
+    numberColumn("bytes", "Size", 80, (model) => model.bytes, bytes),
     {
       id: "built_at",
       title: "Last built",
-      width: 9,
+      width: 122,
       key: (model) => model.built_at || null,
       cell: (model) => <Time at={model.built_at} isRelative />,
     },
-    numberColumn("seconds", "Took", 6, (model) => model.seconds, seconds),
-    textColumn("tags", "Tags", 7, ({ tags }) => tags.join(", ")),
-    textColumn("owner", "Owner", 6, ({ owner }) => owner),
+    numberColumn("seconds", "Took", 96, (model) => model.seconds, seconds),
+    textColumn("tags", "Tags", 80, ({ tags }) => tags.join(", ")),
+    textColumn("owner", "Owner", 70, ({ owner }) => owner),
   ];
 }
 

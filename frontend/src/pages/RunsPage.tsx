@@ -55,7 +55,7 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
   {
     id: "started",
     title: "Started",
-    width: 20,
+    width: 160,
     key: ({ started }) => started,
     cell: ({ id, started }) => (
       <a href={address("run", id)}>
@@ -63,16 +63,16 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
       </a>
     ),
   },
-  textColumn("command", "Command", 12, ({ command }) => command),
+  textColumn("command", "Command", 110, ({ command }) => command),
   {
     id: "status",
     title: "Result",
-    width: 14,
+    width: 150,
     key: ({ status }) => status,
     cell: ({ status }) => <State name={status} />,
   },
-  numberColumn("models", "Models", 10, ({ models }) => models),
-  numberColumn("failed", "Failed", 10, ({ failed }) => failed),
-  numberColumn("seconds", "Took", 12, (run) => secondsBetween(run.started, run.ended), seconds),
-  { id: "id", title: "Run", width: 22, key: ({ id }) => id, cell: ({ id }) => <code>{id}</code> },
+  numberColumn("models", "Models", 80, ({ models }) => models),
+  numberColumn("failed", "Failed", 80, ({ failed }) => failed),
+  numberColumn("seconds", "Took", 100, (run) => secondsBetween(run.started, run.ended), seconds),
+  { id: "id", title: "Run", width: 300, key: ({ id }) => id, cell: ({ id }) => <code>{id}</code> },
 ];

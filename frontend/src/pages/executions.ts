@@ -2,15 +2,8 @@ import type { ExecutionRow } from "../data/documents";
 import { sumByKey } from "../parts/collect";
 import { absolute } from "../parts/times";
 
-/** What the chart of a model's executions shows; times are seconds since 1970. */
-export interface ExecutionLines {
-  readonly times: readonly number[];
-  readonly seconds: readonly number[];
-  readonly rows: readonly (number | null)[];
-}
-
-/** Return the executions that succeeded, oldest first, as lines over time. */
-export function executionLines(executions: readonly ExecutionRow[]): ExecutionLines {
+/** Return the executions that succeeded as lines over seconds since 1970, oldest first. */
+export function executionLines(executions: readonly ExecutionRow[]) {
   const shown = executions.filter((each) => each.status === "success" && each.started);
   const sorted = shown
     .map((each) => ({ ...each, at: Date.parse(each.started) / 1000 }))
@@ -22,15 +15,12 @@ export function executionLines(executions: readonly ExecutionRow[]): ExecutionLi
   };
 }
 
-/** Versions of rows by day, `2024-01-31`, in ascending order. */
-export interface VersionsByDay {
-  readonly days: readonly string[];
-  readonly opened: readonly number[];
-  readonly closed: readonly number[];
-}
-
-/** Return how many versions were opened and closed on each day of a zone, the reader's by default. */
-export function versionsByDay(executions: readonly ExecutionRow[], zone?: string): VersionsByDay {
+/**
+ * Return the versions of rows that were opened and closed on each day, `2024-01-31`, oldest first.
+ *
+ * Days are those of a zone, the reader's by default.
+ */
+export function versionsByDay(executions: readonly ExecutionRow[], zone?: string) {
   const dated = executions
     .filter((row) => row.versions_opened !== null || row.versions_closed !== null)
     .map((row) => ({ ...row, day: absolute(row.started, zone).slice(0, 10) }));

@@ -3,6 +3,8 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useToken } from "./canvas";
 import { listen } from "./listen";
+import { UNKNOWN } from "./numbers";
+import { absolute } from "./times";
 
 /** A line of a chart. */
 export interface ChartLine {
@@ -24,6 +26,7 @@ interface ChartProps {
 }
 
 const HEIGHT = 180;
+const MIDNIGHT = " 00:00:00";
 
 /** Lines over time on up to two axes, left and right. */
 export function Chart({ name, times, lines }: ChartProps) {
@@ -55,14 +58,17 @@ function draw(
   const options: uPlot.Options = {
     width: widthOf(target),
     height: HEIGHT,
-    series: [{}, ...lines.map((line) => series(line, token(line.colour)))],
+    series: [
+      { label: "Time", value: (_, at) => timeText(at) },
+      ...lines.map((line) => series(line, token(line.colour))),
+    ],
     axes: [
-      { stroke: ink, grid },
+      { stroke: ink, grid, space: 140, values: (_, ticks) => ticks.map(timeText) },
       ...axes.map(({ scale, text }, n) => ({
         scale,
         side: (n === 0 ? 3 : 1) as uPlot.Axis.Side,
         stroke: ink,
-        size: 70,
+        size: 84,
         grid: n === 0 ? grid : { show: false },
         values: (_: uPlot, ticks: number[]) => ticks.map(text),
       })),
@@ -70,6 +76,10 @@ function draw(
   };
   const data = [[...times], ...lines.map((line) => [...line.values])] as uPlot.AlignedData;
   return new uPlot(options, data, target);
+}
+
+function timeText(at: number | null): string {
+  return at === null ? UNKNOWN : absolute(new Date(at * 1000).toISOString()).replace(MIDNIGHT, "");
 }
 
 function widthOf(target: HTMLElement): number {

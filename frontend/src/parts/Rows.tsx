@@ -9,7 +9,7 @@ import { type Key, sortRows } from "./sort";
 export interface Column<Row> {
   readonly id: string;
   readonly title: string;
-  /** A share of the table's width. */
+  /** Its least width in pixels; a wide table gives all columns more in the same proportion. */
   readonly width: number;
   readonly isNumber?: boolean;
   /** What rows are sorted by. */
@@ -54,6 +54,7 @@ const ROW = 30;
 /** A table of many rows of one height, which draws only those in sight; print shows all. */
 export function Rows<Row>({ name, rows: unsorted, columns, id, sort, sortBy }: RowsProps<Row>) {
   const rows = useMemo(() => sortByColumn(unsorted, columns, sort), [unsorted, columns, sort]);
+  const width = columns.reduce((sum, each) => sum + each.width, 0);
   const isPrinting = usePrinting();
   const { frame, view, look } = useView();
   const all = { first: 0, end: rows.length };
@@ -61,10 +62,10 @@ export function Rows<Row>({ name, rows: unsorted, columns, id, sort, sortBy }: R
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
     <section class="rows" ref={frame} onScroll={look} tabIndex={0} aria-label={name}>
-      <table aria-rowcount={rows.length + 1}>
+      <table aria-rowcount={rows.length + 1} style={{ minWidth: isPrinting ? "0" : `${width}px` }}>
         <colgroup>
           {columns.map((each) => (
-            <col key={each.id} style={{ width: `${each.width}%` }} />
+            <col key={each.id} style={{ width: `${(100 * each.width) / width}%` }} />
           ))}
         </colgroup>
         <Head columns={columns} sort={sort} sortBy={sortBy} />

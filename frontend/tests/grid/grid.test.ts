@@ -4,6 +4,16 @@ import { type Grain, type Grid, gridOf, keyOf, keysOf, nameOf } from "../../src/
 
 const grid = (grain: Grain, start = 0, width = 1): Grid => ({ grain, start, width });
 
+test.each([
+  ["DAY", grid("day")],
+  ["day", grid("day")],
+  ["*", grid("whole")],
+  ["RANGE(-10,90,5)", grid("range", -10, 5)],
+  ["nonsense", grid("whole")],
+])("the grain %s is read", (grain, expected) => {
+  expect(gridOf({ grain })).toEqual(expected);
+});
+
 describe("dates", () => {
   test.each([
     [1970, 1, 1, 0, 3],
