@@ -4,6 +4,7 @@ import { Chart } from "../parts/Chart";
 import { useMore } from "../parts/More";
 import { bytes, number, seconds } from "../parts/numbers";
 import { State } from "../parts/State";
+import { inWords } from "../parts/states";
 import { Table } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { address } from "../shell/route";
@@ -59,7 +60,7 @@ function Execution(row: ExecutionRow) {
       </td>
       <td>{row.partitions}</td>
       <td>
-        {row.reason}
+        {inWords(row.reason)}
         {row.error ? <div class="error">{row.error}</div> : null}
         {row.hint ? <div class="quiet">{row.hint}</div> : null}
       </td>

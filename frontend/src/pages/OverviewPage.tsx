@@ -5,7 +5,7 @@ import { useMore } from "../parts/More";
 import { Node } from "../parts/Node";
 import { counted, number, seconds, share } from "../parts/numbers";
 import { State } from "../parts/State";
-import { stateLook } from "../parts/states";
+import { inWords, stateLook } from "../parts/states";
 import { Table } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { absolute } from "../parts/times";
@@ -149,7 +149,7 @@ function Plan({ plan, project }: PlanProps) {
                 <Node project={project} node={model} />
               </td>
               <td>{partitions}</td>
-              <td>{reason}</td>
+              <td>{inWords(reason)}</td>
             </tr>
           ))}
         </Table>

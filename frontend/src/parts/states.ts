@@ -47,6 +47,11 @@ export function stateLook(name: string): StateLook {
   return STATES[key] ?? RESULTS[key] ?? look("unreadable", key.replaceAll("_", " "), "·");
 }
 
+/** Return a reason with the words of its states: "never built" for `never_run`. */
+export function inWords(reason: string): string {
+  return reason.replace(/\b[a-z]+_[a-z]+\b/g, (name) => STATES[name]?.words ?? name);
+}
+
 const ORDER = Object.keys(STATES);
 
 /** Return where a state stands in lists: 0 is most urgent; unknown states come last. */

@@ -5,6 +5,7 @@ import { Node } from "../parts/Node";
 import { bytes, number, seconds } from "../parts/numbers";
 import { Panel } from "../parts/Panel";
 import { State } from "../parts/State";
+import { inWords } from "../parts/states";
 import { Time } from "../parts/Time";
 import type { PlacedStep } from "./timeline";
 
@@ -30,7 +31,7 @@ export function StepPanel({ placed, project, onClose }: StepPanelProps) {
       <Facts
         facts={[
           ["Result", <State key="result" name={step.status} />],
-          ["Reason", step.reason],
+          ["Reason", inWords(step.reason)],
           ["Began", <Time key="began" at={step.started} />],
           ["Took", seconds(to - from)],
           ["Waited", `${seconds(from - ready)} since ${since}`],

@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { STATES, stateLook, urgency } from "../../src/parts/states";
+import { inWords, STATES, stateLook, urgency } from "../../src/parts/states";
 
 const CSS = readFileSync("src/styles/tokens.css", "utf8");
 const [LIGHT = "", DARK = ""] = CSS.split('[data-theme="dark"]');
@@ -150,4 +150,10 @@ test("failed is more urgent than current, unknown states come last", () => {
     "current",
     "odd",
   ]);
+});
+
+test("a reason is in the words of its states", () => {
+  expect(inWords("never_run, then sql_changed of my_model")).toBe(
+    "never built, then code changed of my_model",
+  );
 });
