@@ -83,7 +83,7 @@ def violations(opened) -> list[str]:
         "#/model/daily?tab=slices",
         "#/model/daily?tab=package",
         "#/lineage",
-        "#/lineage?select=daily&node=daily",
+        "#/lineage?select=daily&node=daily&column=date",
         "#/lineage?view=schemas",
         "#/runs",
         "#/run/run-1",
