@@ -100,6 +100,7 @@ def test_columns_are_found_by_typing(page):
     opened = page.open("#/")
 
     opened.keyboard.press("/")
+    opened.wait_for_function("document.activeElement.matches('[role=combobox]')")
     opened.keyboard.type("odd_col")
 
     opened.get_by_role("option").first.wait_for()

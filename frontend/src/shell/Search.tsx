@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ProjectDocument } from "../data/documents";
 import { useAwaited, useChunk } from "../data/use";
 import { type Answer, findNames, findTexts, indexTexts } from "./find";
@@ -15,7 +15,7 @@ export function Search({ project, close }: SearchProps) {
   const [wanted, setWanted] = useState("");
   const [place, setPlace] = useState(0);
   const { answers, state } = useAnswers(project, wanted);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const open = (answer: Answer | undefined) => follow(answer, close);
   const press = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
