@@ -29,14 +29,21 @@ class Interrupted:
     """A store in which something happens right after the first reading of its models."""
 
     def __init__(self, store, happens):
-        self._store, self._happens = store, [happens]
-        self.records = self
+        self._store, self.records = store, InterruptedRecords(store.records, happens)
 
     def __getattr__(self, name):
-        return getattr(self._store if hasattr(self._store, name) else self._store.records, name)
+        return getattr(self._store, name)
+
+
+class InterruptedRecords:
+    def __init__(self, records, happens):
+        self._records, self._happens = records, [happens]
+
+    def __getattr__(self, name):
+        return getattr(self._records, name)
 
     def models(self):
-        found = self._store.records.models()
+        found = self._records.models()
         while self._happens:
             self._happens.pop()()
         return found
