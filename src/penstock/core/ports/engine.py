@@ -77,8 +77,8 @@ class Disk(FolderTree, Protocol):
     def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> Newest | None:
         """Return the last of the files that are numbered without a gap, from `first` on.
 
-        None if the file of `first` does not exist. `name_of` returns the name of a number; names
-        sort like their numbers.
+        None if the file of `first` does not exist, or if a listing shows a file above a gap.
+        `name_of` returns the name of a number; names sort like their numbers.
         """
 
     def open(self, uri: str) -> BinaryIO:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
 from penstock.core.steps.token import read_metrics, signed_by
-from penstock.engine.disk.disks import disk_at
+from penstock.engine.disk.disks import disk_at, is_local
 
 _COMMIT = re.compile(r"[0-9]{20}\.json")
 _CHECKPOINTED = re.compile(rb'"version"\s*:\s*(\d+)')
@@ -52,12 +52,15 @@ def newest_version(uri: str, hint: int | None = None) -> int | None:
     """Return the newest version, None if there is no table.
 
     Searches upwards from an existing version, the hint or the last checkpoint; the folder is listed
-    only without one.
+    only without one. A cleanup may leave commits below a gap, so a hint on a disk of this machine,
+    which shows no gap, counts only from the last checkpoint on.
     """
     disk, log = disk_at(uri), log_folder(uri)
     newest = None if hint is None else disk.newest(log, commit_name, hint)
-    if newest is None and (known := checkpointed(uri)) is not None:
-        newest = disk.newest(log, commit_name, known)
+    if newest is None or is_local(uri):
+        known, least = checkpointed(uri), -1 if newest is None else newest.number
+        if known is not None and known > least:
+            newest = disk.newest(log, commit_name, known)
     return max(versions(uri), default=None) if newest is None else newest.number
 
 

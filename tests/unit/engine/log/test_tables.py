@@ -6,9 +6,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from penstock.core.errors import TableError
+from penstock.core.facts import Head
 from penstock.engine.disk.buckets import BUCKETS, table_options_at
 from penstock.engine.disk.disks import disk_at
 from penstock.engine.log.delta_log import DeltaLog
+from penstock.engine.log.folder import commit_file
 from penstock.engine.log.tables import metadata_action, metadata_at
 
 LOG = DeltaLog()
@@ -37,6 +40,13 @@ def check(uri, version, **more):
     disk_at(uri).put(place, json.dumps(document).encode())
 
 
+def remove(uri, version):
+    from obstore import delete
+
+    place = commit_file(uri, version)
+    delete(disk_at(uri)._store, place.split("/", 3)[3])
+
+
 def requests(object_server, ask):
     object_server.requests()
     return ask(), len(object_server.requests())
@@ -54,6 +64,31 @@ def test_spark_s_checksum_tells_what_a_table_is_and_then_a_listing_tells_that_it
     newer, third = requests(object_server, lambda: LOG.facts(table))
     assert (newer.version, third) == (2, 2)
     assert requests(object_server, lambda: metadata_at(table, 2).table_id)[1] == 0
+
+
+def test_a_version_that_is_missing_between_others_is_an_error_and_not_the_end(table):
+    for number in (3, 4):
+        append(table, number)
+    remove(table, 2)
+
+    assert LOG.head(table, 1) == Head(3, "")
+    for ask in (LOG.facts, lambda uri: LOG.transaction(uri, "app")):
+        with pytest.raises(TableError) as caught:
+            ask(table)
+        assert caught.value.code == "log-unreadable"
+
+
+def test_commits_below_a_gap_that_a_cleanup_left_hide_nothing_above_it(table):
+    LOG.facts(table)
+    for number in (3, 4):
+        append(table, number)
+    DeltaTable(table, storage_options=table_options_at(table)).create_checkpoint()
+    append(table, 5)
+    remove(table, 1)
+    remove(table, 2)
+
+    assert LOG.facts(table).version == 4
+    assert (LOG.head(table).version, LOG.head(table, 0).version) == (4, 4)
 
 
 def test_a_table_in_the_place_of_another_is_read_anew(table):
