@@ -165,6 +165,16 @@ def test_rows_are_unknown_where_statistics_do_not_count_them(world):
     assert PLACES.written(world.uri, version, "d", "date") == {ONE: PartitionRows(ONE, None, 200)}
 
 
+def test_rows_of_a_table_are_unknown_and_not_0_where_a_file_has_no_statistics(world):
+    world.create(day("a", "2024-12-02", rows=3))
+    version = world.commit(day("b", "2024-12-02"))
+    rewrite(world, version, lambda action: action.get("add", {}).pop("stats", None))
+
+    facts = LOG.facts(world.uri, counts=True)
+
+    assert (facts.rows, facts.size_bytes) == (None, 200)
+
+
 @pytest.mark.parametrize("partition_by", ["", "d"])
 def test_damaged_statistics_are_unreadable(world, partition_by):
     world.create(partition_by=partition_by)
