@@ -15,6 +15,7 @@ from penstock.core.steps.token import read_metrics, signed_by
 from penstock.engine.disk.disks import disk_at, is_local
 
 _COMMIT = re.compile(r"[0-9]{20}\.json")
+_CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint\.")
 _CHECKPOINTED = re.compile(rb'"version"\s*:\s*(\d+)')
 
 
@@ -41,11 +42,26 @@ def read_file(place: str) -> bytes:
 
 def versions(uri: str, after: int = -1) -> list[int]:
     """Return the committed versions above one, in ascending order; empty if there is no table."""
+    names = _names(uri, commit_name(after) if after >= 0 else "")
+    return sorted(int(name[:20]) for name in names if _COMMIT.fullmatch(name))
+
+
+def _names(uri: str, after: str = "") -> list[str]:
     try:
-        names = disk_at(uri).files_after(log_folder(uri), commit_name(after) if after >= 0 else "")
+        return disk_at(uri).files_after(log_folder(uri), after)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(int(name[:20]) for name in names if _COMMIT.fullmatch(name))
+
+
+def is_contained(uri: str, version: int) -> bool:
+    """Return whether a log has a checkpoint and all commits that a version is read from."""
+    commits, checkpoints = set[int](), {-1}
+    for name in _names(uri):
+        if _COMMIT.fullmatch(name):
+            commits.add(int(name[:20]))
+        elif _CHECKPOINT.match(name) and int(name[:20]) <= version:
+            checkpoints.add(int(name[:20]))
+    return commits.issuperset(range(max(checkpoints) + 1, version + 1))
 
 
 def newest_version(uri: str, hint: int | None = None) -> int | None:

@@ -21,6 +21,7 @@ from penstock.engine.log.folder import (
     checkpointed,
     commit_file,
     commit_name,
+    is_contained,
     log_folder,
     newest_version,
     read_file,
@@ -38,14 +39,11 @@ _MOST_CACHED = 64
 def open_table(uri: str) -> DeltaTable | None:
     """Open the current table, None without one; raise `log-unreadable` for a damaged log."""
     if not is_s3(uri):
-        return None if newest_version(uri) is None else _open_newest(uri)
+        return None if newest_version(uri) is None else _open(uri)
     cached = _cached(uri)
     if cached is not None and cached.table is not None:
         return cached.table
-    try:
-        table = _open_newest(uri)
-    except OSError as error:
-        raise unreadable_log(uri, type(error).__name__) from None
+    table = _open(uri)
     if table is None:
         return None
     if cached is None or cached.version != table.version():
@@ -111,27 +109,34 @@ def _checked(uri: str) -> CachedTable | None:
     return cached
 
 
-def _open_newest(uri: str) -> DeltaTable | None:
+def _open(uri: str, version: int | None = None) -> DeltaTable | None:
+    """Open a table; None if there is none, or if its log no longer contains the version.
+
+    Raises `log-unreadable` for a damaged log, and the store's own error if it fails.
+    """
     from deltalake import DeltaTable  # 0.1 s; most commands do without
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     try:
-        return DeltaTable(uri, storage_options=table_options_at(uri))
+        return DeltaTable(uri, version=version, storage_options=table_options_at(uri))
     except TableNotFoundError:
         return None
+    except OSError as error:
+        if is_s3(uri):  # a request of our own fails with a sentence that names the cause
+            disk_at(uri).stat(commit_file(uri, version or 0))
+        raise unreadable_log(uri, type(error).__name__) from None
     except DeltaError as error:
+        if version is not None and not is_contained(uri, version):
+            return None
         raise unreadable_log(uri, mask(str(error)).splitlines()[0][:300]) from error
 
 
 def open_version(uri: str, version: int) -> DeltaTable | None:
-    """Open a table at a version; None if the log no longer contains it."""
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError
+    """Open a table at a version; None if the log no longer contains it.
 
-    try:
-        return DeltaTable(uri, version=version, storage_options=table_options_at(uri))
-    except DeltaError:
-        return None
+    Raises `log-unreadable` if the log contains it and is damaged.
+    """
+    return _open(uri, version)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from penstock.engine.disk.buckets import BUCKETS, table_options_at
 from penstock.engine.disk.disks import disk_at
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.log.folder import commit_file
-from penstock.engine.log.tables import metadata_action, metadata_at
+from penstock.engine.log.tables import metadata_action, metadata_at, open_table, open_version
 
 LOG = DeltaLog()
 
@@ -135,3 +135,28 @@ def test_the_last_transaction_is_that_of_the_checksum_or_of_the_log(table, objec
     assert (told, first) == (7, 3)
     assert LOG.transaction(table, "app") == 0
     assert LOG.transaction(f"{table}/nowhere", "app") == 0
+
+
+@pytest.mark.parametrize("ask", [open_table, lambda uri: open_version(uri, 0)])
+def test_a_store_that_fails_while_a_table_is_opened_is_no_damaged_log(bucket, monkeypatch, ask):
+    monkeypatch.setattr("penstock.engine.log.tables._cached", lambda _: None)
+
+    with pytest.raises(TableError) as caught:
+        ask("s3://refused-1/t")
+
+    assert caught.value.code == "store-refused"
+
+
+def test_a_version_of_a_damaged_log_is_unreadable_and_one_that_was_cleaned_away_is_none(tmp_path):
+    for number in range(5):
+        append(str(tmp_path), number + 1)
+    DeltaTable(str(tmp_path), version=3).create_checkpoint()
+    for version in (0, 1):
+        (tmp_path / "_delta_log" / f"{version:020d}.json").unlink()
+
+    assert [open_version(str(tmp_path), version) for version in (0, 2, 9)] == [None, None, None]
+    assert open_version(str(tmp_path), 4).version() == 4
+    (tmp_path / "_delta_log" / f"{3:020d}.checkpoint.parquet").write_bytes(b"PAR1")
+    with pytest.raises(TableError) as caught:
+        open_version(str(tmp_path), 4)
+    assert caught.value.code == "log-unreadable"
