@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from penstock.core.errors import EnvironmentMissingError, install_hint
-from penstock.core.ports.engine import Disk
+from penstock.core.ports.engine import Disk, FileStat
 from penstock.core.storage import StoreAccess, access_to, bucket_and_key, is_s3
 
 if TYPE_CHECKING:
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class CachedTable:
-    """What is known of a table at a version, whose commit is the file with this etag.
+    """What is known of a table at a version, whose commit is a file as it was listed.
 
     `metadata` and `transactions`, the last one of each application, are those of Spark's checksum
     file, None if it does not say; `is_checked` after it was read.
     """
 
     version: int
-    etag: str
+    commit: FileStat
+    has_checksum: bool = False
+    """Whether the checksum file was written for this commit, and not for a removed one."""
     table: DeltaTable | None = None
     metadata: Mapping[str, Any] | None = None
     transactions: Mapping[str, int] | None = None

@@ -76,20 +76,21 @@ class ObjectDisk:
 
     def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> Newest | None:
         """See `Disk.newest`; one request, which lists only what follows."""
-        root, etags = f"{_path(folder)}/", {}
-        for place, each in enumerate(self._below(folder, root + name_of(first)[:-1])):
+        root, files = f"{_path(folder)}/", dict[str, FileStat]()
+        above = root + name_of(first).partition(".")[0]  # files beside it may sort before it
+        for place, each in enumerate(self._below(folder, above)):
             name = each["path"].removeprefix(root)
             if name <= name_of(_LAST):
-                etags[name] = each["e_tag"] or ""
+                files[name] = _stat(each)
             elif place >= _PAGE:  # the first page is here anyway, and may be in any order
                 break
         number = first
-        while name_of(number) in etags:
+        while name_of(number) in files:
             number += 1
         newest, form = name_of(number - 1), _DIGIT.sub("0", name_of(first))
-        if number == first or any(e > newest and _DIGIT.sub("0", e) == form for e in etags):
+        if number == first or any(e > newest and _DIGIT.sub("0", e) == form for e in files):
             return None
-        return Newest(number - 1, etags[newest])
+        return Newest(number - 1, files)
 
     def open(self, uri: str) -> BinaryIO:
         """See `Disk.open`; a file of up to 1 MB takes one request."""

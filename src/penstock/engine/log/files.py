@@ -188,8 +188,7 @@ def _vectors(table: DeltaTable) -> Iterable[RecordBatch]:
 
 
 def _checksum(table: DeltaTable) -> Mapping[str, Any]:
-    uri = unquote(table.table_uri)
-    return checksum(uri, table.version())
+    return checksum(unquote(table.table_uri).rstrip("/"), table.version())
 
 
 def _spans(actions: Table, field: LogColumn, length: int) -> list[Span | None]:

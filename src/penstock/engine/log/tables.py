@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.masking import mask
+from penstock.core.ports.engine import FileStat
 from penstock.core.storage import is_s3
 from penstock.engine.disk.buckets import BUCKETS, CachedTable, table_options_at
-from penstock.engine.disk.disks import disk_at
+from penstock.engine.disk.disks import disk_at, is_local
 from penstock.engine.log.folder import (
     UNREADABLE,
     checkpointed,
@@ -49,7 +50,7 @@ def open_table(uri: str) -> DeltaTable | None:
     if cached is None or cached.version != table.version():
         place = commit_file(uri, table.version())
         found = disk_at(place).stat(place)
-        cached = CachedTable(table.version(), found.etag) if found else None
+        cached = CachedTable(table.version(), found) if found else None
     if cached is not None:
         cached.table = table
         _keep(uri, cached)
@@ -78,11 +79,16 @@ def _cached(uri: str) -> CachedTable | None:
     """Return what is known of the newest version; it takes one listing."""
     known = BUCKETS.tables.get(uri)
     first = known.version if known else checkpointed(uri) or 0
-    found = disk_at(uri).newest(log_folder(uri), commit_name, first)
-    if known and found and found.etag and found == (known.version, known.etag):
-        return known
-    BUCKETS.tables.pop(uri, None)
-    return None if found is None else _keep(uri, CachedTable(*found))
+    newest = disk_at(uri).newest(log_folder(uri), commit_name, first)
+    if newest is None:
+        BUCKETS.tables.pop(uri, None)
+        return None
+    commit = newest.files[commit_name(newest.number)]
+    is_known = known is not None and known.version == newest.number
+    if known is None or not is_known or not commit.etag or known.commit.etag != commit.etag:
+        known = _keep(uri, CachedTable(newest.number, commit))
+    known.has_checksum = _belongs(newest.files.get(_checksum_name(newest.number)), commit)
+    return known
 
 
 def _keep(uri: str, cached: CachedTable) -> CachedTable:
@@ -192,12 +198,31 @@ def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
 
 
 def checksum(uri: str, version: int) -> Mapping[str, Any]:
-    """Return the content of Spark's checksum file for a version; empty if missing or damaged."""
+    """Return the content of Spark's checksum file for a version; empty if missing or damaged.
+
+    Also empty if it is older than its commit: another writer wrote that version, after the one of
+    the file was removed. Times are those of the store or the disk, often of whole seconds, and a
+    copied table has other ones. In a bucket only the newest version that was listed is compared.
+    """
+    place, cached = f"{log_folder(uri)}/{_checksum_name(version)}", BUCKETS.tables.get(uri)
     try:
-        document = json.loads(read_file(f"{log_folder(uri)}/{version:020d}.crc"))
+        if is_local(uri):
+            disk = disk_at(uri)
+            is_believed = _belongs(disk.stat(place), disk.stat(commit_file(uri, version)))
+        else:
+            is_believed = cached is None or cached.version != version or cached.has_checksum
+        document = json.loads(read_file(place)) if is_believed else {}
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
+
+
+def _checksum_name(version: int) -> str:
+    return f"{version:020d}.crc"
+
+
+def _belongs(summary: FileStat | None, commit: FileStat | None) -> bool:
+    return summary is not None and commit is not None and summary.modified >= commit.modified
 
 
 def _metadata_from_commits(uri: str, version: int) -> Metadata | None:

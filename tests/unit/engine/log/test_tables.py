@@ -1,5 +1,6 @@
 """What is known of a table in a bucket, and how many requests it takes."""
 
+import datetime as dt
 import json
 
 import pyarrow as pa
@@ -12,7 +13,14 @@ from penstock.engine.disk.buckets import BUCKETS, table_options_at
 from penstock.engine.disk.disks import disk_at
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.log.folder import commit_file
-from penstock.engine.log.tables import metadata_action, metadata_at, open_table, open_version
+from penstock.engine.log.tables import (
+    checksum,
+    described,
+    metadata_action,
+    metadata_at,
+    open_table,
+    open_version,
+)
 
 LOG = DeltaLog()
 
@@ -64,6 +72,8 @@ def test_spark_s_checksum_tells_what_a_table_is_and_then_a_listing_tells_that_it
     newer, third = requests(object_server, lambda: LOG.facts(table))
     assert (newer.version, third) == (2, 2)
     assert requests(object_server, lambda: metadata_at(table, 2).table_id)[1] == 0
+    LOG.facts(table)
+    assert checksum(table, 2)["setTransactions"] == []
 
 
 def test_a_version_that_is_missing_between_others_is_an_error_and_not_the_end(table):
@@ -124,6 +134,24 @@ def test_a_damaged_checksum_is_not_believed(table, content):
 
     assert LOG.facts(table) == expected
     assert LOG.transaction(table, "app") == 0
+
+
+def test_a_checksum_older_than_its_commit_is_of_a_removed_one(table, monkeypatch):
+    check(table, 1, setTransactions=[{"appId": "app", "version": 7}], numDeletedRecordsOpt=1)
+    disk = disk_at(table)
+    listed = disk._below
+
+    def written_before(*place):
+        for each in listed(*place):
+            is_checksum = each["path"].endswith(".crc")
+            time = each["last_modified"] - dt.timedelta(days=int(is_checksum))
+            yield {**each, "last_modified": time}
+
+    monkeypatch.setattr(disk, "_below", written_before)
+
+    assert LOG.transaction(table, "app") == 0
+    assert (LOG.facts(table).version, LOG.facts(table, counts=True).rows) == (1, 2)
+    assert described(table) is None
 
 
 def test_the_last_transaction_is_that_of_the_checksum_or_of_the_log(table, object_server):
