@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from penstock.core.errors import EnvironmentMissingError, install_hint
 from penstock.core.ports.engine import Disk, FileStat
-from penstock.core.storage import StoreAccess, access_to, bucket_and_key, is_s3
+from penstock.core.storage import StoreAccess, access_to, bucket_and_key, is_s3, same_place
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -55,6 +55,13 @@ class Buckets:
         if bucket not in self.disks:
             self.disks[bucket] = open_bucket(bucket, access_to(self._storage, uri))
         return self.disks[bucket]
+
+    def forget(self, uri: str) -> None:
+        """Discard what is known of the tables at and below a location."""
+        below = f"{same_place(uri)}/"
+        for each in [*self.tables]:
+            if f"{same_place(each)}/".startswith(below):
+                self.tables.pop(each, None)
 
     def options(self, uri: str) -> dict[str, str]:
         """Return the options with which `deltalake` opens the bucket of a location."""

@@ -10,9 +10,10 @@ from deltalake import DeltaTable, write_deltalake
 from penstock.core.errors import TableError
 from penstock.core.facts import Head
 from penstock.engine.disk.buckets import BUCKETS, table_options_at
-from penstock.engine.disk.disks import disk_at
+from penstock.engine.disk.disks import DiskFolders, disk_at
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.log.folder import commit_file
+from penstock.engine.log.places import DeltaPlaces
 from penstock.engine.log.tables import (
     checksum,
     described,
@@ -111,6 +112,31 @@ def test_a_table_in_the_place_of_another_is_read_anew(table):
 
     assert (before.version, after.version) == (1, 1)
     assert (before.table_id != after.table_id, after.schema.names) == (True, ("b",))
+
+
+def test_a_commit_that_creates_a_table_is_read_by_its_own_metadata(bucket):
+    rows, uri = pa.table({"a": [1], "d": ["2024-12-02"]}), f"{bucket}/t"
+    for partition_by in (["a"], ["d"]):
+        disk_at(uri).drop(uri)
+        options = table_options_at(uri)
+        write_deltalake(uri, rows, partition_by=partition_by, storage_options=options)
+        check(uri, 0)
+        if partition_by == ["a"]:
+            LOG.facts(uri)
+
+    assert DeltaPlaces().written(uri, 0, "a", "bigint") is None
+    day = 20_059 * 86_400_000_000  # 2024-12-02
+    (touched,) = DeltaPlaces().touched(uri, -1, {"d": "date"}, upto=0)
+    assert touched.spans == {"d": ((day, day + 86_400_000_000),)}
+
+
+def test_what_is_known_of_a_table_is_forgotten_with_its_folder(table):
+    LOG.facts(table)
+    DiskFolders().drop(f"{table.rpartition('/')[0]}/t2")
+    kept = [*BUCKETS.tables]
+    DiskFolders().drop(table.rpartition("/")[0].replace("s3:", "s3a:"))
+
+    assert (kept, BUCKETS.tables) == ([table], {})
 
 
 @pytest.mark.parametrize(
