@@ -27,6 +27,7 @@ class CachedTable:
 
     version: int
     commit: FileStat
+    """The commit's file; by its size and time, too, because some stores have one etag for all."""
     has_checksum: bool = False
     """Whether the checksum file was written for this commit, and not for a removed one."""
     table: DeltaTable | None = None

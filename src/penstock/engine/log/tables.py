@@ -84,8 +84,7 @@ def _cached(uri: str) -> CachedTable | None:
         BUCKETS.tables.pop(uri, None)
         return None
     commit = newest.files[commit_name(newest.number)]
-    is_known = known is not None and known.version == newest.number
-    if known is None or not is_known or not commit.etag or known.commit.etag != commit.etag:
+    if known is None or not commit.etag or (known.version, known.commit) != (newest.number, commit):
         known = _keep(uri, CachedTable(newest.number, commit))
     known.has_checksum = _belongs(newest.files.get(_checksum_name(newest.number)), commit)
     return known

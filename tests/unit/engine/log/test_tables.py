@@ -114,6 +114,27 @@ def test_a_table_in_the_place_of_another_is_read_anew(table):
     assert (before.table_id != after.table_id, after.schema.names) == (True, ("b",))
 
 
+@pytest.mark.parametrize("etag", ["same", None])
+def test_a_store_with_one_etag_for_all_files_or_none_does_not_hide_another_table(
+    table, monkeypatch, etag
+):
+    listed = disk_at(table)._below
+    monkeypatch.setattr(
+        disk_at(table),
+        "_below",
+        lambda *place: ({**each, "e_tag": etag} for each in listed(*place)),
+    )
+    before = LOG.facts(table)
+    disk_at(table).drop(table)
+    for number in (1, 2):
+        append(table, number, column="another")
+
+    after = LOG.facts(table)
+
+    assert (before.version, before.schema.names) == (1, ("a",))
+    assert (after.version, after.schema.names) == (1, ("another",))
+
+
 def test_a_commit_that_creates_a_table_is_read_by_its_own_metadata(bucket):
     rows, uri = pa.table({"a": [1], "d": ["2024-12-02"]}), f"{bucket}/t"
     for partition_by in (["a"], ["d"]):
