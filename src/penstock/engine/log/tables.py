@@ -45,15 +45,8 @@ def open_table(uri: str) -> DeltaTable | None:
     if cached is not None and cached.table is not None:
         return cached.table
     table = _open(uri)
-    if table is None:
-        return None
-    if cached is None or cached.version != table.version():
-        place = commit_file(uri, table.version())
-        found = disk_at(place).stat(place)
-        cached = CachedTable(table.version(), found) if found else None
-    if cached is not None:
-        cached.table = table
-        _keep(uri, cached)
+    if cached is not None and table is not None and cached.version == table.version():
+        cached.table = table  # another version was committed meanwhile, and its file is unknown
     return table
 
 
@@ -85,16 +78,12 @@ def _cached(uri: str) -> CachedTable | None:
         return None
     commit = newest.files[commit_name(newest.number)]
     if known is None or not commit.etag or (known.version, known.commit) != (newest.number, commit):
-        known = _keep(uri, CachedTable(newest.number, commit))
+        BUCKETS.tables.pop(uri, None)  # so that it is the last of them
+        known = BUCKETS.tables[uri] = CachedTable(newest.number, commit)
+        for old in [*BUCKETS.tables][:-_MOST_CACHED]:
+            BUCKETS.tables.pop(old, None)
     known.has_checksum = _belongs(newest.files.get(_checksum_name(newest.number)), commit)
     return known
-
-
-def _keep(uri: str, cached: CachedTable) -> CachedTable:
-    BUCKETS.tables[uri] = cached
-    for old in [*BUCKETS.tables][:-_MOST_CACHED]:
-        BUCKETS.tables.pop(old, None)
-    return cached
 
 
 def _checked(uri: str) -> CachedTable | None:

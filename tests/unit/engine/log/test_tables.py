@@ -15,6 +15,7 @@ from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.log.folder import commit_file
 from penstock.engine.log.places import DeltaPlaces
 from penstock.engine.log.tables import (
+    _open,
     checksum,
     described,
     metadata_action,
@@ -133,6 +134,24 @@ def test_a_store_with_one_etag_for_all_files_or_none_does_not_hide_another_table
 
     assert (before.version, before.schema.names) == (1, ("a",))
     assert (after.version, after.schema.names) == (1, ("another",))
+
+
+def test_a_table_that_is_replaced_while_it_is_opened_is_read_again(table, monkeypatch):
+    def replace(uri):
+        append(uri, 3)
+        opened = _open(uri)
+        disk_at(uri).drop(uri)
+        for number in (1, 2, 3):
+            append(uri, number, column="another")
+        return opened
+
+    monkeypatch.setattr("penstock.engine.log.tables._open", replace)
+    first = LOG.facts(table, counts=True)
+    monkeypatch.undo()
+    second = LOG.facts(table, counts=True)
+
+    assert (first.version, first.schema.names) == (2, ("a",))
+    assert (second.version, second.schema.names) == (2, ("another",))
 
 
 def test_a_commit_that_creates_a_table_is_read_by_its_own_metadata(bucket):
