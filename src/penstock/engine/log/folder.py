@@ -116,7 +116,7 @@ def unreadable_log(uri: str, why: str) -> TableError:
 
 T = TypeVar("T")
 # What a damaged file raises while it is read.
-UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
+UNREADABLE = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)

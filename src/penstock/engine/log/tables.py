@@ -96,7 +96,7 @@ def _checked(uri: str) -> CachedTable | None:
     try:
         Metadata.read(document["metadata"])  # a damaged one raises
         cached.metadata, known = document["metadata"], document.get("setTransactions")
-        if known is not None:
+        if isinstance(known, list):
             cached.transactions = {str(each["appId"]): int(each["version"]) for each in known}
     except UNREADABLE:
         cached.metadata = cached.transactions = None
@@ -150,8 +150,10 @@ class Metadata:
             said = {} if mode == "none" else each.get("metadata") or {}
             physical = said.get("delta.columnMapping.physicalName", each["name"])
             names[each["name"].lower()] = physical
-        parts = frozenset(name.lower() for name in action.get("partitionColumns") or ())
-        return cls(str(action["id"]), names, parts)
+        parts = action.get("partitionColumns") or []
+        if not isinstance(parts, list):  # a text would be a column for each letter
+            raise TypeError(parts)
+        return cls(str(action["id"]), names, frozenset(name.lower() for name in parts))
 
 
 def metadata_at(uri: str, version: int, *, changed: bool = True) -> Metadata | None:
@@ -200,7 +202,7 @@ def checksum(uri: str, version: int) -> Mapping[str, Any]:
         else:
             is_believed = cached is None or cached.version != version or cached.has_checksum
         document = json.loads(read_file(place)) if is_believed else {}
-    except (OSError, ValueError):
+    except (OSError, *UNREADABLE):
         return {}
     return document if isinstance(document, dict) else {}
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -15,6 +16,7 @@ from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.log.folder import commit_file
 from penstock.engine.log.places import DeltaPlaces
 from penstock.engine.log.tables import (
+    Metadata,
     _open,
     checksum,
     described,
@@ -23,6 +25,7 @@ from penstock.engine.log.tables import (
     open_table,
     open_version,
 )
+from penstock.engine.staged_files import write_log
 
 LOG = DeltaLog()
 
@@ -185,6 +188,7 @@ def test_what_is_known_of_a_table_is_forgotten_with_its_folder(table):
         b"",
         b"{",
         b"[]",
+        b"[" * 100_000,
         b'{"metadata": null}',
         b'{"metadata": {"id": "x"}}',
         b'{"metadata": {"id": "x", "schemaString": "{"}}',
@@ -200,6 +204,33 @@ def test_a_damaged_checksum_is_not_believed(table, content):
 
     assert LOG.facts(table) == expected
     assert LOG.transaction(table, "app") == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"metadata": None, "protocol": None},
+        {"metadata": {}, "protocol": {}},
+        {"protocol": {"minReaderVersion": 1}},
+        {"partitionColumns": "a"},
+        {"schemaString": "[" * 100_000},
+        {"numDeletedRecordsOpt": True},
+        {"numDeletedRecordsOpt": -1},
+        {"setTransactions": {}},
+    ],
+)
+def test_no_part_of_a_damaged_checksum_is_believed(tmp_path, damage):
+    uri = str(tmp_path)
+    append(uri, 1)
+    summary = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
+    summary["metadata"] = metadata_action(DeltaTable(uri)) | damage
+    check(uri, 0, **{**summary, **damage})
+
+    write_log(uri, 0, f"{uri}/staged")
+
+    assert LOG.facts(f"{uri}/staged") == replace(LOG.facts(uri), comment="")
+    assert LOG.facts(uri, counts=True).rows == 1
+    assert metadata_at(uri, 0) == Metadata(LOG.facts(uri).table_id, {"a": "a"}, frozenset())
 
 
 def test_a_checksum_older_than_its_commit_is_of_a_removed_one(table, monkeypatch):
