@@ -60,9 +60,8 @@ class Buckets:
     def forget(self, uri: str) -> None:
         """Discard what is known of the tables at and below a location."""
         below = f"{same_place(uri)}/"
-        for each in [*self.tables]:
-            if f"{same_place(each)}/".startswith(below):
-                self.tables.pop(each, None)
+        for each in [e for e in self.tables if f"{same_place(e)}/".startswith(below)]:
+            self.tables.pop(each, None)
 
     def options(self, uri: str) -> dict[str, str]:
         """Return the options with which `deltalake` opens the bucket of a location."""

@@ -55,13 +55,10 @@ def _names(uri: str, after: str = "") -> list[str]:
 
 def is_contained(uri: str, version: int) -> bool:
     """Return whether a log has a checkpoint and all commits that a version is read from."""
-    commits, checkpoints = set[int](), {-1}
-    for name in _names(uri):
-        if _COMMIT.fullmatch(name):
-            commits.add(int(name[:20]))
-        elif _CHECKPOINT.match(name) and int(name[:20]) <= version:
-            checkpoints.add(int(name[:20]))
-    return commits.issuperset(range(max(checkpoints) + 1, version + 1))
+    names = _names(uri)
+    checkpoints = (int(name[:20]) for name in names if _CHECKPOINT.match(name))
+    first = max((each for each in checkpoints if each <= version), default=-1) + 1
+    return set(names).issuperset(map(commit_name, range(first, version + 1)))
 
 
 def newest_version(uri: str, hint: int | None = None) -> int | None:
@@ -107,11 +104,10 @@ def gap_error(uri: str, version: int) -> TableError:
 
 def unreadable_log(uri: str, why: str) -> TableError:
     """Return the error of a log that `deltalake` cannot read."""
-    return TableError(
-        "log-unreadable",
-        f"the Delta log of {uri} cannot be read: {why}",
-        hint="restore the missing or damaged log file from a backup; nothing was written",
-    )
+    hint = "restore the missing or damaged log file from a backup; nothing was written"
+    if "CRC file version" in why:  # the commit was removed without it
+        hint = "delete the .crc file of the version that has no .json file; nothing was written"
+    return TableError("log-unreadable", f"the Delta log of {uri} cannot be read: {why}", hint=hint)
 
 
 T = TypeVar("T")

@@ -40,11 +40,11 @@ _MOST_CACHED = 64
 def open_table(uri: str) -> DeltaTable | None:
     """Open the current table, None without one; raise `log-unreadable` for a damaged log."""
     if not is_s3(uri):
-        return None if newest_version(uri) is None else _open(uri)
+        return None if newest_version(uri) is None else open_version(uri)
     cached = _cached(uri)
     if cached is not None and cached.table is not None:
         return cached.table
-    table = _open(uri)
+    table = open_version(uri)
     if cached is not None and table is not None and cached.version == table.version():
         cached.table = table  # another version was committed meanwhile, and its file is unknown
     return table
@@ -103,10 +103,10 @@ def _checked(uri: str) -> CachedTable | None:
     return cached
 
 
-def _open(uri: str, version: int | None = None) -> DeltaTable | None:
-    """Open a table; None if there is none, or if its log no longer contains the version.
+def open_version(uri: str, version: int | None = None) -> DeltaTable | None:
+    """Open a table at a version, by default the newest; None if the log no longer contains it.
 
-    Raises `log-unreadable` for a damaged log, and the store's own error if it fails.
+    Raises `log-unreadable` for a damaged log, and the store's own error if that fails.
     """
     from deltalake import DeltaTable  # 0.1 s; most commands do without
     from deltalake.exceptions import DeltaError, TableNotFoundError
@@ -123,14 +123,6 @@ def _open(uri: str, version: int | None = None) -> DeltaTable | None:
         if version is not None and not is_contained(uri, version):
             return None
         raise unreadable_log(uri, mask(str(error)).splitlines()[0][:300]) from error
-
-
-def open_version(uri: str, version: int) -> DeltaTable | None:
-    """Open a table at a version; None if the log no longer contains it.
-
-    Raises `log-unreadable` if the log contains it and is damaged.
-    """
-    return _open(uri, version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +186,12 @@ def checksum(uri: str, version: int) -> Mapping[str, Any]:
     the file was removed. Times are those of the store or the disk, often of whole seconds, and a
     copied table has other ones. In a bucket only the newest version that was listed is compared.
     """
-    place, cached = f"{log_folder(uri)}/{_checksum_name(version)}", BUCKETS.tables.get(uri)
+    disk, place = disk_at(uri), f"{log_folder(uri)}/{_checksum_name(version)}"
+    cached = BUCKETS.tables.get(uri)
+    is_believed = cached is None or cached.version != version or cached.has_checksum
     try:
         if is_local(uri):
-            disk = disk_at(uri)
             is_believed = _belongs(disk.stat(place), disk.stat(commit_file(uri, version)))
-        else:
-            is_believed = cached is None or cached.version != version or cached.has_checksum
         document = json.loads(read_file(place)) if is_believed else {}
     except (OSError, *UNREADABLE):
         return {}

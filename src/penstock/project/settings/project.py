@@ -175,20 +175,18 @@ def refuse_remote(
     resolve `..` in URLs, so another table would be read; files on a local disk are safe.
     """
     kind = scheme_of(path) if is_uri(path) else "file"
-    if kind in S3_SCHEMES:
-        bucket, _ = bucket_and_key(path)
-        if not bucket or "@" in path or "?" in path:
-            sentence = f"a location of {kind} is {kind}://BUCKET/PATH and nothing else"
-            hint = "write credentials under storage of the target"
-            findings.append(Finding(where, "bad-value", sentence, hint))
-            return
-    if part := ambiguous_part(path) if is_delta or kind in S3_SCHEMES else "":
+    in_bucket = kind in S3_SCHEMES
+    if in_bucket and (not bucket_and_key(path)[0] or "@" in path or "?" in path):
+        sentence = f"a location of {kind} is {kind}://BUCKET/PATH and nothing else"
+        hint = "write credentials under storage of the target"
+        findings.append(Finding(where, "bad-value", sentence, hint))
+    elif not in_bucket and kind != "file":
+        sentence = f"{kind}: is not supported yet; tables and files are read from disks and from S3"
+        findings.append(Finding(where, "remote-not-supported", sentence))
+    elif part := ambiguous_part(path) if in_bucket or is_delta else "":
         sentence = f"a location cannot contain '{part}', which may mean another folder"
         hint = "write the location without it, or rename the folder"
         findings.append(Finding(where, "bad-value", sentence, hint))
-    elif kind not in ("file", *S3_SCHEMES):
-        sentence = f"{kind}: is not supported yet; tables and files are read from disks and from S3"
-        findings.append(Finding(where, "remote-not-supported", sentence))
 
 
 def ambiguous_part(path: str) -> str:

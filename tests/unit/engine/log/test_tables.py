@@ -17,7 +17,6 @@ from penstock.engine.log.folder import commit_file
 from penstock.engine.log.places import DeltaPlaces
 from penstock.engine.log.tables import (
     Metadata,
-    _open,
     checksum,
     described,
     metadata_action,
@@ -142,13 +141,13 @@ def test_a_store_with_one_etag_for_all_files_or_none_does_not_hide_another_table
 def test_a_table_that_is_replaced_while_it_is_opened_is_read_again(table, monkeypatch):
     def replace(uri):
         append(uri, 3)
-        opened = _open(uri)
+        opened = open_version(uri)
         disk_at(uri).drop(uri)
         for number in (1, 2, 3):
             append(uri, number, column="another")
         return opened
 
-    monkeypatch.setattr("penstock.engine.log.tables._open", replace)
+    monkeypatch.setattr("penstock.engine.log.tables.open_version", replace)
     first = LOG.facts(table, counts=True)
     monkeypatch.undo()
     second = LOG.facts(table, counts=True)
@@ -231,6 +230,19 @@ def test_no_part_of_a_damaged_checksum_is_believed(tmp_path, damage):
     assert LOG.facts(f"{uri}/staged") == replace(LOG.facts(uri), comment="")
     assert LOG.facts(uri, counts=True).rows == 1
     assert metadata_at(uri, 0) == Metadata(LOG.facts(uri).table_id, {"a": "a"}, frozenset())
+
+
+def test_a_checksum_without_its_commit_is_to_be_deleted(tmp_path):
+    append(str(tmp_path), 1)
+    (tmp_path / "_delta_log" / f"{1:020d}.crc").write_text("{}")
+
+    with pytest.raises(TableError) as caught:
+        LOG.facts(str(tmp_path))
+
+    assert (caught.value.code, caught.value.hint) == (
+        "log-unreadable",
+        "delete the .crc file of the version that has no .json file; nothing was written",
+    )
 
 
 def test_a_checksum_older_than_its_commit_is_of_a_removed_one(table, monkeypatch):
