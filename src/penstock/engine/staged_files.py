@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from penstock.core.errors import TableError
 from penstock.engine.disk.disks import disk_at
 from penstock.engine.log import folder as log
-from penstock.engine.log.tables import checksum, metadata_action, open_version
+from penstock.engine.log.tables import Metadata, checksum, metadata_action, open_version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -44,8 +45,10 @@ def write_log(uri: str, version: int, folder: str, since: int | None = None) -> 
 def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return the protocol and the metadata of a version, from Spark's checksum file."""
     summary = checksum(uri, version)
-    if {"protocol", "metadata"} <= summary.keys():
-        return summary["protocol"], summary["metadata"]
+    with suppress(*log.UNREADABLE):  # a damaged checksum; the log itself may be whole
+        Metadata.read(summary["metadata"])
+        if {"minReaderVersion", "minWriterVersion"} <= summary["protocol"].keys():
+            return summary["protocol"], summary["metadata"]
     table = open_version(uri, version)
     if table is None:
         raise log.gap_error(uri, version)

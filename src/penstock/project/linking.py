@@ -119,6 +119,7 @@ def link(parsed: ParsedFiles) -> LinkedFiles:
     resolver = _resolver(drafts, seeds, sources, target)
     for each in enabled:  # what entities read and nobody has declared
         if (source := each.made_source(resolver, target)) is not None:
+            _check_place(source, source.where, parsed)
             resolver.add_source(source.table, source.path)
             sources.append(source)
     if parsed.sessions:
@@ -180,12 +181,13 @@ def _sources(
 ) -> tuple[list[Source], dict[InputName, WrittenChecks]]:
     """Return the sources with the checks of those in YAML; `declared` are those of functions."""
     first, target = parsed.first, parsed.settings.target
+    for each in declared:
+        _check_place(each, each.where, parsed)
     seen = {each.table.folded: each for each in declared}
     checks: dict[InputName, WrittenChecks] = {}
     for entry in parsed.entries("sources"):
         for at, source in sources_of(entry, first.root, target):
-            if not source.path.startswith(target.warehouse):
-                refuse_remote(source.path, entry.file.place(*at, "path"), parsed.findings)
+            _check_place(source, entry.file.place(*at, "path"), parsed)
             known = seen.setdefault(source.table.folded, source)
             if known is source:
                 written = written_in_yaml(entry.file, at, first.fill)
@@ -194,6 +196,13 @@ def _sources(
                 sentence = f"source {source.table} is declared here and in {known.where}"
                 parsed.findings.append(Finding(source.where, "duplicate-source", sentence))
     return [*seen.values()], checks
+
+
+def _check_place(source: Source, where: Location, parsed: ParsedFiles) -> None:
+    """Report an unsupported path of a source, unless that is the warehouse's, reported once."""
+    if source.path != parsed.settings.target.uri_of(source.table):
+        is_delta = source.is_delta or source.may_be_delta
+        refuse_remote(source.path, where, parsed.findings, is_delta=is_delta)
 
 
 def _check_described(

@@ -92,12 +92,44 @@ def test_a_place_in_a_bucket_has_no_credential_and_nothing_else(findings, place)
     ]
 
 
-def test_a_place_in_a_bucket_is_kept_as_it_is_written(load):
-    source = SOURCES.replace("../in", "'S3://lake/raw//x/'")
+@pytest.mark.parametrize(
+    ("place", "part"),
+    [
+        ("s3://lake/a#b", "#"),
+        ("s3://lake/a%41b", "%41"),
+        ("s3://lake//x", "//"),
+        ("s3://lake/a/./x", "."),
+        ("s3a://lake/a/..", ".."),
+        ("/data/a%2Fb", "%2F"),
+        ("file:///data/a#b", "#"),
+    ],
+)
+def test_a_place_that_readers_of_tables_take_for_another_is_a_finding(findings, place, part):
+    source = SOURCES.replace("../in, format: csv", f"'{place}'")
+    project = f"name: shop\ntargets:\n  dev: {{warehouse: '{place}'}}\n"
+    sentence = (
+        f"error: bad-value: a location cannot contain '{part}', which may mean another folder"
+    )
+
+    assert findings(
+        {"penstock.yml": project, "models/s.yml": source, "models/a.sql": READS}, hints=False
+    ) == [f"models/s.yml:4:25: {sentence}", f"penstock.yml:3:20: {sentence}"]
+
+
+def test_a_folder_of_files_on_a_disk_may_have_any_name(load):
+    source = SOURCES.replace("../in", "'/data/a%41#b'")
 
     (found,) = load({"models/s.yml": source, "models/a.sql": READS}).sources.values()
 
-    assert found.path == "s3://lake/raw//x/"
+    assert found.path == "/data/a%41#b"
+
+
+def test_a_place_in_a_bucket_is_kept_as_it_is_written(load):
+    source = SOURCES.replace("../in", "'S3://lake/raw/x/'")
+
+    (found,) = load({"models/s.yml": source, "models/a.sql": READS}).sources.values()
+
+    assert found.path == "s3://lake/raw/x/"
 
 
 def test_a_remote_warehouse_is_one_finding_whatever_lies_in_it(findings):

@@ -190,7 +190,8 @@ class LogReader:
         except TableError as error:
             if error.code != "log-gap":
                 raise
-            commits = self.services.places.touched(uri, start, kinds, partial=True)
+            upto = facts.version
+            commits = self.services.places.touched(uri, start, kinds, upto=upto, partial=True)
             left = self.services.log.commits(uri, start, partial=True)
             gap = log_gap(start, facts.version, left)
         seen = Seen(name, facts.table_id, facts.version)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import BinaryIO, NamedTuple, Protocol
 
 from penstock.core.columns.schema import Schema
@@ -39,10 +40,11 @@ class FolderEntry(NamedTuple):
 
 
 class Newest(NamedTuple):
-    """The last of numbered files, and its etag; "" where the disk has none."""
+    """The last of numbered files."""
 
     number: int
-    etag: str = ""
+    files: Mapping[str, FileStat] = MappingProxyType({})
+    """What is in the folder, by name, from the first file on; empty where nothing was listed."""
 
 
 class FolderTree(Protocol):
@@ -77,8 +79,8 @@ class Disk(FolderTree, Protocol):
     def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> Newest | None:
         """Return the last of the files that are numbered without a gap, from `first` on.
 
-        None if the file of `first` does not exist. `name_of` returns the name of a number; names
-        sort like their numbers.
+        None if the file of `first` does not exist, or if a listing shows a file above a gap.
+        `name_of` returns the name of a number; names sort like their numbers.
         """
 
     def open(self, uri: str) -> BinaryIO:

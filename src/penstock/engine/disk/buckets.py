@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from penstock.core.errors import EnvironmentMissingError, install_hint
-from penstock.core.ports.engine import Disk
-from penstock.core.storage import StoreAccess, access_to, bucket_and_key, is_s3
+from penstock.core.ports.engine import Disk, FileStat
+from penstock.core.storage import StoreAccess, access_to, bucket_and_key, is_s3, same_place
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class CachedTable:
-    """What is known of a table at a version, whose commit is the file with this etag.
+    """What is known of a table at a version, whose commit is a file as it was listed.
 
     `metadata` and `transactions`, the last one of each application, are those of Spark's checksum
     file, None if it does not say; `is_checked` after it was read.
     """
 
     version: int
-    etag: str
+    commit: FileStat
+    """The commit's file; by its size and time, too, because some stores have one etag for all."""
+    has_checksum: bool = False
+    """Whether the checksum file was written for this commit, and not for a removed one."""
     table: DeltaTable | None = None
     metadata: Mapping[str, Any] | None = None
     transactions: Mapping[str, int] | None = None
@@ -53,6 +56,12 @@ class Buckets:
         if bucket not in self.disks:
             self.disks[bucket] = open_bucket(bucket, access_to(self._storage, uri))
         return self.disks[bucket]
+
+    def forget(self, uri: str) -> None:
+        """Discard what is known of the tables at and below a location."""
+        below = f"{same_place(uri)}/"
+        for each in [e for e in self.tables if f"{same_place(e)}/".startswith(below)]:
+            self.tables.pop(each, None)
 
     def options(self, uri: str) -> dict[str, str]:
         """Return the options with which `deltalake` opens the bucket of a location."""

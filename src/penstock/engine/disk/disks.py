@@ -153,3 +153,4 @@ class DiskFolders:
     def drop(self, uri: str) -> None:
         """See `Folders.drop`."""
         disk_at(uri).drop(uri)
+        BUCKETS.forget(uri)

@@ -24,6 +24,9 @@ _CHUNK = 1 << 20
 _FOLDER = FileStat(0, 0, 0, 0, is_folder=True)
 _LAST = 10**20 - 1
 """The greatest number that fits into the name of a log file."""
+_PAGE = 1000
+"""How many files a request lists."""
+_DIGIT = re.compile(r"[0-9]")
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _REFUSED = ("401", "403")
@@ -69,19 +72,25 @@ class ObjectDisk:
         """See `Disk.files_after`."""
         root = f"{_path(folder)}/"
         names = (each["path"].removeprefix(root) for each in self._below(folder, root + name))
-        return [name for name in names if "/" not in name]
+        return [each for each in names if "/" not in each and each > name]
 
     def newest(self, folder: str, name_of: Callable[[int], str], first: int) -> Newest | None:
         """See `Disk.newest`; one request, which lists only what follows."""
-        root, etags = _path(folder), {}
-        for each in self._below(folder, f"{root}/{name_of(first)[:-1]}"):
-            if each["path"] > f"{root}/{name_of(_LAST)}":
+        root, files = f"{_path(folder)}/", dict[str, FileStat]()
+        above = root + name_of(first).partition(".")[0]  # files beside it may sort before it
+        for place, each in enumerate(self._below(folder, above)):
+            name = each["path"].removeprefix(root)
+            if name <= name_of(_LAST):
+                files[name] = _stat(each)
+            elif place >= _PAGE:  # the first page is here anyway, and may be in any order
                 break
-            etags[each["path"].rpartition("/")[2]] = each["e_tag"] or ""
         number = first
-        while name_of(number) in etags:
+        while name_of(number) in files:
             number += 1
-        return Newest(number - 1, etags[name_of(number - 1)]) if number > first else None
+        newest, form = name_of(number - 1), _DIGIT.sub("0", name_of(first))
+        if number == first or any(e > newest and _DIGIT.sub("0", e) == form for e in files):
+            return None
+        return Newest(number - 1, files)
 
     def open(self, uri: str) -> BinaryIO:
         """See `Disk.open`; a file of up to 1 MB takes one request."""

@@ -57,7 +57,7 @@ class DeltaLog:
         return Head(version, folder.read_entry(uri, version, head_only=True).commit.step)
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
-        """See `Log.facts`; rows are None if deletion vectors cannot be read."""
+        """See `Log.facts`; rows are None if statistics or deletion vectors do not count them."""
         found = None if counts else described(uri)
         if found is not None:
             with suppress(*folder.UNREADABLE):  # a damaged checksum; the log itself may be whole
@@ -69,9 +69,9 @@ class DeltaLog:
         if not counts:
             return facts
         actions, hidden = table.get_add_actions(flatten=True), count_hidden(table)
-        held = sum(count or 0 for count in actions.column("num_records").to_pylist())
-        size = sum(count or 0 for count in actions.column("size_bytes").to_pylist())
-        return replace(facts, rows=None if hidden is None else held - hidden, size_bytes=size)
+        held, size = (actions.column(n).to_pylist() for n in ("num_records", "size_bytes"))
+        rows = None if hidden is None or None in held else sum(held) - hidden
+        return replace(facts, rows=rows, size_bytes=sum(count or 0 for count in size))
 
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
         """See `Log.commits`."""

@@ -136,8 +136,7 @@ def hidden_files(table: DeltaTable) -> frozenset[str]:
 def count_hidden(table: DeltaTable) -> int | None:
     """Return the number of rows that deletion vectors hide; None if they cannot be read."""
     # `deltalake` reads none of a table whose columns were widened; Spark's checksum knows the sum.
-    deleted = _checksum(table).get("numDeletedRecordsOpt")
-    if isinstance(deleted, int):
+    if (deleted := _checksum_count(table, "numDeletedRecordsOpt")) is not None:
         return deleted
     hidden = _hidden_by_path(table)
     return None if hidden is None else sum(hidden.values())
@@ -181,15 +180,16 @@ def _has_lost_vectors(table: DeltaTable) -> bool:
 
 
 def _vectors(table: DeltaTable) -> Iterable[RecordBatch]:
-    has_none = _checksum(table).get("numDeletionVectorsOpt") == 0
+    has_none = _checksum_count(table, "numDeletionVectorsOpt") == 0
     if has_none or "deletionVectors" not in (table.protocol().reader_features or ()):
         return ()
     return table.deletion_vectors()
 
 
-def _checksum(table: DeltaTable) -> Mapping[str, Any]:
-    uri = unquote(table.table_uri)
-    return checksum(uri, table.version())
+def _checksum_count(table: DeltaTable, key: str) -> int | None:
+    """Return a number of Spark's checksum file, None if it is missing or damaged."""
+    number = checksum(unquote(table.table_uri).rstrip("/"), table.version()).get(key)
+    return number if type(number) is int and number >= 0 else None
 
 
 def _spans(actions: Table, field: LogColumn, length: int) -> list[Span | None]:

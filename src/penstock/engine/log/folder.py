@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
 from penstock.core.steps.token import read_metrics, signed_by
-from penstock.engine.disk.disks import disk_at
+from penstock.engine.disk.disks import disk_at, is_local
 
 _COMMIT = re.compile(r"[0-9]{20}\.json")
+_CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint\.")
 _CHECKPOINTED = re.compile(rb'"version"\s*:\s*(\d+)')
 
 
@@ -41,23 +42,38 @@ def read_file(place: str) -> bytes:
 
 def versions(uri: str, after: int = -1) -> list[int]:
     """Return the committed versions above one, in ascending order; empty if there is no table."""
+    names = _names(uri, commit_name(after) if after >= 0 else "")
+    return sorted(int(name[:20]) for name in names if _COMMIT.fullmatch(name))
+
+
+def _names(uri: str, after: str = "") -> list[str]:
     try:
-        names = disk_at(uri).files_after(log_folder(uri), commit_name(after) if after >= 0 else "")
+        return disk_at(uri).files_after(log_folder(uri), after)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(int(name[:20]) for name in names if _COMMIT.fullmatch(name))
+
+
+def is_contained(uri: str, version: int) -> bool:
+    """Return whether a log has a checkpoint and all commits that a version is read from."""
+    names = _names(uri)
+    checkpoints = (int(name[:20]) for name in names if _CHECKPOINT.match(name))
+    first = max((each for each in checkpoints if each <= version), default=-1) + 1
+    return set(names).issuperset(map(commit_name, range(first, version + 1)))
 
 
 def newest_version(uri: str, hint: int | None = None) -> int | None:
     """Return the newest version, None if there is no table.
 
     Searches upwards from an existing version, the hint or the last checkpoint; the folder is listed
-    only without one.
+    only without one. A cleanup may leave commits below a gap, so a hint on a disk of this machine,
+    which shows no gap, counts only from the last checkpoint on.
     """
     disk, log = disk_at(uri), log_folder(uri)
     newest = None if hint is None else disk.newest(log, commit_name, hint)
-    if newest is None and (known := checkpointed(uri)) is not None:
-        newest = disk.newest(log, commit_name, known)
+    if newest is None or is_local(uri):
+        known, least = checkpointed(uri), -1 if newest is None else newest.number
+        if known is not None and known > least:
+            newest = disk.newest(log, commit_name, known)
     return max(versions(uri), default=None) if newest is None else newest.number
 
 
@@ -88,16 +104,15 @@ def gap_error(uri: str, version: int) -> TableError:
 
 def unreadable_log(uri: str, why: str) -> TableError:
     """Return the error of a log that `deltalake` cannot read."""
-    return TableError(
-        "log-unreadable",
-        f"the Delta log of {uri} cannot be read: {why}",
-        hint="restore the missing or damaged log file from a backup; nothing was written",
-    )
+    hint = "restore the missing or damaged log file from a backup; nothing was written"
+    if "CRC file version" in why:  # the commit was removed without it
+        hint = "delete the .crc file of the version that has no .json file; nothing was written"
+    return TableError("log-unreadable", f"the Delta log of {uri} cannot be read: {why}", hint=hint)
 
 
 T = TypeVar("T")
 # What a damaged file raises while it is read.
-UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
+UNREADABLE = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,14 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
     have changed any row. If the log no longer shows which table was there before, a commit with
     `metaData` does not count as a replacement; callers compare the ids.
     """
-    fields = _fields(uri, versions[-1], columns) if versions else ()
+    if not versions:
+        return ()
+    newest = folder.read_actions(uri, versions[-1])
+    fields = _fields(uri, versions[-1], newest, columns)
     drafts: list[_Draft] = []
     table_id: str | None = None
     for version in versions:
-        actions = folder.read_actions(uri, version)
+        actions = newest if version == versions[-1] else folder.read_actions(uri, version)
         if actions.metadata is not None:
             known = tables.metadata_at(uri, version - 1) if version and not table_id else None
             before = known.table_id if known else table_id
@@ -55,8 +58,20 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
     return tuple(_finish(draft, fields, placed, columns) for draft in drafts)
 
 
-def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColumn, ...]:
-    metadata = tables.metadata_at(uri, version) if columns else None
+def _metadata(uri: str, version: int, actions: Actions) -> Metadata | None:
+    """Return the metadata of a table at a version whose commit was read, from it if it has some."""
+    if actions.metadata is None:
+        return tables.metadata_at(uri, version, changed=False)
+    try:
+        return Metadata.read(actions.metadata)
+    except folder.UNREADABLE as error:
+        raise folder.damaged_error(uri, version) from error
+
+
+def _fields(
+    uri: str, version: int, actions: Actions, columns: Mapping[str, str]
+) -> tuple[LogColumn, ...]:
+    metadata = _metadata(uri, version, actions) if columns else None
     physical = metadata.physical if metadata else {}
     return tuple(
         LogColumn(name, physical[name.lower()], kind)
@@ -146,7 +161,7 @@ class DeltaPlaces:
     ) -> Mapping[int, PartitionRows] | None:
         """See `Places.written`."""
         actions = folder.read_actions(uri, version)
-        metadata = tables.metadata_at(uri, version, changed=actions.metadata is not None)
+        metadata = _metadata(uri, version, actions)
         if metadata is None or column.lower() not in metadata.partition_by:
             return None
         try:

@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.masking import mask
+from penstock.core.ports.engine import FileStat
 from penstock.core.storage import is_s3
 from penstock.engine.disk.buckets import BUCKETS, CachedTable, table_options_at
-from penstock.engine.disk.disks import disk_at
+from penstock.engine.disk.disks import disk_at, is_local
 from penstock.engine.log.folder import (
     UNREADABLE,
     checkpointed,
     commit_file,
     commit_name,
+    is_contained,
     log_folder,
     newest_version,
     read_file,
@@ -38,23 +40,13 @@ _MOST_CACHED = 64
 def open_table(uri: str) -> DeltaTable | None:
     """Open the current table, None without one; raise `log-unreadable` for a damaged log."""
     if not is_s3(uri):
-        return None if newest_version(uri) is None else _open_newest(uri)
+        return None if newest_version(uri) is None else open_version(uri)
     cached = _cached(uri)
     if cached is not None and cached.table is not None:
         return cached.table
-    try:
-        table = _open_newest(uri)
-    except OSError as error:
-        raise unreadable_log(uri, type(error).__name__) from None
-    if table is None:
-        return None
-    if cached is None or cached.version != table.version():
-        place = commit_file(uri, table.version())
-        found = disk_at(place).stat(place)
-        cached = CachedTable(table.version(), found.etag) if found else None
-    if cached is not None:
-        cached.table = table
-        _keep(uri, cached)
+    table = open_version(uri)
+    if cached is not None and table is not None and cached.version == table.version():
+        cached.table = table  # another version was committed meanwhile, and its file is unknown
     return table
 
 
@@ -80,18 +72,18 @@ def _cached(uri: str) -> CachedTable | None:
     """Return what is known of the newest version; it takes one listing."""
     known = BUCKETS.tables.get(uri)
     first = known.version if known else checkpointed(uri) or 0
-    found = disk_at(uri).newest(log_folder(uri), commit_name, first)
-    if known and found and found.etag and found == (known.version, known.etag):
-        return known
-    BUCKETS.tables.pop(uri, None)
-    return None if found is None else _keep(uri, CachedTable(*found))
-
-
-def _keep(uri: str, cached: CachedTable) -> CachedTable:
-    BUCKETS.tables[uri] = cached
-    for old in [*BUCKETS.tables][:-_MOST_CACHED]:
-        BUCKETS.tables.pop(old, None)
-    return cached
+    newest = disk_at(uri).newest(log_folder(uri), commit_name, first)
+    if newest is None:
+        BUCKETS.tables.pop(uri, None)
+        return None
+    commit = newest.files[commit_name(newest.number)]
+    if known is None or not commit.etag or (known.version, known.commit) != (newest.number, commit):
+        BUCKETS.tables.pop(uri, None)  # so that it is the last of them
+        known = BUCKETS.tables[uri] = CachedTable(newest.number, commit)
+        for old in [*BUCKETS.tables][:-_MOST_CACHED]:
+            BUCKETS.tables.pop(old, None)
+    known.has_checksum = _belongs(newest.files.get(_checksum_name(newest.number)), commit)
+    return known
 
 
 def _checked(uri: str) -> CachedTable | None:
@@ -104,34 +96,33 @@ def _checked(uri: str) -> CachedTable | None:
     try:
         Metadata.read(document["metadata"])  # a damaged one raises
         cached.metadata, known = document["metadata"], document.get("setTransactions")
-        if known is not None:
+        if isinstance(known, list):
             cached.transactions = {str(each["appId"]): int(each["version"]) for each in known}
     except UNREADABLE:
         cached.metadata = cached.transactions = None
     return cached
 
 
-def _open_newest(uri: str) -> DeltaTable | None:
+def open_version(uri: str, version: int | None = None) -> DeltaTable | None:
+    """Open a table at a version, by default the newest; None if the log no longer contains it.
+
+    Raises `log-unreadable` for a damaged log, and the store's own error if that fails.
+    """
     from deltalake import DeltaTable  # 0.1 s; most commands do without
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     try:
-        return DeltaTable(uri, storage_options=table_options_at(uri))
+        return DeltaTable(uri, version=version, storage_options=table_options_at(uri))
     except TableNotFoundError:
         return None
+    except OSError as error:
+        if is_s3(uri):  # a request of our own fails with a sentence that names the cause
+            disk_at(uri).stat(commit_file(uri, version or 0))
+        raise unreadable_log(uri, type(error).__name__) from None
     except DeltaError as error:
+        if version is not None and not is_contained(uri, version):
+            return None
         raise unreadable_log(uri, mask(str(error)).splitlines()[0][:300]) from error
-
-
-def open_version(uri: str, version: int) -> DeltaTable | None:
-    """Open a table at a version; None if the log no longer contains it."""
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError
-
-    try:
-        return DeltaTable(uri, version=version, storage_options=table_options_at(uri))
-    except DeltaError:
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +142,10 @@ class Metadata:
             said = {} if mode == "none" else each.get("metadata") or {}
             physical = said.get("delta.columnMapping.physicalName", each["name"])
             names[each["name"].lower()] = physical
-        parts = frozenset(name.lower() for name in action.get("partitionColumns") or ())
-        return cls(str(action["id"]), names, parts)
+        parts = action.get("partitionColumns") or []
+        if not isinstance(parts, list):  # a text would be a column for each letter
+            raise TypeError(parts)
+        return cls(str(action["id"]), names, frozenset(name.lower() for name in parts))
 
 
 def metadata_at(uri: str, version: int, *, changed: bool = True) -> Metadata | None:
@@ -187,12 +180,30 @@ def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
 
 
 def checksum(uri: str, version: int) -> Mapping[str, Any]:
-    """Return the content of Spark's checksum file for a version; empty if missing or damaged."""
+    """Return the content of Spark's checksum file for a version; empty if missing or damaged.
+
+    Also empty if it is older than its commit: another writer wrote that version, after the one of
+    the file was removed. Times are those of the store or the disk, often of whole seconds, and a
+    copied table has other ones. In a bucket only the newest version that was listed is compared.
+    """
+    disk, place = disk_at(uri), f"{log_folder(uri)}/{_checksum_name(version)}"
+    cached = BUCKETS.tables.get(uri)
+    is_believed = cached is None or cached.version != version or cached.has_checksum
     try:
-        document = json.loads(read_file(f"{log_folder(uri)}/{version:020d}.crc"))
-    except (OSError, ValueError):
+        if is_local(uri):
+            is_believed = _belongs(disk.stat(place), disk.stat(commit_file(uri, version)))
+        document = json.loads(read_file(place)) if is_believed else {}
+    except (OSError, *UNREADABLE):
         return {}
     return document if isinstance(document, dict) else {}
+
+
+def _checksum_name(version: int) -> str:
+    return f"{version:020d}.crc"
+
+
+def _belongs(summary: FileStat | None, commit: FileStat | None) -> bool:
+    return summary is not None and commit is not None and summary.modified >= commit.modified
 
 
 def _metadata_from_commits(uri: str, version: int) -> Metadata | None:

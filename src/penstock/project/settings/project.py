@@ -47,6 +47,8 @@ from penstock.project.settings.validation import empty
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _SQLITE = "sqlite:///"
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_OF_URLS = re.compile(_ESCAPE.pattern + r"|#|/(?=/)|(?<=/)\.\.?(?=/|$)")
 DEFAULT_TARGET = "dev"
 SESSIONS = "sessions"
 
@@ -163,22 +165,41 @@ def is_uri(path: str) -> bool:
     return _URI.match(path) is not None
 
 
-def refuse_remote(path: str, where: Location, findings: list[Finding]) -> None:
-    """Report a place that is neither on a local disk nor in an S3 bucket.
+def refuse_remote(
+    path: str, where: Location, findings: list[Finding], *, is_delta: bool = True
+) -> None:
+    """Report a place that is neither on a local disk nor in an S3 bucket, or has two meanings.
 
     The finding shows only the kind of URI, and no code may access such a place: without
-    credentials that takes most of a minute to fail.
+    credentials that takes most of a minute to fail. Readers of Delta tables decode `%41`, and
+    resolve `..` in URLs, so another table would be read; files on a local disk are safe.
     """
     kind = scheme_of(path) if is_uri(path) else "file"
-    if kind in S3_SCHEMES:
-        bucket, _ = bucket_and_key(path)
-        if not bucket or "@" in path or "?" in path:
-            sentence = f"a location of {kind} is {kind}://BUCKET/PATH and nothing else"
-            hint = "write credentials under storage of the target"
-            findings.append(Finding(where, "bad-value", sentence, hint))
-    elif kind != "file":
+    in_bucket = kind in S3_SCHEMES
+    if in_bucket and (not bucket_and_key(path)[0] or "@" in path or "?" in path):
+        sentence = f"a location of {kind} is {kind}://BUCKET/PATH and nothing else"
+        hint = "write credentials under storage of the target"
+        findings.append(Finding(where, "bad-value", sentence, hint))
+    elif not in_bucket and kind != "file":
         sentence = f"{kind}: is not supported yet; tables and files are read from disks and from S3"
         findings.append(Finding(where, "remote-not-supported", sentence))
+    elif part := ambiguous_part(path) if in_bucket or is_delta else "":
+        sentence = f"a location cannot contain '{part}', which may mean another folder"
+        hint = "write the location without it, or rename the folder"
+        findings.append(Finding(where, "bad-value", sentence, hint))
+
+
+def ambiguous_part(path: str) -> str:
+    """Return a part of a location that some programs decode or resolve, "" if there is none.
+
+    >>> [ambiguous_part(f"s3://lake/{each}") for each in ("a/", "a%41", "a//b", "../b", "a#b")]
+    ['', '%41', '//', '..', '#']
+    >>> ambiguous_part("/data/a%41#b")
+    '%41'
+    """
+    _, is_remote, rest = path.partition("://")
+    found = (_OF_URLS if is_remote else _ESCAPE).search(rest or path)
+    return found[0].replace("/", "//") if found else ""
 
 
 def absolute(path: str, folder: Path) -> str:

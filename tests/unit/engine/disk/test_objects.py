@@ -47,6 +47,28 @@ def test_a_table_to_which_nothing_happened_takes_two_requests(bucket, disk, aske
     assert asked(lambda: DeltaLog().head(str(bucket), 3)) == ["GET", "GET"]
 
 
+def test_a_listing_that_shows_files_above_a_gap_has_no_newest_one(memory_bucket):
+    disk, name_of = disk_at(str(memory_bucket)), "{:020d}.json".format
+    for number in (0, 1, 3):
+        disk.put(f"{memory_bucket}/log/{name_of(number)}", b"")
+    for name in (f"{5:020d}.crc", f"{5:020d}.json.tmp", f"{4:020d}.{5:020d}.compacted.json"):
+        disk.put(f"{memory_bucket}/log/{name}", b"")
+
+    found = [disk.newest(f"{memory_bucket}/log", name_of, first) for first in range(4)]
+
+    assert [each and each.number for each in found] == [None, None, None, 3]
+
+
+def test_the_newest_file_is_found_in_a_listing_in_any_order(memory_bucket, monkeypatch):
+    disk, name_of = disk_at(str(memory_bucket)), "{:020d}.json".format
+    for name in (*map(name_of, range(3)), "_last_checkpoint", "_sidecars/1.parquet"):
+        disk.put(f"{memory_bucket}/log/{name}", b"")
+    ordered = disk._below
+    monkeypatch.setattr(disk, "_below", lambda *place: [*ordered(*place)][::-1])
+
+    assert disk.newest(f"{memory_bucket}/log", name_of, 0).number == 2
+
+
 def test_a_small_file_takes_one_request_and_the_end_of_a_large_one_two(bucket, disk, asked):
     disk.put(f"{bucket}/small", b"x" * 1000)
     disk.put(f"{bucket}/large", b"x" * 3_000_000)

@@ -39,6 +39,13 @@ def test_the_last_checkpoint_is_a_hint_too(tmp_path, log, monkeypatch):
     assert newest_version(str(tmp_path)) == 39
 
 
+def test_a_hint_below_a_gap_that_a_cleanup_left_counts_from_the_checkpoint_on(tmp_path, log):
+    fill(log, 0, 5, 6, 7)
+    (log / "_last_checkpoint").write_text('{"version":5,"size":5}')
+
+    assert [newest_version(str(tmp_path), hint) for hint in (0, 5, 7)] == [7, 7, 7]
+
+
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b'{"version":77}'])
 def test_a_last_checkpoint_that_says_nothing_or_lies_is_overlooked(tmp_path, log, content):
     fill(log, 0, 1)

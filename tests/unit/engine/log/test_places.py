@@ -1,6 +1,7 @@
 """What Places of real folders know beyond their contract: other writers, mapped columns, losses."""
 
 import json
+import os
 
 import pytest
 
@@ -165,6 +166,16 @@ def test_rows_are_unknown_where_statistics_do_not_count_them(world):
     assert PLACES.written(world.uri, version, "d", "date") == {ONE: PartitionRows(ONE, None, 200)}
 
 
+def test_rows_of_a_table_are_unknown_and_not_0_where_a_file_has_no_statistics(world):
+    world.create(day("a", "2024-12-02", rows=3))
+    version = world.commit(day("b", "2024-12-02"))
+    rewrite(world, version, lambda action: action.get("add", {}).pop("stats", None))
+
+    facts = LOG.facts(world.uri, counts=True)
+
+    assert (facts.rows, facts.size_bytes) == (None, 200)
+
+
 @pytest.mark.parametrize("partition_by", ["", "d"])
 def test_damaged_statistics_are_unreadable(world, partition_by):
     world.create(partition_by=partition_by)
@@ -222,6 +233,18 @@ def test_of_vectors_that_deltalake_cannot_read_the_checksum_knows_the_rows(world
     assert LOG.facts(world.uri, counts=True).rows == 2
     assert PLACES.lying(world.uri, "d", "date") == ((ONE, TWO),)
     assert PLACES.missing_files(world.uri, 0) == 0
+
+
+def test_a_checksum_older_than_its_commit_is_not_believed(world):
+    world.create()
+    world.commit(day("a", "2024-12-02", rows=3))
+    told = {"metadata": metadata("id-1", d="col-1", ts="d", n="n"), "numDeletedRecordsOpt": 1}
+    checksum = world.root / "_delta_log" / f"{1:020d}.crc"
+    checksum.write_text(json.dumps(told))
+    os.utime(checksum, (1, 1))
+
+    assert spans(world.uri, 0) == {1: {"d": ((ONE, TWO),)}}
+    assert LOG.facts(world.uri, counts=True).rows == 3
 
 
 def test_a_checksum_that_counts_no_vectors_saves_reading_them(world, monkeypatch):
