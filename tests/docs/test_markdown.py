@@ -18,7 +18,7 @@ FILE = re.compile(
     r"^<!-- file: (?P<path>\S+) -->\n```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 LONG = {"docs/sessions.md", "docs/python.md"}  # a dozen steps a run, two dozen runs
-LOOKING = "validate|list|show|graph|plan|status|metrics|init|schema|entities list"
+LOOKING = "validate|list|show|graph|plan|status|metrics|init|schema|entities list|docs generate"
 NEEDS_JVM = re.compile(rf"penstock (?!(?:{LOOKING})\b)|spark|penstock\.(?:run|query)")
 DOCUMENTS = [
     ROOT / "README.md",
