@@ -131,7 +131,6 @@ def test_a_command_that_makes_no_sense_exits_2(words, said, services, call):
         ("bild", "in penstock: penstock run"),
         ("ls", "in penstock: penstock list"),
         ("compile", "in penstock: penstock show MODEL"),
-        ("docs generate", "in penstock: penstock graph"),
         ("debug", "in penstock: penstock doctor"),
         ("zzz", "penstock --help"),
         ("run --fulll-refresh", "did you mean --full-refresh?"),

@@ -204,7 +204,6 @@ _THEIRS = {
     "compile": "penstock show MODEL",
     "debug": "penstock doctor",
     "deps": "penstock init DIR",
-    "docs": "penstock graph",
     "freshness": "penstock check --sources",
     "ls": "penstock list",
     "parse": "penstock validate",
