@@ -31,7 +31,7 @@ def test_steps_of_runs_and_models_are_listed_with_those_that_run_and_failed(stor
     begin(replace(intent("s-3", "a"), run=ELSEWHERE.run), {}, ELSEWHERE, None)
 
     by_run = store.runs.steps_of_runs([HERE.run, ELSEWHERE.run, "nowhere"])
-    by_model = store.runs.steps_of_models("b", "a", "nowhere")
+    by_model = store.runs.steps_of_models(["b", "a", "nowhere"], 5)
 
     shown = {
         name: [(each.intent.step, str(each.status)) for each in steps]
@@ -45,3 +45,18 @@ def test_steps_of_runs_and_models_are_listed_with_those_that_run_and_failed(stor
     }
     assert by_model["b"][0].failure == BROKEN
     assert store.runs.steps_of_runs([]) == {}
+
+
+def test_the_latest_steps_of_models_are_listed_and_older_ones_by_their_numbers(store):
+    for number in range(1, 6):
+        step = f"s-{number}"
+        store.journal.begin(intent(step, "ab"[number % 2]), {}, HERE, None)
+        store.journal.finish(step, wrote(number))
+
+    def listed(*asked):
+        found = store.runs.steps_of_models(*asked)
+        return {name: [each.intent.step for each in steps] for name, steps in found.items()}
+
+    assert listed(["a", "b"], 1) == {"a": ["s-4"], "b": ["s-5"]}
+    assert listed(["b"], 2) == {"b": ["s-3", "s-5"]}
+    assert listed(["a", "b"], 1, {1, 4}) == {"a": ["s-4"], "b": ["s-1", "s-5"]}

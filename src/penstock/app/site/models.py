@@ -23,7 +23,7 @@ from penstock.app.site.model_documents import (
     PackagePart,
     SliceRow,
 )
-from penstock.app.site.reading import SiteInputs, TableShape, utc
+from penstock.app.site.reading import MOST_EXECUTIONS, SiteInputs, TableShape, utc
 from penstock.core.check_results import CheckRecord, CheckResult
 from penstock.core.checks.check import Check
 from penstock.core.errors import PenstockError
@@ -37,7 +37,6 @@ from penstock.project.sql.lineage import column_lineage
 _SHOWN_SESSIONS = 50
 _OPENED = ("opened_new", "opened_changed", "opened_late", "reopened")
 _CLOSED = ("closed",)
-MOST_EXECUTIONS = 200
 MOST_EVALUATIONS = 100
 _LANGUAGES = {
     ".sql": "sql+jinja",

@@ -22,8 +22,10 @@ from penstock.core.project import Project
 from penstock.core.records import PartitionRun, Run, SliceRecord, StepRecord
 from penstock.core.steps.inputs import InputPin
 
-MOST_RUNS = 1_000
+MOST_RUNS = 300
 """How many runs the site has, newest first."""
+MOST_EXECUTIONS = 100
+"""How many executions the page of a model has, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +139,17 @@ def read_site(
     project_state = survey(services, services.project.models, run_timestamp, building=())
     records = services.reading.records
     split = [n for n in names if project_state.project.models[n].partition is not None]
+    partitions = records.runs(*split)
+    built_by = {run.step_seq for runs in partitions.values() for run in runs}
+    built_by |= {record.step_seq for record in project_state.records.values()}
     return SiteInputs(
         services=services,
         cache=cache or SiteCache(),
         names=names,
         drift=drift_report(project_state),
-        partitions=records.runs(*split),
+        partitions=partitions,
         slices=services.reading.slices.recorded_of(names),
-        steps=services.reading.runs.steps_of_models(*names),
+        steps=services.reading.runs.steps_of_models(names, MOST_EXECUTIONS, built_by),
         runs=services.reading.runs.latest_runs(MOST_RUNS),
     )
 

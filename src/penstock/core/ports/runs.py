@@ -90,5 +90,10 @@ class RunRecords(Protocol):
     def steps_of_runs(self, runs: Collection[str]) -> Mapping[str, tuple[StepRecord, ...]]:
         """Return the steps of runs in the order of their numbers; runs without steps are absent."""
 
-    def steps_of_models(self, *models: str) -> Mapping[str, tuple[StepRecord, ...]]:
-        """Return all steps of models, oldest first; models without steps are absent."""
+    def steps_of_models(
+        self, names: Collection[str], latest: int, numbers: Collection[int] = ()
+    ) -> Mapping[str, tuple[StepRecord, ...]]:
+        """Return the latest steps of each model, and those with some numbers, oldest first.
+
+        Models without steps are absent.
+        """

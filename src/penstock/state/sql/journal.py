@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, func, select
 
 from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
@@ -290,23 +290,38 @@ class SqlRuns:
 
     def steps_of_runs(self, names: Collection[str]) -> Mapping[str, tuple[StepRecord, ...]]:
         """See `RunRecords.steps_of_runs`."""
-        return self._steps_by(steps.c.run, select(steps), sorted(names))
+        rows = self._steps(select(steps, steps.c.run.label("of")), steps.c.run, sorted(names))
+        return _by_name(rows)
 
-    def steps_of_models(self, *names: str) -> Mapping[str, tuple[StepRecord, ...]]:
-        """See `RunRecords.steps_of_models`."""
-        query = select(steps).join(models, models.c.id == steps.c.model_id)
-        return self._steps_by(models.c.name, query, sorted(names))
-
-    def _steps_by(
-        self, column: ColumnElement[str], query: Select[Any], values: Sequence[str]
+    def steps_of_models(
+        self, names: Collection[str], latest: int, numbers: Collection[int] = ()
     ) -> Mapping[str, tuple[StepRecord, ...]]:
-        found: dict[str, list[StepRecord]] = {}
-        query = query.add_columns(column.label("of")).order_by(steps.c.step_seq)
+        """See `RunRecords.steps_of_models`."""
+        place = func.row_number().over(
+            partition_by=steps.c.model_id, order_by=steps.c.step_seq.desc()
+        )
+        placed = select(steps.c.step_seq, place.label("place")).subquery()
+        of_models = select(steps, models.c.name.label("of")).join(
+            models, models.c.id == steps.c.model_id
+        )
+        newest = of_models.join(placed, placed.c.step_seq == steps.c.step_seq)
+        rows = self._steps(newest.where(placed.c.place <= latest), models.c.name, sorted(names))
+        missing = sorted({*numbers} - {row.step_seq for row in rows})
+        return _by_name([*rows, *self._steps(of_models, steps.c.step_seq, missing)])
+
+    def _steps(
+        self, query: Select[Any], column: ColumnElement[Any], values: Sequence[Any]
+    ) -> list[Found]:
         with self._database.read() as connection:
-            for part in batched(values):
-                for row in connection.execute(query.where(column.in_(part))):
-                    found.setdefault(row.of, []).append(step_of(row).record)
-        return {name: tuple(each) for name, each in found.items()}
+            parts = [query.where(column.in_(part)) for part in batched(values)]
+            return [row for part in parts for row in connection.execute(part)]
+
+
+def _by_name(rows: Sequence[Found]) -> Mapping[str, tuple[StepRecord, ...]]:
+    found: dict[str, list[StepRecord]] = {}
+    for row in sorted(rows, key=lambda row: row.step_seq):
+        found.setdefault(row.of, []).append(step_of(row).record)
+    return {name: tuple(each) for name, each in found.items()}
 
 
 def _run(row: Found) -> Run:
