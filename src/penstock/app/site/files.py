@@ -51,7 +51,7 @@ def require_bundle() -> None:
         raise EnvironmentMissingError(
             "site-not-built",
             f"the pages of the site are not built: {BUNDLE} does not exist",
-            hint="make setup builds them; the published package contains them",
+            hint="run make setup in the clone; then install it again if it is installed elsewhere",
         )
 
 

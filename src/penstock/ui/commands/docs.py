@@ -1,4 +1,4 @@
-"""`docs generate`: the site of the project."""
+"""`docs generate` and `docs serve`: the site of the project."""
 
 from __future__ import annotations
 
