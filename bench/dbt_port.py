@@ -54,6 +54,8 @@ def build_with_dbt(project: Path, work: Path, asked: argparse.Namespace) -> Mapp
         nodes = json.loads((place / "target" / "manifest.json").read_text())["nodes"]
         for each in results:
             node = nodes[each["unique_id"]]
+            if node["resource_type"] == "operation":
+                continue
             built[f"{node['schema']}.{node['alias']}".lower()] = each["status"]
     return built
 
