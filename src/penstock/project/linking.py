@@ -19,6 +19,7 @@ from penstock.project.files.discovery import Discovery, entry_key
 from penstock.project.files.parsed import SqlFile, YamlFile
 from penstock.project.files.values import Plain, did_you_mean, mapping_of
 from penstock.project.first_pass import FirstPass
+from penstock.project.known_tables import ProjectTables
 from penstock.project.models import SNAPSHOTS, Built, Draft, draft
 from penstock.project.outside import Outside
 from penstock.project.settings.project import (
@@ -124,6 +125,7 @@ def link(parsed: ParsedFiles) -> LinkedFiles:
             sources.append(source)
     if parsed.sessions:
         parsed.sessions.link(resolver)
+    _known_tables(parsed, enabled, seeds, sources, resolver).settle()
     built = {each.name: each.link(resolver) for each in enabled}
     return LinkedFiles(
         parsed,
@@ -136,6 +138,25 @@ def link(parsed: ParsedFiles) -> LinkedFiles:
         _models(parsed, enabled, built),
         checks,
         {},
+    )
+
+
+def _known_tables(
+    parsed: ParsedFiles,
+    enabled: Sequence[Draft],
+    seeds: Sequence[Seed],
+    sources: Sequence[Source],
+    resolver: NameResolver,
+) -> ProjectTables:
+    """Return what templates can know of the tables."""
+    return ProjectTables(
+        parsed.first,
+        resolver,
+        dict(parsed.sql),
+        {each.name: each for each in enabled},
+        {each.name: each for each in seeds},
+        {each.table.folded: each for each in sources},
+        parsed.settings.target.catalog,
     )
 
 

@@ -43,7 +43,7 @@ _IDLE = ("store_failures_as", "quote")
 _CONFIG = Keys((*_KEPT, *_IDLE))
 _BESIDE = ("arguments", "config", *_CONFIG.names)
 _OF_MODEL = Keys(("column_name", "column", "columns"))
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"(?:[A-Za-z_]\w*\.)?[A-Za-z_]\w*")
 TEST = "test_"
 """The prefix of a parametrised test's macro."""
 

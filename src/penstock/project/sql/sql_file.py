@@ -41,6 +41,7 @@ from penstock.project.sql.canonical import (
     said_by,
     tokens_of,
 )
+from penstock.project.sql.context.rendering import ConfigCall, Rendering
 from penstock.project.sql.outputs import outputs_of
 from penstock.project.sql.parameters import (
     parameter_problems,
@@ -48,7 +49,7 @@ from penstock.project.sql.parameters import (
     replaced,
     with_destination,
 )
-from penstock.project.sql.template import ConfigCall, Renderer, Rendering
+from penstock.project.sql.template import Renderer
 from penstock.project.sql.template_lines import line_of
 
 _MARKER = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")
@@ -248,7 +249,7 @@ def parse_sql_files(
     with ThreadPoolExecutor(max(1, len(others))) as waiting:
         given = [({key: texts[key] for key in share}, macros, render_context) for share in others]
         answers = [waiting.submit(_elsewhere, each) for each in given]
-        result = {key: _parse(renderer, path_of(key), texts[key]) for key in own}
+        result = {key: parse_model(renderer, key, texts[key]) for key in own}
         for answer, each in zip(answers, given, strict=True):
             result |= answer.result() or _read_here(*each)
     result = {key: result[key] for key in keys}
@@ -270,7 +271,7 @@ def _read_here(
     texts: Mapping[str, str], macros: Mapping[str, str], render_context: RenderContext
 ) -> dict[str, SqlFile]:
     renderer = Renderer(macros, render_context)
-    return {key: _parse(renderer, path_of(key), text) for key, text in texts.items()}
+    return {key: parse_model(renderer, key, text) for key, text in texts.items()}
 
 
 def _elsewhere(arguments: tuple[object, ...]) -> dict[str, SqlFile]:
@@ -344,19 +345,26 @@ def _branches(
     return [replace(branch, refs=refs, outputs=outputs)], located(problems, path, line)
 
 
-def _parse(renderer: Renderer, path: str, text: str) -> SqlFile:
-    renderings = [renderer.render(path, text, incremental=False)]
+def parse_model(renderer: Renderer, key: str, text: str) -> SqlFile:
+    """Render and parse one model file, or the query of an entry.
+
+    A template that asked for what is not known yet gives its header only.
+    """
+    path = path_of(key)
+    renderings = [renderer.render(path, text, incremental=False, key=key)]
     header = _header(renderings[0])
     findings = [*renderings[0].findings, *header.findings]
-    if renderer.names("is_incremental", text) and not renderings[0].findings:
-        renderings.append(renderer.render(path, text, incremental=True))
+    if renderings[0].is_branching and not any(each.is_error for each in findings):
+        renderings.append(renderer.render(path, text, incremental=True, key=key))
         findings += renderings[1].findings
+    reads = sorted(set().union(*(r.reads for r in renderings)), key=lambda r: (r.kind, r.name))
+    if any(each.is_pending for each in renderings):
+        return replace(header, reads=tuple(reads), findings=tuple(header.findings))
     branches: list[Branch] = []
     for rendering in renderings if not any(f.is_error for f in findings) else ():
         read, found = _branches(path, rendering.text, rendering.calls, 1)
         branches += (each for each in read if each not in branches)
         findings += found
-    reads = sorted(set().union(*(r.reads for r in renderings)), key=lambda r: (r.kind, r.name))
     unique = tuple(dict.fromkeys(findings))
     return replace(header, branches=tuple(branches), findings=unique, reads=tuple(reads))
 
