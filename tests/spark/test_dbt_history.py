@@ -91,8 +91,8 @@ def test_dbts_check_strategy_with_other_names_deletes_and_an_end_of_current_vers
     shown = "id, value, CAST(since AS STRING), CAST(until AS STRING), dbt_is_deleted"
     order = f"SELECT {shown} FROM {place.table('users')} ORDER BY id, since"
 
-    adopt(place, "users")
     place.has("people", "1 A 02-01")
+    adopt(place, "users")
     place.snap(T1, "users")
     gone = place.sql(order)
     again = place.snap(T2, "users")["users"]

@@ -112,7 +112,7 @@ class SystemColumns:
 
     @property
     def meaning(self) -> tuple[str, ...]:
-        """The names and the end of current versions, which a table keeps for ever."""
+        """The names and the end of current versions, which a table never changes."""
         return (*self.names, *((self.current_end,) if self.current_end else ()))
 
     def end(self, stored: str) -> str:

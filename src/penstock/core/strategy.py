@@ -77,8 +77,8 @@ class PartitionSettings:
     `field` is the column that determines the partition of a row, `type` its Spark type. With
     `ready_after` a partition is due that long after its end, otherwise at its beginning.
     `batch_size` is the greatest number of partitions in one step; None leaves it to the statement.
-    `lookback` is the number of partitions before the newest that a run looks at as well, and builds
-    again if an input changed whose versions do not say where.
+    `lookback` is the number of partitions before the newest that a run includes, and builds again
+    if an input changed whose versions do not say where.
     """
 
     field: str

@@ -359,7 +359,7 @@ def lookback_differences(
     all_pins: Mapping[int, Mapping[str, Pin]],
     changes: Changes,
 ) -> Iterator[Difference]:
-    """Return the newest partitions, if an input changed and nobody can say in which of them."""
+    """Return the newest partitions, if an input changed without versions that say in which."""
     settings = model.partition
     if settings is None or settings.lookback is None or not partitions:
         return

@@ -51,8 +51,8 @@ def contract_of(config: StrategyConfig, entry: YamlEntry | None) -> Schema:
         try:
             columns.append(Column(doc.name, _SIZED.sub("string", str(read_type(doc.type)))))
         except UnknownTypeError:
-            given = f"data_type {doc.type!r}, which is no type" if doc.type else "no data_type"
-            sentence = f"column {doc.name!r} of an enforced contract has {given}"
+            kind = f"the unknown data_type {doc.type!r}" if doc.type else "no data_type"
+            sentence = f"column {doc.name!r} of an enforced contract has {kind}"
             config.report("contract", "bad-value", sentence, "data_type: BIGINT")
     tested = {doc.name.lower() for doc in config.columns if "unique" in doc.tests}
     config.findings += (each for one in constraints for each in one.notes(tested))
@@ -92,7 +92,7 @@ class _Constraint:
         return text_of(self.tree.get("type"))
 
     def notes(self, tested: set[str]) -> Iterator[Finding]:
-        """Report a constraint without effect, unless the test `unique` stands at its column."""
+        """Report a constraint without effect, unless its column has the test `unique`."""
         is_silent = any(
             switch_of(self.tree.get(key)) is False
             for key in ("warn_unenforced", "warn_unsupported")

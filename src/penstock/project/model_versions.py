@@ -22,8 +22,8 @@ _OF_MODEL = ("versions", "latest_version")
 class ModelVersion:
     """One version of the model `base`. `entry` is that of the model with the version's own keys.
 
-    `left_out` are the columns of the model that it does not have, in lower case; `own` is where it
-    stands in the file of its entry.
+    `left_out` are the columns of the model that it does not have, in lower case; `own` is the path
+    to it in the file of its entry.
     """
 
     base: str
@@ -46,11 +46,11 @@ class ModelVersion:
             read = shared.read
             shared = WrittenChecks(
                 f"{shared.fingerprint}\n{sorted(self.left_out)}",
-                lambda found: self._kept(read(found)),
+                lambda findings: self._without_lost_columns(read(findings)),
             )
         return tuple(filter(None, (shared, written_in_yaml(file, self.own, fill))))
 
-    def _kept(self, phases: Phases) -> Phases:
+    def _without_lost_columns(self, phases: Phases) -> Phases:
         after = tuple(node for node in phases.after if not self._is_left_out(node))
         return replace(phases, after=after)
 

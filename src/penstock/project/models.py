@@ -222,10 +222,8 @@ class Built:
 
 def model_of(item: Draft, resolver: NameResolver) -> Built:
     """Resolve every setting and every name of a model."""
-    config, file = item.config, item.file
+    config, file, strategy = item.config, item.file, strategy_of(item.config)
     description = (config.text("description") or config.text("comment")).strip()
-    strategy = strategy_of(config)
-    partition = strategy.partitioning
     layout = layout_of(config, strategy)
     built = Built(strategy, findings=config.findings)
     if not file.branches:
@@ -234,9 +232,10 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
     branches = file.branches if strategy.is_incremental else file.branches[:1]
     linked = link(branches, resolver, QueryOwner(file.path, item.reference))
     config.findings += linked.findings
-    config.findings += parameter_findings(branches, file.path, has_partition=bool(partition))
+    has_partition = strategy.partitioning is not None
+    config.findings += parameter_findings(branches, file.path, has_partition=has_partition)
     inputs = _with_dependencies(item, dict(linked.inputs), resolver)
-    is_whole = len(inputs) == len(linked.inputs)  # most models: nothing is said beside their SQL
+    is_whole = len(inputs) == len(linked.inputs)  # most models: `depends_on` adds nothing
     kinds = (InputKind.MODEL, InputKind.THIS) if strategy.is_view else (InputKind.MODEL,)
     built.parents = {each.name: line for each, line in inputs.items() if each.kind in kinds}
     built.model = Model(
@@ -259,7 +258,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         tags=config.texts("tags"),
         config=shown_config({"materialized": "view", **config.settings}),
     )
-    if partition:
+    if has_partition:
         built.model = _with_version(built.model, linked.display, built)
     return built
 

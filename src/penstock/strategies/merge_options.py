@@ -12,9 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
-
 from penstock.core.errors import SchemaError
 from penstock.core.strategy import Build, GivenSettings
 
@@ -25,44 +22,43 @@ _WORDS = re.compile(
     r"|(?<![.`\w])(?P<now>current_date|curdate|current_timestamp|now)\b(?:\s*\(\s*\))?",
     re.IGNORECASE,
 )
-_OF_MANY = (exp.Query, exp.Rand, exp.Uuid, exp.AggFunc, exp.Window)
 
 
 @dataclass(frozen=True, slots=True)
 class MergeOptions:
     """What a merge does with rows whose key exists; without any, it updates all their columns.
 
-    They take the columns `updated` from the query, or all but `kept`. A stored row that breaks one
-    of `predicates` is not read, as if it did not exist. With `replaces`, a key may have several
+    They take the columns `updated` from the query, or all but `excluded`. A stored row that breaks
+    one of `predicates` is not read, as if it did not exist. With `replaces`, a key may have several
     rows, and a step replaces all of them.
     """
 
     updated: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     predicates: tuple[str, ...] = ()
     replaces: bool = False
 
     @classmethod
     def read(cls, settings: GivenSettings) -> Self:
         """Read them; contradictions become findings."""
-        updated, kept = (settings.texts(f"merge_{word}_columns") for word in ("update", "exclude"))
+        updated, excluded = (settings.texts(f"merge_{w}_columns") for w in ("update", "exclude"))
         replaces = settings.text("on_duplicate") == "replace"
         key = "merge_update_columns" if updated else "merge_exclude_columns"
-        if updated and kept:
+        if updated and excluded:
             sentence = "merge_update_columns and merge_exclude_columns exclude each other"
             settings.report(key, "option-conflict", sentence, "keep one of them")
-        if replaces and (updated or kept):
+        if replaces and (updated or excluded):
             sentence = f"{key} has no effect with on_duplicate: replace"
             settings.warn(key, "option-without-effect", sentence)
-        found = cls(updated, kept, settings.texts("incremental_predicates"), replaces)
-        for sentence, hint in found.findings():
+        found = cls(updated, excluded, settings.texts("incremental_predicates"), replaces)
+        for sentence, hint in found.findings() if found.predicates else ():
             settings.report("incremental_predicates", "bad-value", sentence, hint)
         return found
 
     @property
     def fingerprint(self) -> Mapping[str, object]:
         """Return those that are set: each affects rows."""
-        columns = {"updated": self.updated, "kept": self.kept}
+        columns = {"updated": self.updated, "excluded": self.excluded}
         found: dict[str, object] = {
             name: sorted(each.lower() for each in names) for name, names in columns.items() if names
         }
@@ -74,18 +70,19 @@ class MergeOptions:
 
         Raises `column-not-selected` for a name that neither the query nor the table has.
         """
-        for word, names in (("update", self.updated), ("exclude", self.kept)):
+        for word, names in (("update", self.updated), ("exclude", self.excluded)):
             stored = build.table if word == "exclude" else None
             for name in names:
                 if build.query.find(name) is None and not (stored and stored.find(name)):
                     sentence = f"merge_{word}_columns: column {name!r} is not selected"
                     hint = f"the query of {build.model.name} has {', '.join(build.query.names)}"
                     raise SchemaError("column-not-selected", sentence, hint=hint)
-        wanted, kept = ({name.lower() for name in names} for names in (self.updated, self.kept))
+        wanted = {name.lower() for name in self.updated}
+        left_out = {name.lower() for name in self.excluded}
         return tuple(
             name
             for name in build.query.names
-            if (not wanted or name.lower() in wanted) and name.lower() not in kept
+            if (not wanted or name.lower() in wanted) and name.lower() not in left_out
         )
 
     def conditions(self, build: Build) -> tuple[str, ...]:
@@ -98,19 +95,23 @@ class MergeOptions:
 
     def findings(self) -> Iterator[tuple[str, str]]:
         """Return what is wrong with the predicates, and what to write instead."""
+        from sqlglot import exp  # costs 0.2 s that a warm load saves
+
+        from penstock.strategies.one_query import parsed_sql
+
+        others_rows = (exp.Query, exp.Rand, exp.Uuid, exp.AggFunc, exp.Window)
         sides = (DEST,) if self.replaces else (DEST, SOURCE)
         hint = f"write {' or '.join(f'{side.upper()}.column' for side in sides)}"
         for text in self.predicates:
             start = f"incremental_predicates: {text!r}"
-            try:
-                tree = parse_one(text, dialect="spark")
-            except SqlglotError:
+            tree = parsed_sql(text)
+            if tree is None:
                 yield f"{start} is not a condition in SQL", "DBT_INTERNAL_DEST.day > '2024-01-01'"
                 continue
             others = [c.sql() for c in tree.find_all(exp.Column) if c.table.lower() not in sides]
             if others:
                 yield f"{start}: column {others[0]} is of neither row that it may name", hint
-            elif any(tree.find_all(*_OF_MANY)):
+            elif any(tree.find_all(*others_rows)):
                 yield f"{start} is not a condition on one row", "compare columns with values"
 
 
@@ -121,12 +122,12 @@ def predicate_sql(text: str, now: dt.datetime | None) -> str:
     "t.day > DATE '2024-06-01'"
     """
 
-    def word(found: re.Match[str]) -> str:
-        if found["side"]:
-            return "t" if found["side"].lower() == DEST else "s"
-        if not found["now"] or now is None:
-            return found[0]
-        if found["now"].lower() in ("current_date", "curdate"):
+    def word(match: re.Match[str]) -> str:
+        if match["side"]:
+            return "t" if match["side"].lower() == DEST else "s"
+        if not match["now"] or now is None:
+            return match[0]
+        if match["now"].lower() in ("current_date", "curdate"):
             return f"DATE '{now:%Y-%m-%d}'"
         return f"TIMESTAMP '{now:%Y-%m-%dT%H:%M:%S.%fZ}'"
 

@@ -83,7 +83,7 @@ def test_a_column_without_a_type_and_constraints_without_a_contract_are_named(fi
         ),
         (
             "models/orders.yml:3:14: error: bad-value: column 'note' of an enforced contract has "
-            "data_type 'words', which is no type"
+            "the unknown data_type 'words'"
         ),
     ]
     assert findings({"models/orders.sql": SQL, "models/orders.yml": loose}) == [

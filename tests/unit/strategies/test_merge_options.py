@@ -38,7 +38,7 @@ def test_only_the_columns_that_are_named_are_compared_and_updated() -> None:
 
 def test_columns_that_are_excluded_keep_their_values_in_the_rows_that_checks_read() -> None:
     query = "id int, name string, made int"
-    found = work(MergeOptions(kept=("made",)), query, table=query)
+    found = work(MergeOptions(excluded=("made",)), query, table=query)
 
     assert found.rows is not None
     assert found.rows({}) == (
@@ -67,9 +67,7 @@ def test_a_rerun_reads_every_stored_row() -> None:
 
 
 def test_words_in_a_text_are_no_clock_and_no_row() -> None:
-    text = (
-        "DBT_INTERNAL_SOURCE.a = 'now() dbt_internal_dest.x' and `dbt_internal_dest`.b < now()"
-    )
+    text = "DBT_INTERNAL_SOURCE.a = 'now() dbt_internal_dest.x' and `dbt_internal_dest`.b < now()"
 
     assert predicate_sql(text, NOW) == (
         "s.a = 'now() dbt_internal_dest.x' and t.b < TIMESTAMP '2024-06-01T08:00:00.000000Z'"

@@ -247,7 +247,7 @@ def timed(services: Services, request: Asked) -> tuple[Asked, tuple[str, ...]]:
 def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
     """Return the partitions for `run`: those of the dates, or the newest due ones.
 
-    With `lookback` these are the newest one and so many before it.
+    With `lookback` they include that number of partitions before the newest one.
     """
     verdicts = {
         name: project_state.verdict(name)

@@ -89,14 +89,14 @@ class ConstraintSection(StrictSection):
     """The condition that must be true for each row; NULL counts as false."""
     name = key(nullable(STRING), "no_debts", "from its type and column")
     """The name of the check."""
-    columns = key(TEXTS, ["id"], "the column that it stands at")
+    columns = key(TEXTS, ["id"], "the column that has it")
     """For a constraint of the model: its columns."""
     to = key(nullable(STRING), "ref('customers')")
     """Of `foreign_key`: the other table."""
     to_columns = key(TEXTS, ["id"])
     """Of `foreign_key`: its columns."""
     warn_unenforced = key(SWITCH, example=False, default=True)
-    """`false`: nothing is said of a constraint that is not a gate."""
+    """`false`: `validate` does not report that the constraint is not a gate."""
     warn_unsupported = key(SWITCH, example=False, default=True)
     """Same as `warn_unenforced`."""
 
@@ -278,8 +278,8 @@ class OwnSettingsSection(StrictSection):
     """`none`: every run reads its inputs whole."""
     lookback = key(nullable(LOOKBACK), "1 day")
     """With `time_column`: read again from so far below. A duration, or a number for integer
-    columns. With `partition`: how many partitions before the newest one `run` looks at as well,
-    and builds again if an input changed whose versions do not say where.
+    columns. With `partition`: how many partitions before the newest one `run` includes, and
+    builds again if an input changed whose versions do not say where.
     """
     window_on = key(NAMES, {"raw.events": "created_at", "countries": None}, "`time_column` in each")
     """With `time_column`: input → its column for the same time; `null` reads that input whole."""

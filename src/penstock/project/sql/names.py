@@ -296,9 +296,9 @@ class _Linker:
                 yield Finding(where, "external-table", sentence, hint, Severity.WARNING)
 
 
-def _is_version(found: Named, names: Sequence[str]) -> bool:
+def _is_version(model: Named, names: Sequence[str]) -> bool:
     """Return whether a model is the version that a reference names."""
-    name, start = found.input.name.lower(), f"{names[0]}.v".lower()  # of versions as dbt has them
+    name, start = model.input.name.lower(), f"{names[0]}.v".lower()  # of versions as dbt has them
     return name == start + names[1].lower() or (names[1] == "1" and not name.startswith(start))
 
 

@@ -197,7 +197,7 @@ def _new_versions(sides: Sides, valid_from: str, valid_to: str, is_current: str)
     rows = {name: quoted(name) for name in sides.query.names}
     system = _system_values(sides, valid_from, valid_to, is_current)
     if terms.hard_deletes is HardDeletes.NEW_RECORD:
-        system[columns.is_deleted] = sides.deleted(flag=False)
+        system[columns.is_deleted] = ps.flag_sql(sides, is_deleted=False)
     rows |= {name: f"{sql} AS {quoted(name)}" for name, sql in system.items()}
     if terms.made_hash:
         rows[terms.made_hash.column] = quoted(terms.made_hash.column)
@@ -365,4 +365,4 @@ def _merge_columns(sides: Sides, counts: Counts, *, are_tombstones: bool = False
         yield quoted(sides.terms.made_hash.column)
     if are_tombstones or sides.has_deleted or counts.tombstones:
         is_deleted = quoted(sides.terms.columns.is_deleted)
-        yield f"{sides.deleted(flag=are_tombstones)} AS {is_deleted}"
+        yield f"{ps.flag_sql(sides, is_deleted=are_tombstones)} AS {is_deleted}"

@@ -202,12 +202,6 @@ class Sides:
         """SQL over the table's columns: whether a version is a tombstone."""
         return tomb_sql(self.terms.columns, self.table)
 
-    def deleted(self, *, flag: bool) -> str:
-        """Return the flag of tombstones as the table stores it: dbt on Spark writes a text."""
-        known = self.table.find(self.terms.columns.is_deleted)
-        is_text = self.terms.columns.scd_id and not (known and known.type == "boolean")
-        return f"'{flag}'" if is_text else str(flag).lower()
-
     @property
     def is_changed(self) -> str:
         """SQL for whether a compared value of `s` differs from that of `c` (stored as `__c<n>`)."""
@@ -251,6 +245,13 @@ def carried_columns(sides: Sides) -> tuple[Column, ...]:
     deciding = (*sides.terms.keys, *sides.texts, sides.terms.time_column, sides.hash_name)
     names = {name.lower() for name in deciding if name}
     return tuple(c for c in sides.query.columns if c.name.lower() in names)
+
+
+def flag_sql(sides: Sides, *, is_deleted: bool) -> str:
+    """Return the flag of tombstones as the table stores it: dbt on Spark writes a text."""
+    known = sides.table.find(sides.terms.columns.is_deleted)
+    is_text = sides.terms.columns.scd_id and not (known and known.type == "boolean")
+    return f"'{is_deleted}'" if is_text else str(is_deleted).lower()
 
 
 def tomb_sql(columns: history.SystemColumns, table: Schema) -> str:
