@@ -178,6 +178,8 @@ class Model(ShownInNotebooks):
     """The reaction to new or missing columns of the query."""
     columns: tuple[ColumnDoc, ...] = ()
     """Comments on its columns."""
+    contract: Schema = Schema()
+    """The columns that its query must return; empty without an enforced contract."""
     description: str = ""
     """A description for readers."""
     tags: tuple[str, ...] = ()

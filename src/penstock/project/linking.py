@@ -20,6 +20,7 @@ from penstock.project.files.parsed import SqlFile, YamlFile
 from penstock.project.files.values import Plain, did_you_mean, mapping_of
 from penstock.project.first_pass import FirstPass
 from penstock.project.known_tables import ProjectTables
+from penstock.project.model_versions import model_versions
 from penstock.project.models import SNAPSHOTS, Built, Draft, draft
 from penstock.project.outside import Outside
 from penstock.project.settings.project import (
@@ -169,8 +170,13 @@ def _drafts(
     """
     settings = parsed.settings
     drafts: list[Draft] = [*(parsed.sessions.drafts if parsed.sessions else ())]
-    for path, file in parsed.sql.items():
-        if path == file.path:  # else it is the query of an entry
+    files = {path: file for path, file in parsed.sql.items() if path == file.path}
+    stems = {path.rpartition("/")[2].removesuffix(".sql"): path for path in files}
+    versions = model_versions(descriptions, stems, parsed.findings)
+    for path, file in files.items():  # the others are queries of entries
+        if path in versions:
+            drafts.append(draft(file, None, settings, versions[path]))
+        else:
             name = path.rpartition("/")[2].removesuffix(".sql")
             entry = descriptions.pop(name, None) or descriptions.pop(name.partition(".")[0], None)
             drafts.append(draft(file, entry, settings))
@@ -316,6 +322,8 @@ def _resolver(
             resolver.history[each.name] = columns
     for each in enabled:
         resolver.models.setdefault(each.stem.lower(), resolver.models[each.name.lower()])
+        if each.version is not None and each.version.is_latest:
+            resolver.models.setdefault(each.version.base.lower(), each.reference)
         resolver.add_table(each.written, each.name)
         resolver.places[target.uri_of(each.table).rstrip("/")] = each.reference
     disabled = (each for each in drafts if not each.enabled)

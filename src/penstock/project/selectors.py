@@ -221,7 +221,8 @@ def _nothing(term: SelectorTerm, what: str, candidates: Iterable[str]) -> set[st
 
 def _is_named(model: Model, wanted: str, project: str) -> bool:
     path = PurePosixPath(model.where.path)
-    names = (model.name, path.name.removesuffix(".sql"), str(model.table))
+    base = model.name.rpartition(".v")[0]  # of a version as dbt has them
+    names = (model.name, base, path.name.removesuffix(".sql"), str(model.table))
     if any(_matches(name, wanted) for name in names):
         return True
     full = (*path.parts[1:-1], model.name)

@@ -51,12 +51,12 @@ def test_a_finding_names_nothing_that_penstock_or_a_library_has_inside(findings,
             "delete it; meta or tags of a model can say who uses it",
         ),
         (
-            {"models/e.yml": "models: [{name: a, config: {contract: {enforced: true}}}]"},
-            "declare the columns with their types in a versioned YAML file, or write a check",
+            {"models/e.yml": "models: [{name: a, config: {persist_docs: {}}}]"},
+            "delete it; a model's description and those of its columns are in its table",
         ),
         (
             {"models/e.yml": "models: [{name: a, config: {moon: full}}]"},
-            "delete it; penstock schema prints the 55 keys that are known here",
+            "delete it; penstock schema prints the 61 keys that are known here",
         ),
         (
             {"models/e.yml": BOMB + "models: [*h]"},

@@ -24,6 +24,8 @@ OF_SNAPSHOTS = (
     "retention",
     "layout",
     "system_columns",
+    "snapshot_meta_column_names",
+    "dbt_valid_to_current",
 )
 ALIASES = {
     "primary_key": "unique_key",
@@ -32,9 +34,16 @@ ALIASES = {
     "check_columns": "check_cols",
     "invalidate_hard_deletes": "hard_deletes",
 }
+_OF_DBT = {"append_new_columns": "append", "sync_all_columns": "sync"}
 _NAMES = ("unique_key", "updated_at", "check_cols")
 W = TypeVar("W", bound=StrEnum)
-_MAPPINGS = ("table_properties", "meta", "window_on", "system_columns")
+_MAPPINGS = (
+    "table_properties",
+    "meta",
+    "window_on",
+    "system_columns",
+    "snapshot_meta_column_names",
+)
 
 
 @dataclass(slots=True)
@@ -63,6 +72,8 @@ def _add(lifted: Lifted, written: str, value: Plain, where: Location) -> None:
     key = ALIASES.get(written, written)
     if written == "invalidate_hard_deletes" and value is not None:
         value = "invalidate" if switch_of(value) else "ignore"
+    if key == "on_schema_change" and isinstance(value, str):
+        value = _OF_DBT.get(value, value)
     if key not in lifted.values:
         lifted.values[key] = value
         lifted.places[key] = where

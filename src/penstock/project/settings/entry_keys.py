@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.project.files.kinds import DURATION, exact_word, whole
+from penstock.project.files.kinds import DURATION, TEXT, exact_word, whole
 from penstock.project.files.nodes import Section
 from penstock.project.files.sections import TEXTS, PartKind, each_of, key, node_as, subsection
 from penstock.project.files.values import duration_of
-from penstock.project.settings.model_keys import CHECKS, COLUMNS, HeaderSection
+from penstock.project.settings.model_keys import (
+    CHECKS,
+    COLUMNS,
+    CONSTRAINTS,
+    DocumentedColumnSection,
+    HeaderSection,
+)
 from penstock.project.settings.validation import (
     SCALARS,
     STRING,
@@ -46,6 +52,36 @@ class CheckedEntrySection(TestedEntrySection):
     """Your own metadata, copied to the artifacts."""
 
 
+class VersionColumnSection(DocumentedColumnSection):
+    """A column of one version of a model, or which columns of the model it has."""
+
+    definition = "version_column"
+    name = key(nullable(STRING), "id", "`include` says which")
+    """The column."""
+    include = key(TEXTS, "all")
+    """Which columns of the model the version has: `all`, or a list."""
+    exclude = key(TEXTS, ["country"])
+    """Which of them it does not have."""
+
+
+class ModelVersionSection(TestedEntrySection):
+    """One version of a model, as dbt writes it."""
+
+    definition = "model_version"
+    v = key(TEXT, "2", needed=True)
+    """The version: a number or a word."""
+    defined_in = key(nullable(STRING), "orders_new", "`NAME_vN`")
+    """The name of its file without `.sql`."""
+    config = key(subsection(HeaderSection), {"materialized": "table"})
+    """[Settings](models.md#settings) that differ from those of the model."""
+    columns = key(
+        each_of(VersionColumnSection, "columns"), [{"include": "all", "exclude": ["country"]}]
+    )
+    """Its columns: those of the model that it has, and its own."""
+    deprecation_date = key(TEXT_OR_NULL, "2026-12-31")
+    """Until when it is there; for people."""
+
+
 class DocumentedModelSection(CheckedEntrySection):
     """One entry of `models:`; dbt's shape."""
 
@@ -56,6 +92,12 @@ class DocumentedModelSection(CheckedEntrySection):
     """[Settings](models.md#settings) of the model; its header wins."""
     columns = key(COLUMNS, [{"name": "id", "type": "BIGINT", "data_tests": ["unique"]}])
     """Its [columns](models.md#a-column)."""
+    constraints = key(CONSTRAINTS, [{"type": "check", "expression": "amount >= 0"}])
+    """What its rows must meet, with a [contract](models.md#a-contract)."""
+    latest_version = key(nullable(TEXT), "2", "the greatest")
+    """The version that `ref` without a version means."""
+    versions = key(each_of(ModelVersionSection, "versions"), [{"v": "1"}, {"v": "2"}])
+    """Its [versions](models.md#versions-of-a-model), a file each."""
 
 
 class SnapshotConfigSection(HeaderSection):
@@ -64,8 +106,10 @@ class SnapshotConfigSection(HeaderSection):
     definition = "snapshot_config"
     materialized = key(exact_word("snapshot"), "snapshot", default="snapshot")
     """Says that the model is a snapshot; `snapshot` is the only word."""
-    layout = key(exact_word("current", "plain"), "plain", default="current")
-    """`current` has current and closed versions apart, `plain` has not."""
+    layout = key(exact_word("current", "plain", "dbt"), "plain", default="current")
+    """`current` has current and closed versions apart, `plain` has not, and `dbt` has the
+    columns of dbt.
+    """
 
 
 class SnapshotEntrySection(DocumentedModelSection):

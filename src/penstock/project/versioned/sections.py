@@ -294,6 +294,10 @@ class VersionedSection(KeyedSection):
     """So long after its end a partition is due."""
     batch_size = key(whole(1), 7, "31")
     """How many partitions one step builds at most."""
+    lookback = key(whole(0), 2)
+    """How many partitions before the newest one `run` includes, and builds again if an input
+    changed whose versions do not say where.
+    """
     immutable = key(FLAG, example=True, unset="that of the project")
     """Whether the SQL of a version that built rows may not change."""
     depends_on = key(
