@@ -85,15 +85,15 @@ def attach_checks(files: LinkedFiles) -> LinkedFiles:
             first.findings += result.findings
     parents = {name: model.depends_on for name, model in models.items()}
     edges = [edge for name, each in results.items() if name in models for edge in each.edges]
-    order, dropped = _order_edges(parents, edges)
+    order, dropped = order_edges(parents, edges)
     first.findings += dropped
     names = [name for name in results if name in models]
     changed = {n: _with_result(models[n], results[n], order.get(n, ())) for n in names}
     return replace(files, models={**models, **changed})
 
 
-def _order_edges(
-    parents: Mapping[str, Sequence[str]], edges: Sequence[Edge]
+def order_edges(
+    parents: Mapping[str, Sequence[str]], edges: Sequence[Edge], what: str = "check"
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
     """Return the models to build before each beside `parents`, and findings for dropped edges."""
     new = [e for e in sorted(edges) if e.reads in parents and e.reads not in parents[e.model]]
@@ -108,7 +108,7 @@ def _order_edges(
     for edge in new:
         if is_cyclic and edge.model in reach([edge.reads], before):
             late = f"{edge.reads}, which is built after {edge.model}"
-            sentence = f'check "{edge.check}" reads {late}: it reads what is there'
+            sentence = f'{what} "{edge.check}" reads {late}: it reads what is there'
             info = Severity.INFO
             findings.append(Finding(edge.where, "check-order-dropped", sentence, severity=info))
         else:

@@ -30,6 +30,7 @@ from penstock.project.files.parsed import (
     fill_environment,
     place_key,
 )
+from penstock.project.files.values import Path as At
 from penstock.project.files.values import Plain, digest
 from penstock.project.sql.names import NameResolver, QueryOwner, link
 
@@ -164,20 +165,29 @@ class FirstPass:
 
     def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
         """Parse the SQL of a check that is a template on a line of a file."""
+        text = self.templates.with_macro(text)
+        return self._template((path, "test", line, digest(text)[:12]), path, text, line)
+
+    def hook(self, path: str, text: str, line: int) -> SqlFile:
+        """Render the SQL of a hook on a line of a file."""
+        return self._template((path, "hook", line, digest(text)[:12]), path, text, line)
+
+    def _template(self, place: At, path: str, text: str, line: int) -> SqlFile:
         templates = self.templates
-        text = templates.with_macro(text)
-        fingerprint = digest(f"{text} {templates.digest}")
-        key = place_key((path, "test", line, digest(text)[:12]))
+        fingerprint, key = digest(f"{text} {templates.digest}"), place_key(place)
         file = self._recalled(key, fingerprint, SqlFile, templates.render_context)
         if file is None:
-            from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
+            from penstock.project.sql import hook_sql, sql_file  # costs 0.2 s, see above
 
             if templates.renderer is None:
                 templates.renderer = sql_file.renderer_of(
                     templates.macros, templates.render_context
                 )
-            file = sql_file.parse_check(templates.renderer, path, text, line)
-            self._keep(key, fingerprint, file)
+            parse = hook_sql.parse_hook if place[1] == "hook" else sql_file.parse_check
+            file = parse(templates.renderer, path, text, line)
+            secret = any(each.kind == "env" and is_secret_key(each.name) for each in file.reads)
+            if not secret and mask(text) == text:
+                self._keep(key, fingerprint, file)
         return file
 
     def known_tests(self) -> Mapping[str, str]:

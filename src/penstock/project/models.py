@@ -104,6 +104,15 @@ class Draft:
         """Whether readers may read only its new rows."""
         return False
 
+    @property
+    def around(self) -> Mapping[str, Plain]:
+        """Its settings, among them hooks, grants and its group."""
+        return self.config.settings
+
+    def place_of(self, key: str) -> Location:
+        """Return the place of a setting, or of the model if its own files do not have it."""
+        return self.config.own.get(key, self.where)
+
     def link(self, resolver: NameResolver) -> Built:
         """Resolve every setting and every name."""
         return model_of(self, resolver)
@@ -188,6 +197,9 @@ def entry_settings(tree: Mapping[str, Plain]) -> dict[str, Plain]:
     tags = (*texts_of(tree.get("tags")), *texts_of(config.get("tags")))
     if tags:
         config["tags"] = list(tags)
+    for key in ("group", "access"):
+        if tree.get(key):
+            config.setdefault(key, tree[key])
     if tree.get("meta"):
         config["meta"] = {**mapping_of(config.get("meta")), **mapping_of(tree["meta"])}
     return config

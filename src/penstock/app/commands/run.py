@@ -11,9 +11,10 @@ from typing import TypeVar
 from penstock.app.artifacts.write import write_artifacts
 from penstock.app.checking.flags import drop_repeated
 from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
-from penstock.app.commands.plan import context_of, report_of
+from penstock.app.commands.plan import context_of, report_of, unchanged_results
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
 from penstock.app.execution.commit import Ended, refresh_record
+from penstock.app.execution.hooks import project_hooks, retried_text, retry_hooks
 from penstock.app.execution.recover import recover
 from penstock.app.execution.results import (
     failed_partitions,
@@ -51,7 +52,8 @@ from penstock.core.errors import (
     TableError,
     interruption,
 )
-from penstock.core.records import Status
+from penstock.core.hooks import HookMoment
+from penstock.core.records import HookRecord, Status
 from penstock.engine.jvm import warnings_of
 from penstock.plan.cascade import parents_of
 from penstock.plan.values import Step
@@ -94,7 +96,7 @@ def _run(services: Services, request: AnyRun, listener: Listener, ask: AskRefres
         refresh(services, packages)
     if not planned.plan.is_empty:
         return Runner(services, request, listener, planned, report).run()
-    results = (*planned.settled.results, *_unchanged(services, planned))
+    results = (*planned.settled.results, *unchanged_results(services, planned))
     report = replace(report, results=results)
     return with_resume_command(report, request, planned.again)
 
@@ -113,6 +115,9 @@ def begun(
     for sentence in recovery.messages_by_step:
         listener(Said(sentence))
     settled = settle(services)
+    hooks = retry_hooks(services)
+    for sentence in map(retried_text, hooks):
+        listener(Said(sentence))
     planned = planner(services, request)
     if planned.plan.steps and find_places(services, planned.sources):
         planned = planner(services, request)
@@ -121,17 +126,8 @@ def begun(
         listener(Said(sentence))
     report = report_of(planned, request)
     run_id = services.run_id or services.clock.new_id()
-    return planned, replace(report, run_id=run_id, recovered=recovery.messages_by_step)
-
-
-def _unchanged(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
-    found = []
-    for name in planned.plan.current:
-        record = planned.project_state.records.get(name)
-        version = record.settled_version if record else None
-        result = ModelResult.of(services.project.models[name], "unchanged", "current")
-        found.append(replace(result, version=version))
-    return tuple(found)
+    recovered = (*recovery.messages_by_step, *map(retried_text, hooks))
+    return planned, replace(report, run_id=run_id, recovered=recovered, hooks=hooks)
 
 
 @dataclass(slots=True)
@@ -150,6 +146,7 @@ class Runner:
     _raised: bool = False  # a function raised KeyboardInterrupt
     _skipped: dict[str, str] = field(default_factory=dict)
     _results: list[ModelResult] = field(default_factory=list)
+    _hooks: list[HookRecord] = field(default_factory=list)
     _kinds: dict[str, WorkKind] = field(default_factory=dict)
     _steps: dict[str, Step] = field(init=False)
     _context: Context = field(init=False)
@@ -179,8 +176,8 @@ class Runner:
             sharing = services.engine.sharing(frames)
             with beating(services.writing.leases, report.run_id, beat), sharing:
                 self.tell(RunStarted(report.run_id, self.planned.plan))
-                self._collect()
-            if all(result.ok for result in self._results):
+                self._collect_with_hooks()
+            if all(result.ok for result in self._results) and all(hook.ok for hook in self._hooks):
                 status = Status.SUCCESS
         except KeyboardInterrupt as error:
             self._interrupted, self._terminated = True, SIGTERM in error.args
@@ -193,6 +190,7 @@ class Runner:
         report = replace(
             report,
             results=self._in_order(),
+            hooks=(*report.hooks, *self._hooks),
             notes=(*report.notes, *notes, *of_log),
             interrupted=self._interrupted,
             terminated=self._terminated,
@@ -210,6 +208,19 @@ class Runner:
         except StateError as error:
             return (*notes, error.render())
         return notes
+
+    def _collect_with_hooks(self) -> None:
+        """Run the steps between the hooks of the project; those after them run in any case."""
+        blank = HookRecord(self.report.run_id, HookMoment.START, 0, "", self.report.run_timestamp)
+        self._hooks += project_hooks(self.services, blank)
+        if all(each.ok for each in self._hooks):
+            self._collect()
+        else:
+            for step in self.planned.plan.steps:
+                self._end(self._of_step(step, "skipped", "a hook before the run failed"))
+        if not self._spark_died:
+            end = replace(blank, moment=HookMoment.END)
+            self._hooks += project_hooks(self.services, end, self._results)
 
     def _collect(self) -> None:
         plan, settled = self.planned.plan, self.planned.settled
@@ -337,6 +348,7 @@ class Runner:
 
     def _finish_step(self, step: Step, ended: Ended) -> ModelResult:
         intent, outcome = ended.intent, ended.outcome
+        self._hooks += ended.hooks
         if not ended.is_held_back:
             refresh_record(self.services, self._context.records, intent.model)
         made = outcome.version is not None or (not intent.uri and not ended.is_held_back)
@@ -387,6 +399,6 @@ class Runner:
         for result in self._results:
             by_name.setdefault(result.name, []).append(result)
         order = dict.fromkeys((*(name for name in by_name if name not in known), *known))
-        for result in _unchanged(self.services, self.planned):
+        for result in unchanged_results(self.services, self.planned):
             by_name.setdefault(result.name, [result])
         return tuple(result for name in order for result in by_name.get(name, ()))

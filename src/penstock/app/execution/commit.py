@@ -38,7 +38,7 @@ from penstock.core.findings import Location
 from penstock.core.masking import mask
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
-from penstock.core.records import ModelRecord
+from penstock.core.records import HookRecord, ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, StepFailure, StepKind
 from penstock.strategies.history.commit import IdentityError
@@ -49,10 +49,7 @@ Given = TypeVar("Given")
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A finished step: its intent, its outcome, its check results.
-
-    `undone` is the outcome of the step that undid it, `restored` the version that came back.
-    """
+    """A finished step. If another one undid it, `undone` is its outcome, `restored` the version."""
 
     intent: Intent
     outcome: Outcome
@@ -61,6 +58,7 @@ class Ended:
     undone: Outcome | None = None
     restored: int | None = None
     notes: tuple[str, ...] = ()
+    hooks: tuple[HookRecord, ...] = ()
 
     @property
     def is_held_back(self) -> bool:

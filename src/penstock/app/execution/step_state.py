@@ -17,6 +17,8 @@ from penstock.app.preparing.step_inputs import NOTHING, StepInputs
 from penstock.app.services.services import Services
 from penstock.core.check_results import Checked, CheckResult
 from penstock.core.model import Model
+from penstock.core.ports.engine import StepSession
+from penstock.core.records import HookRecord
 from penstock.core.statement import Work
 from penstock.core.steps.step import Intent, Outcome
 from penstock.plan.resolve import Segment
@@ -91,6 +93,17 @@ class StepRun:
     """Check results from the step that these partitions are the rest of."""
 
 
+def open_session(run: StepRun, session: StepSession | None = None) -> StepRun:
+    """Open the session of a step, unless it shares one, or its hooks have opened it."""
+    if session is None and hasattr(run.committer, "session"):
+        return run
+    if session is None:
+        own = run.services.engine.session(run.model.name, run.committer.where)
+        session = run.closing.enter_context(own)
+    run.committer.session = session
+    return run
+
+
 @dataclass(frozen=True, slots=True)
 class Staged:
     """What a step is about to write."""
@@ -123,6 +136,8 @@ class StepState:
     checked: Checked | None = None
     outcome: Outcome = Outcome(None)
     ended: Ended | None = None
+    hooks: tuple[HookRecord, ...] = ()
+    """The hooks before the step."""
 
 
 def need(value: Known | None) -> Known:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.core.check_results import CheckJournal
-from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
+from penstock.core.records import Begun, Holder, HookRecord, Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure
 
 if TYPE_CHECKING:
@@ -61,6 +61,12 @@ class Journal(CheckJournal, Protocol):
     def running(self) -> tuple[StepRecord, ...]:
         """Return the steps recorded as RUNNING."""
 
+    def note_hooks(self, hooks: Sequence[HookRecord]) -> None:
+        """Write hooks that are to run, or how they ended; a hook replaces its earlier record.
+
+        While a hook of a step is to run, the end of the step keeps its lease.
+        """
+
 
 class Leases(Protocol):
     """The right to write a target. Every method is one transaction."""
@@ -82,7 +88,17 @@ class Leases(Protocol):
 
 
 class RunRecords(Protocol):
-    """Reads runs and steps in bulk; steps still RUNNING are among them."""
+    """Reads runs, steps and hooks in bulk; steps still RUNNING are among them."""
+
+    def due_hooks(self) -> tuple[HookRecord, ...]:
+        """Return hooks that are to run after recorded steps: new ones, and those that failed.
+
+        Oldest first. Steps that failed a check, or whose checks are pending, or that a rollback
+        undid have none.
+        """
+
+    def hooks_of(self, run: str) -> tuple[HookRecord, ...]:
+        """Return the hooks of a run, in the order in which they ran."""
 
     def latest_runs(self, limit: int) -> tuple[Run, ...]:
         """Return the latest runs, newest first."""

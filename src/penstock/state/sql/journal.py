@@ -11,13 +11,14 @@ from sqlalchemy import ColumnElement, Select, func, select
 
 from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
+from penstock.core.hooks import HookMoment
 from penstock.core.ports.ports import RebuiltStep
-from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
+from penstock.core.records import Begun, Holder, HookRecord, Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure
 from penstock.state.lease import grant
-from penstock.state.schema import models, runs, steps
+from penstock.state.schema import hook_results, models, runs, steps
 from penstock.state.sql.database import Database, batched
-from penstock.state.sql.rows import Found, cells_of, step_of
+from penstock.state.sql.rows import FAILURE, Cells, Found, cells_of, step_of
 from penstock.state.sql.transaction import Transaction, Transactions
 from penstock.state.transitions.model_state import (
     Began,
@@ -106,7 +107,7 @@ class StoreJournal:
             if not recovered:
                 _require_owned(tables, found)
             tables.happen(found.intent.model, Finished(found.seq, tables.now, outcome, recovered))
-            _release_after(tables, found)
+            _release_after(tables, found, keeps=not recovered and tables.has_hooks(step))
             self._context.fault("during-finish")
 
     def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
@@ -135,6 +136,15 @@ class StoreJournal:
         """Return the steps recorded as RUNNING, in the order they began."""
         with self._transactions.read() as tables:
             return tuple(step.record for step in tables.running())
+
+    def note_hooks(self, hooks: Sequence[HookRecord]) -> None:
+        """Write hooks; once none of its step is to run, the step's target is free."""
+        with self._transactions.write() as tables:
+            tables.put_hooks([_hook_cells(each) for each in hooks])
+            for name in dict.fromkeys(each.step for each in hooks):
+                found = tables.find(name) if name else None
+                if found is not None and found.status is not Status.RUNNING:
+                    _release_after(tables, found, keeps=tables.has_hooks(name))
 
     def record_checks(self, step: str, checked: Checked) -> None:
         """Record the check results of a running step; `finish` and `fail` follow them."""
@@ -266,13 +276,16 @@ def _require_owned(tables: Transaction, step: StoredStep) -> None:
         )
 
 
-def _release_after(tables: Transaction, step: StoredStep) -> None:
-    """Free the step's target unless the lease is not its own, or another step still writes it."""
+def _release_after(tables: Transaction, step: StoredStep, *, keeps: bool = False) -> None:
+    """Free the step's target unless the lease is not its own, or it is still in use.
+
+    Another step may write it; with `keeps` a hook of this one is still to run.
+    """
     busy = any(
         (other.target, other.intent.run) == (step.target, step.intent.run)
         for other in tables.running()
     )
-    if _owns(tables, step) and not busy:
+    if _owns(tables, step) and not busy and not keeps:
         tables.leases.put(step.target, None)
 
 
@@ -309,6 +322,31 @@ class SqlRuns:
         missing = sorted({*numbers} - {row.step_seq for row in rows})
         return _by_name([*rows, *self._steps(of_models, steps.c.step_seq, missing)])
 
+    def due_hooks(self) -> tuple[HookRecord, ...]:
+        """See `RunRecords.due_hooks`."""
+        query = (
+            select(hook_results)
+            .join(steps, steps.c.id == hook_results.c.step)
+            .where(
+                hook_results.c.moment == HookMoment.AFTER,
+                hook_results.c.status.in_((Status.RUNNING, Status.FAILED)),
+                steps.c.status == Status.SUCCESS,
+                steps.c.undone_by.is_(None),
+                steps.c.pending.is_(None),
+            )
+            .order_by(steps.c.step_seq, hook_results.c.number)
+        )
+        with self._database.read() as connection:
+            return tuple(map(_hook, connection.execute(query)))
+
+    def hooks_of(self, run: str) -> tuple[HookRecord, ...]:
+        """See `RunRecords.hooks_of`."""
+        hook = hook_results.c
+        query = select(hook_results).where(hook.run == run)
+        query = query.order_by(hook.started, hook.step, hook.moment, hook.number)
+        with self._database.read() as connection:
+            return tuple(map(_hook, connection.execute(query)))
+
     def _steps(
         self, query: Select[Any], column: ColumnElement[Any], values: Sequence[Any]
     ) -> list[Found]:
@@ -322,6 +360,22 @@ def _by_name(rows: Sequence[Found]) -> Mapping[str, tuple[StepRecord, ...]]:
     for row in sorted(rows, key=lambda row: row.step_seq):
         found.setdefault(row.of, []).append(step_of(row).record)
     return {name: tuple(each) for name, each in found.items()}
+
+
+_HOOK = ("run", "step", "moment", "number", "model", "text", "status", "run_timestamp")
+_HOOK_TIMES = ("started", "duration_ms")
+
+
+def _hook_cells(hook: HookRecord) -> Cells:
+    failure = hook.failure or StepFailure("", "")
+    errors = {column: getattr(failure, name) for column, name in FAILURE.items()}
+    return {**cells_of(hook, (*_HOOK, *_HOOK_TIMES)), **errors}
+
+
+def _hook(row: Found) -> HookRecord:
+    errors = {name: getattr(row, column) for column, name in FAILURE.items()}
+    failure = StepFailure(**errors) if errors["code"] else None
+    return HookRecord(**cells_of(row, (*_HOOK, *_HOOK_TIMES)), failure=failure)
 
 
 def _run(row: Found) -> Run:

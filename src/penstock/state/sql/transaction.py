@@ -14,7 +14,15 @@ from penstock.core.masking import mask
 from penstock.core.model import Fingerprint
 from penstock.core.records import Lease, Run, Status
 from penstock.state.lease import StoreContext
-from penstock.state.schema import contents, leases, models, project, runs, steps
+from penstock.state.schema import (
+    contents,
+    hook_results,
+    leases,
+    models,
+    project,
+    runs,
+    steps,
+)
 from penstock.state.sql.database import Database, put, server_time
 from penstock.state.sql.load import load
 from penstock.state.sql.package_rows import change_package, keep_promise
@@ -115,6 +123,16 @@ class Transaction:
     def happen_in(self, package: str, event: PackageEvent) -> PackageState:
         """Write the changes of an event to a package's records; return the records."""
         return change_package(self._connection, package, event)
+
+    def put_hooks(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Write hooks; a row replaces the earlier one of its hook."""
+        put(self._connection, hook_results, rows)
+
+    def has_hooks(self, step: str) -> bool:
+        """Return whether a hook of a step is still to run."""
+        hook = hook_results.c
+        query = select(hook.step).where(hook.step == step, hook.status == Status.RUNNING)
+        return self._connection.execute(query.limit(1)).first() is not None
 
     def find(self, step: str | int) -> StoredStep | None:
         """Return a step by its id or number; None if it never began here."""
