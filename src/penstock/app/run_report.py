@@ -137,7 +137,9 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
         return len(self.results)
 
 
-def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}) -> Json:
+def run_document(
+    report: RunReport, planned: Planned = lambda _result, _step: {}
+) -> dict[str, Json]:
     """Return the results, model by model in topological order; with partitions step by step.
 
     `planned` adds fields to each model of a dry run.

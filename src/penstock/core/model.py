@@ -6,13 +6,13 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from penstock.core.beside.exposures import Access
+from penstock.core.beside.hooks import Grant, Hooks
 from penstock.core.checks.check import Check, Checks
 from penstock.core.columns.schema import Schema
 from penstock.core.entities.entity import Entity
-from penstock.core.exposures import Access
 from penstock.core.findings import Location
 from penstock.core.history import HistorySettings
-from penstock.core.hooks import Grant, Hooks
 from penstock.core.masking import SECRETS
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partitions.mapping import Computed, RangeMapping

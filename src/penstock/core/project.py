@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from penstock.core.beside.exposures import Exposure, ModelGroup
+from penstock.core.beside.hooks import Hook, Hooks, shown_grants
 from penstock.core.checks.check import CheckSettings
 from penstock.core.entities.entity import Entity, EntityEnvironment, WholeTable
-from penstock.core.exposures import Exposure, Group
 from penstock.core.findings import Finding
 from penstock.core.graph import reach
-from penstock.core.hooks import Hook, Hooks, shown_grants
 from penstock.core.masking import Json, is_secret_key
 from penstock.core.model import MODEL_COLUMNS, Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
@@ -136,7 +136,7 @@ class Project(ProjectSettings, ShownInNotebooks):
     hooks: Hooks = Hooks()
     """SQL that runs before the first step of a run and after its last."""
     exposures: Mapping[str, Exposure] = field(default_factory=dict)
-    groups: Mapping[str, Group] = field(default_factory=dict)
+    groups: Mapping[str, ModelGroup] = field(default_factory=dict)
     deferred: Mapping[str, str] = field(default_factory=dict)
     """The folders of models and seeds that are read from another target, and never written."""
 
@@ -260,10 +260,12 @@ def hook_sql(project: Project, text: str, model: Model | None, run_timestamp: dt
     Inside quotes it is the name that users know.
     """
 
-    def shown(found: re.Match[str]) -> str:
-        return substitute(found[0], lambda name, _: shown_name(str(project.table_of(name, model))))
+    def with_names(quoted_text: re.Match[str]) -> str:
+        return substitute(
+            quoted_text[0], lambda name, _: shown_name(str(project.table_of(name, model)))
+        )
 
-    named = _QUOTED.sub(shown, text)
+    named = _QUOTED.sub(with_names, text)
     return at(substitute(named, lambda name, _: _sql_of_input(project, name, model)), run_timestamp)
 
 
@@ -281,7 +283,7 @@ def _sql_of_input(project: Project, name: InputName, model: Model | None) -> str
 
 def shown_hook(project: Project, hook: Hook, model: Model | None = None) -> str:
     """Return a hook for users: tables have their names."""
-    return hook.shown({n: shown_name(str(project.table_of(n, model))) for n in hook.inputs})
+    return hook.display({n: shown_name(str(project.table_of(n, model))) for n in hook.inputs})
 
 
 def hook_lines(project: Project, model: Model | None = None) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from penstock.core.beside.hooks import HookMoment
 from penstock.core.entities.slices import SliceId
-from penstock.core.hooks import HookMoment
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid
 from penstock.core.steps.inputs import DeferredInput, DeltaPin, Pin

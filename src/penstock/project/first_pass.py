@@ -30,7 +30,6 @@ from penstock.project.files.parsed import (
     fill_environment,
     place_key,
 )
-from penstock.project.files.values import Path as At
 from penstock.project.files.values import Plain, digest
 from penstock.project.sql.names import NameResolver, QueryOwner, link
 
@@ -163,18 +162,14 @@ class FirstPass:
         self.findings += file.findings
         return file
 
-    def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
-        """Parse the SQL of a check that is a template on a line of a file."""
-        text = self.templates.with_macro(text)
-        return self._template((path, "test", line, digest(text)[:12]), path, text, line)
-
-    def hook(self, path: str, text: str, line: int) -> SqlFile:
-        """Render the SQL of a hook on a line of a file."""
-        return self._template((path, "hook", line, digest(text)[:12]), path, text, line)
-
-    def _template(self, place: At, path: str, text: str, line: int) -> SqlFile:
+    def check_template(
+        self, path: str, text: TemplateText, line: int, *, is_hook: bool = False
+    ) -> SqlFile:
+        """Parse the SQL of a check, or a hook, that is a template on a line of a file."""
         templates = self.templates
-        fingerprint, key = digest(f"{text} {templates.digest}"), place_key(place)
+        text = text if is_hook else templates.with_macro(text)
+        fingerprint = digest(f"{text} {templates.digest}")
+        key = place_key((path, "hook" if is_hook else "test", line, digest(text)[:12]))
         file = self._recalled(key, fingerprint, SqlFile, templates.render_context)
         if file is None:
             from penstock.project.sql import hook_sql, sql_file  # costs 0.2 s, see above
@@ -183,7 +178,7 @@ class FirstPass:
                 templates.renderer = sql_file.renderer_of(
                     templates.macros, templates.render_context
                 )
-            parse = hook_sql.parse_hook if place[1] == "hook" else sql_file.parse_check
+            parse = hook_sql.parse_hook if is_hook else sql_file.parse_check
             file = parse(templates.renderer, path, text, line)
             secret = any(each.kind == "env" and is_secret_key(each.name) for each in file.reads)
             if not secret and mask(text) == text:

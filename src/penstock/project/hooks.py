@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from penstock.core.exposures import Access, Exposure, Group, Owner
+from penstock.core.beside.exposures import Access, Contact, Exposure, ModelGroup
+from penstock.core.beside.hooks import Grant, Hook, Hooks
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.hooks import Grant, Hook, Hooks
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
-from penstock.project.checking import order_edges
-from penstock.project.checks.kept import Edge
+from penstock.project.checks.kept import Edge, order_edges
+from penstock.project.files.nodes import TemplateText
 from penstock.project.files.values import (
     Plain,
     did_you_mean,
@@ -26,6 +26,7 @@ from penstock.project.models import Draft
 from penstock.project.settings.config import HOOKS, hook_texts
 from penstock.project.settings.project import YamlEntry
 from penstock.project.sql.names import QueryOwner, input_named, link
+from penstock.project.versioned.model import VersionedModel
 
 
 def attach_hooks(files: LinkedFiles) -> LinkedFiles:
@@ -35,7 +36,7 @@ def attach_hooks(files: LinkedFiles) -> LinkedFiles:
     models = {name: _around(files, model, groups) for name, model in files.models.items()}
     files = replace(files, models=_ordered(files, models), groups=groups)
     where, written = parsed.document.place(HOOKS), parsed.settings.written_hooks
-    own = _Reading(files, None, where).hooks(written)
+    own = _HookReading(files, None, where).hooks(written)
     exposures = {
         name: each
         for name, entry in parsed.described("exposures").items()
@@ -45,25 +46,46 @@ def attach_hooks(files: LinkedFiles) -> LinkedFiles:
     return replace(files, hooks=own, exposures=exposures)
 
 
-def _around(files: LinkedFiles, model: Model, groups: Mapping[str, Group]) -> Model:
+def _around(files: LinkedFiles, model: Model, groups: Mapping[str, ModelGroup]) -> Model:
     """Return a model with its hooks, its grants and its group."""
     draft, findings = files.drafts[model.name], files.parsed.findings
-    settings = draft.around
+    settings = _settings(draft)
     if settings.keys().isdisjoint((HOOKS, "grants", "group", "access")):
         return model
-    hooks = _Reading(files, draft, draft.place_of(HOOKS)).hooks(mapping_of(settings.get(HOOKS)))
+    hooks = _HookReading(files, draft, _place(draft, HOOKS)).hooks(mapping_of(settings.get(HOOKS)))
     group, said = text_of(settings.get("group")), text_of(settings.get("access"))
     access = Access(said) if said in tuple(Access) else Access.PROTECTED
     if group and group not in groups:
         hint = did_you_mean(group, groups) or f"declare it under groups: - name: {group}"
         sentence = f"no group is called {group!r}"
-        findings.append(Finding(draft.place_of("group"), "unknown-group", sentence, hint))
+        findings.append(Finding(_place(draft, "group"), "unknown-group", sentence, hint))
     if access is Access.PRIVATE and not group:
         sentence = f"{model.name} is private and in no group, so no model may read it"
         hint = "write group: with the group that may read it, or access: protected"
-        findings.append(Finding(draft.place_of("access"), "private-model", sentence, hint))
+        findings.append(Finding(_place(draft, "access"), "private-model", sentence, hint))
     grants = None if "grants" not in settings else _grants(files, draft)
     return replace(model, hooks=hooks, grants=grants, group=group, access=access)
+
+
+def _settings(draft: Draft) -> Mapping[str, Plain]:
+    """Return the settings of a model, as far as this module reads them."""
+    if not isinstance(draft, VersionedModel):
+        return draft.config.settings
+    section, hooks = draft.draft.section, draft.draft.section.hooks
+    settings: dict[str, Plain] = {"group": section.group, "access": section.access}
+    if hooks is not None:
+        settings[HOOKS] = {"before": [*hooks.before], "after": [*hooks.after]}
+    settings = {key: value for key, value in settings.items() if value}
+    if section.find("grants") is not None:
+        settings["grants"] = {key: [*names] for key, names in section.grants.items()}
+    return settings
+
+
+def _place(draft: Draft, key: str) -> Location:
+    """Return the place of a setting, or of the model if its own files do not have it."""
+    if isinstance(draft, VersionedModel):
+        return draft.draft.section.place(key)
+    return draft.config.own.get(key, draft.where)
 
 
 def _grants(files: LinkedFiles, draft: Draft) -> tuple[Grant, ...]:
@@ -71,10 +93,10 @@ def _grants(files: LinkedFiles, draft: Draft) -> tuple[Grant, ...]:
         sentence = f"grants of {draft.name} have no effect: target {files.target.name} has no"
         sentence += " catalog, and files have no rights of their own"
         hint = "set catalog: for the target, or grant rights on the folder"
-        where, warning = draft.place_of("grants"), Severity.WARNING
+        where, warning = _place(draft, "grants"), Severity.WARNING
         finding = Finding(where, "grants-without-catalog", sentence, hint, warning)
         files.parsed.findings.append(finding)
-    asked = mapping_of(draft.around.get("grants")).items()
+    asked = mapping_of(_settings(draft).get("grants")).items()
     return tuple(
         sorted(
             {Grant(key.strip().lower(), who) for key, value in asked for who in texts_of(value)},
@@ -83,8 +105,11 @@ def _grants(files: LinkedFiles, draft: Draft) -> tuple[Grant, ...]:
     )
 
 
+_RESULTS = "select from the view penstock_results, whose rows are the results of the run"
+
+
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _HookReading:
     """Reads the hooks of one model, or of the project."""
 
     files: LinkedFiles
@@ -97,9 +122,9 @@ class _Reading:
             tuple(filter(None, map(self._hook, map(text_of, hook_texts(written.get(key))))))
             for key in ("before", "after")
         )
-        if self.draft is not None and self.draft.config.text("materialized") == "frame":
+        if self.draft is not None and self.draft.name in self.files.resolver.frames:
             if before or after:
-                self._report(
+                self._unsupported(
                     f"{self.draft.name} is a frame, which has no step, so its hooks never run",
                     "write them for a table that reads it",
                 )
@@ -108,12 +133,12 @@ class _Reading:
 
     def _hook(self, text: str) -> Hook | None:
         first, where = self.files.parsed.first, self.where
-        file = first.hook(where.path, text, where.line)
-        first.findings += file.findings
+        file = first.check_template(where.path, TemplateText.of(text), where.line, is_hook=True)
+        first.findings += (
+            replace(each, hint=_RESULTS) if "'results'" in each.sentence else each
+            for each in file.findings
+        )
         if not file.branches:
-            if any("'results'" in each.sentence for each in file.findings):
-                hint = "read the view penstock_results: select model, status from penstock_results"
-                first.findings += (replace(each, hint=hint) for each in file.findings)
             return None
         owner = QueryOwner(where.path, self.draft.reference if self.draft else None)
         linked = link(file.branches, self.files.resolver, owner)
@@ -122,7 +147,7 @@ class _Reading:
         self._check(hook, {each.name: each for each in hook.inputs})
         return hook if hook.text or hook.incremental else None
 
-    def _check(self, hook: Hook, named: Mapping[str, InputName]) -> None:
+    def _check(self, hook: Hook, inputs: Mapping[str, InputName]) -> None:
         """Report tables that the statement cannot name, and rows that it must not change."""
         from penstock.project.sql.hook_sql import changed_table  # only if there are hooks
 
@@ -132,18 +157,20 @@ class _Reading:
             code = "hook-changes-rows"
             finding = Finding(self.where, code, f"{sentence} its rows", hint)
             self.files.parsed.findings.append(finding)
-        if "this" in named and named["this"].kind is InputKind.EXTERNAL:
-            self._report("`this` is a model's own table, and this hook is the project's", "use ref")
-        for name in named.values():
+        if "this" in inputs and inputs["this"].kind is InputKind.EXTERNAL:
+            self._unsupported(
+                "`this` is a model's own table, and this hook is the project's", "use ref"
+            )
+        for name in inputs.values():
             model = self.files.models.get(name.name)
             is_model = name.kind in (InputKind.MODEL, InputKind.THIS)
             if is_model and model is not None and model.is_view and not self.files.target.catalog:
-                self._report(
+                self._unsupported(
                     f"{name.name} is a view, which no statement can name without a catalog",
                     "name a table, or set catalog: for the target",
                 )
 
-    def _report(self, sentence: str, hint: str) -> None:
+    def _unsupported(self, sentence: str, hint: str) -> None:
         finding = Finding(self.where, "hook-not-supported", sentence, hint)
         self.files.parsed.findings.append(finding)
 
@@ -169,15 +196,15 @@ def _ordered(files: LinkedFiles, models: Mapping[str, Model]) -> Mapping[str, Mo
     return found
 
 
-def _group_of(entry: YamlEntry) -> Group:
+def _group_of(entry: YamlEntry) -> ModelGroup:
     tree = entry.tree
     about = text_of(tree.get("description")).strip()
-    return Group(entry.name, _owner(tree.get("owner")), entry.where, about)
+    return ModelGroup(entry.name, _owner(tree.get("owner")), entry.where, about)
 
 
-def _owner(tree: Plain) -> Owner:
+def _owner(tree: Plain) -> Contact:
     found = pairs_of(tree)
-    return Owner(found.get("name", ""), found.get("email", ""))
+    return Contact(found.get("name", ""), found.get("email", ""))
 
 
 def _exposure(files: LinkedFiles, entry: YamlEntry) -> Exposure | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from penstock.core.exposures import Exposure, Group
+from penstock.core.beside.exposures import Exposure, ModelGroup
+from penstock.core.beside.hooks import Hooks
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
-from penstock.core.hooks import Hooks
 from penstock.core.model import Body, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Target
@@ -100,7 +100,7 @@ class LinkedFiles:
     """Tests in their own files, by the model with which they run."""
     hooks: Hooks = Hooks()
     exposures: Mapping[str, Exposure] = field(default_factory=dict)
-    groups: Mapping[str, Group] = field(default_factory=dict)
+    groups: Mapping[str, ModelGroup] = field(default_factory=dict)
 
 
 def link(parsed: ParsedFiles) -> LinkedFiles:

@@ -104,15 +104,6 @@ class Draft:
         """Whether readers may read only its new rows."""
         return False
 
-    @property
-    def around(self) -> Mapping[str, Plain]:
-        """Its settings, among them hooks, grants and its group."""
-        return self.config.settings
-
-    def place_of(self, key: str) -> Location:
-        """Return the place of a setting, or of the model if its own files do not have it."""
-        return self.config.own.get(key, self.where)
-
     def link(self, resolver: NameResolver) -> Built:
         """Resolve every setting and every name."""
         return model_of(self, resolver)

@@ -105,7 +105,7 @@ _THEIRS = {"resource_type": "kind", "file": "path", "package": "path"}
 """Methods of dbt that have another name here."""
 _METHODS = ("name", "fqn", "path", "source", "exposure", *_WORDS, *OF_ENTITIES)
 _ONE_AWAY = ("source", "exposure")
-"""Methods whose value is no model, and one arrow away from the models that it selects."""
+"""Methods whose value is one arrow away from the models that they select."""
 
 
 def disabled(entity: Entity) -> UsageError:

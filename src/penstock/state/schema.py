@@ -28,7 +28,6 @@ from penstock.core.check_results import Sample
 from penstock.core.checks.check import CheckScope, Phase
 from penstock.core.checks.check_type import CheckStatus, GroupValue
 from penstock.core.findings import Location, Severity
-from penstock.core.hooks import HookMoment
 from penstock.core.partitions.partition import Span
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import Status
@@ -374,24 +373,6 @@ slice_skips = Table(
     Column("at", UtcTime, nullable=False),
     Column("last_step_seq", BigInteger, nullable=False),  # steps above it came later
     Index(None, "model_id", "name", "id"),
-)
-
-hook_results = Table(
-    "hook_results",
-    metadata,
-    Column("run", Text, primary_key=True),  # no foreign key: `recover` runs hooks without a run
-    Column("step", Text, primary_key=True),  # "" of the project's own; none if it never began
-    Column("moment", Value(HookMoment), primary_key=True),
-    key("number"),
-    *texts("model"),
-    *masked("text"),
-    *words(status=Status),
-    Column("run_timestamp", UtcTime, nullable=False),
-    Column("started", UtcTime),  # NULL: it has not run yet
-    *counts("duration_ms"),
-    *texts("error_code", "error_message", "error_where", "error_hint", kind=MaskedText),
-    Index(None, "moment", "status"),
-    Index(None, "step"),
 )
 
 leases = Table(

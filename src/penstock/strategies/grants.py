@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from penstock.core.hooks import Grant
+from penstock.core.beside.hooks import Grant
 from penstock.core.names import quoted
 from penstock.core.statement import Row
 

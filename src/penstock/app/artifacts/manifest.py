@@ -9,11 +9,11 @@ from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
+from penstock.core.beside.exposures import Exposure, ModelGroup
+from penstock.core.beside.hooks import Hook
 from penstock.core.checks.check import ANY_ROW, Check, Phase
 from penstock.core.checks.check_type import CheckType, Condition, fields_of, parts_of
-from penstock.core.exposures import Exposure, Group
 from penstock.core.graph import children
-from penstock.core.hooks import Hook
 from penstock.core.masking import mask
 from penstock.core.model import ColumnDoc, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, literal, shown_name
@@ -263,11 +263,11 @@ def _exposure(project: Project, exposure: Exposure) -> Node:
     }
 
 
-def _group(project: Project, group: Group) -> Node:
+def _group(project: Project, group: ModelGroup) -> Node:
     return _declared(project, "group", group)
 
 
-def _declared(project: Project, kind: str, each: Exposure | Group) -> Node:
+def _declared(project: Project, kind: str, each: Exposure | ModelGroup) -> Node:
     """Return what exposures and groups have alike."""
     return {
         "name": each.name,

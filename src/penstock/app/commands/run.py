@@ -15,7 +15,7 @@ from penstock.app.commands.plan import context_of, report_of, unchanged_results
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
 from penstock.app.execution.commit import Ended, refresh_record
 from penstock.app.execution.hooks import project_hooks, retried_text, retry_hooks
-from penstock.app.execution.recover import recover
+from penstock.app.execution.recover import Recovery, recover
 from penstock.app.execution.results import (
     failed_partitions,
     final_error,
@@ -43,6 +43,7 @@ from penstock.app.run_report import SIGTERM, RunReport
 from penstock.app.services.catalog_sources import find_places
 from penstock.app.services.services import Services
 from penstock.app.services.workers import beating
+from penstock.core.beside.hooks import HookMoment
 from penstock.core.errors import (
     ConcurrentWriterError,
     PenstockError,
@@ -52,7 +53,6 @@ from penstock.core.errors import (
     TableError,
     interruption,
 )
-from penstock.core.hooks import HookMoment
 from penstock.core.records import HookRecord, Status
 from penstock.engine.jvm import warnings_of
 from penstock.plan.cascade import parents_of
@@ -111,11 +111,11 @@ def begun(
     """Settle what a crash left open, then plan; return a report before any step."""
     if listener is not silent:
         services.patience.tell = lambda sentence: listener(Said(sentence))
-    recovery = recover(services, give_up=anew)
+    recovery: Recovery = recover(services, give_up=anew)
     for sentence in recovery.messages_by_step:
         listener(Said(sentence))
     settled = settle(services)
-    hooks = retry_hooks(services)
+    hooks: tuple[HookRecord, ...] = retry_hooks(services)
     for sentence in map(retried_text, hooks):
         listener(Said(sentence))
     planned = planner(services, request)
@@ -146,7 +146,6 @@ class Runner:
     _raised: bool = False  # a function raised KeyboardInterrupt
     _skipped: dict[str, str] = field(default_factory=dict)
     _results: list[ModelResult] = field(default_factory=list)
-    _hooks: list[HookRecord] = field(default_factory=list)
     _kinds: dict[str, WorkKind] = field(default_factory=dict)
     _steps: dict[str, Step] = field(init=False)
     _context: Context = field(init=False)
@@ -175,9 +174,10 @@ class Runner:
             frames = shared_frames(services, self._context, self.planned.plan.steps)
             sharing = services.engine.sharing(frames)
             with beating(services.writing.leases, report.run_id, beat), sharing:
-                self.tell(RunStarted(report.run_id, self.planned.plan))
                 self._collect_with_hooks()
-            if all(result.ok for result in self._results) and all(hook.ok for hook in self._hooks):
+            if all(result.ok for result in self._results) and all(
+                hook.ok for hook in self._context.hooks
+            ):
                 status = Status.SUCCESS
         except KeyboardInterrupt as error:
             self._interrupted, self._terminated = True, SIGTERM in error.args
@@ -190,7 +190,7 @@ class Runner:
         report = replace(
             report,
             results=self._in_order(),
-            hooks=(*report.hooks, *self._hooks),
+            hooks=(*report.hooks, *self._context.hooks),
             notes=(*report.notes, *notes, *of_log),
             interrupted=self._interrupted,
             terminated=self._terminated,
@@ -211,16 +211,17 @@ class Runner:
 
     def _collect_with_hooks(self) -> None:
         """Run the steps between the hooks of the project; those after them run in any case."""
-        blank = HookRecord(self.report.run_id, HookMoment.START, 0, "", self.report.run_timestamp)
-        self._hooks += project_hooks(self.services, blank)
-        if all(each.ok for each in self._hooks):
+        report, hooks = self.report, self._context.hooks
+        self.tell(RunStarted(report.run_id, self.planned.plan))
+        blank = HookRecord(report.run_id, HookMoment.START, 0, "", report.run_timestamp)
+        hooks += project_hooks(self.services, blank)
+        if all(each.ok for each in hooks):
             self._collect()
         else:
             for step in self.planned.plan.steps:
                 self._end(self._of_step(step, "skipped", "a hook before the run failed"))
         if not self._spark_died:
-            end = replace(blank, moment=HookMoment.END)
-            self._hooks += project_hooks(self.services, end, self._results)
+            hooks += project_hooks(self.services, blank, self._results)
 
     def _collect(self) -> None:
         plan, settled = self.planned.plan, self.planned.settled
@@ -246,7 +247,8 @@ class Runner:
         try:
             for found in schedule.results(fail_fast=self.request.fail_fast):
                 self._end(*found)
-                self._heed()
+                if self._raised:
+                    raise KeyboardInterrupt  # noqa: TRY301  it is caught below
         except BaseException as error:  # a bug too: no step may go on behind a run that ended
             if isinstance(error, KeyboardInterrupt):
                 self._interrupted = True
@@ -256,11 +258,6 @@ class Runner:
                 self._end(*found)
             self._holds = False
             raise
-
-    def _heed(self) -> None:
-        """Treat an interrupt raised by a function like Ctrl-C."""
-        if self._raised:
-            raise KeyboardInterrupt
 
     def _end(self, *results: ModelResult) -> None:
         """Report the result of one planned step; the last of its results ends it."""
@@ -348,7 +345,6 @@ class Runner:
 
     def _finish_step(self, step: Step, ended: Ended) -> ModelResult:
         intent, outcome = ended.intent, ended.outcome
-        self._hooks += ended.hooks
         if not ended.is_held_back:
             refresh_record(self.services, self._context.records, intent.model)
         made = outcome.version is not None or (not intent.uri and not ended.is_held_back)

@@ -38,7 +38,7 @@ from penstock.core.findings import Location
 from penstock.core.masking import mask
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
-from penstock.core.records import HookRecord, ModelRecord
+from penstock.core.records import ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, StepFailure, StepKind
 from penstock.strategies.history.commit import IdentityError
@@ -58,7 +58,6 @@ class Ended:
     undone: Outcome | None = None
     restored: int | None = None
     notes: tuple[str, ...] = ()
-    hooks: tuple[HookRecord, ...] = ()
 
     @property
     def is_held_back(self) -> bool:

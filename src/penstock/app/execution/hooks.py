@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from penstock.app.execution.recover import Recovery, recover
+from penstock.app.execution.recover import Recovery, recover, settle_as
 from penstock.app.execution.step_state import StepState, open_session
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.services.workers import may_write, on_worker
+from penstock.core.beside.hooks import Hook, HookMoment, shown_grants
 from penstock.core.errors import (
     HookError,
     InterruptedRunError,
@@ -24,7 +25,6 @@ from penstock.core.errors import (
     SparkDiedError,
 )
 from penstock.core.findings import Location
-from penstock.core.hooks import Hook, HookMoment, shown_grants
 from penstock.core.model import Model
 from penstock.core.names import literal
 from penstock.core.ports.engine import StepSession
@@ -113,7 +113,7 @@ def _run(
         services.fault("after-hook")
     took = int((time.monotonic() - clock) * 1000)
     ended = replace(record, status=status, failure=failure, started=started, duration_ms=took)
-    services.writing.journal.note_hooks([ended])
+    services.writing.hooks.note([ended])
     return ended
 
 
@@ -155,19 +155,20 @@ def run_before(state: StepState) -> StepState:
         actions = _actions(run.services, run.model.hooks.before, run.model)
         blank = _blank(intent, HookMoment.BEFORE)
         found = _run_all(run.services, run.committer.session, actions, blank, exists=exists)
+        run.context.hooks += found
         if (failure := found[-1].failure) is not None and not found[-1].ok:
             where = actions[found[-1].number].where
             raise HookError(failure.code, failure.message, where=where, hint=failure.hint)
-    return replace(state, run=run, hooks=found)
+    return replace(state, run=run)
 
 
 def promise_after(state: StepState) -> None:
-    """Record the hooks after a step before it begins: whatever happens, they are not forgotten."""
+    """Record the hooks after a step before it begins, so that no crash can lose them."""
     actions = _after(state.run.services, state.run.model)
     blank = _blank(state.intent, HookMoment.AFTER)
     hooks = [replace(blank, number=n, text=each.text) for n, each in enumerate(actions)]
     if hooks:
-        state.run.services.writing.journal.note_hooks(hooks)
+        state.run.services.writing.hooks.note(hooks)
 
 
 def run_after(state: StepState) -> StepState:
@@ -178,41 +179,33 @@ def run_after(state: StepState) -> StepState:
     run, ended, intent = state.run, state.ended, state.intent
     actions = _after(run.services, run.model)
     if ended is None or not actions:
-        return _with_hooks(state, ())
+        return state
     blank = _blank(intent, HookMoment.AFTER)
     if ended.checked is not None and ended.checked.failure is not None:
         left = [
             replace(blank, number=n, text=each.text, status=Status.SKIPPED)
             for n, each in enumerate(actions)
         ]
-        run.services.writing.journal.note_hooks(left)
-        return _with_hooks(state, ())
+        run.services.writing.hooks.note(left)
+        return state
     exists = intent.base_version is not None
     found = _run_all(run.services, run.committer.session, actions, blank, exists=exists)
-    _postpone(run.services, actions, found, blank)
-    return _with_hooks(state, found)
+    run.context.hooks += found
+    _postpone(run.services, actions, found[-1], blank)
+    return state
 
 
 def _postpone(
-    services: Services,
-    actions: Sequence[_Action],
-    found: Sequence[HookRecord],
-    blank: HookRecord,
+    services: Services, actions: Sequence[_Action], last: HookRecord, blank: HookRecord
 ) -> None:
     """Record hooks behind one that failed as failed, so that the target is free for others."""
-    last = found[-1]
     left = [
         replace(blank, number=n, text=each.text, status=Status.FAILED, failure=last.failure)
         for n, each in enumerate(actions)
-        if n >= len(found)
+        if n > last.number
     ]
     if left and not last.ok:
-        services.writing.journal.note_hooks(left)
-
-
-def _with_hooks(state: StepState, after: tuple[HookRecord, ...]) -> StepState:
-    ended = state.ended and replace(state.ended, hooks=(*state.hooks, *after))
-    return replace(state, ended=ended)
+        services.writing.hooks.note(left)
 
 
 def retry_hooks(services: Services) -> tuple[HookRecord, ...]:
@@ -221,7 +214,7 @@ def retry_hooks(services: Services) -> tuple[HookRecord, ...]:
     One run of a hook settles it for all steps of its model. Hooks that the model no longer has are
     dropped; those of tables that another run may be writing are left to it.
     """
-    due = services.reading.runs.due_hooks() if services.has_state() else ()
+    due = services.reading.hooks.due() if services.has_state() else ()
     if not due:
         return ()
     held = {lease.target for lease in services.writing.leases.taken() if may_write(services, lease)}
@@ -234,7 +227,7 @@ def retry_hooks(services: Services) -> tuple[HookRecord, ...]:
         actions = _after(services, model) if model is not None else []
         gone = [each for each in records if each.number >= len(actions)]
         dropped = [replace(each, status=Status.SKIPPED, failure=None) for each in gone]
-        services.writing.journal.note_hooks(dropped)
+        services.writing.hooks.note(dropped)
         left = [each for each in records if each.number < len(actions)]
         if model is not None and left and str(model.table) not in held:
             services.engine.require()
@@ -258,12 +251,14 @@ def _retry(
             if not ended.ok:
                 break
             settled = [replace(each, status=ended.status, failure=None) for each in older]
-            services.writing.journal.note_hooks(settled)
+            services.writing.hooks.note(settled)
     return found
 
 
-def recover_with_hooks(services: Services) -> Recovery:
-    """Settle what a crash left open, then run the hooks that are due."""
+def recover_by_hand(services: Services, step: str | None, *, committed: bool) -> Recovery:
+    """Settle one open step as decided; without `step` all of them, and run hooks that are due."""
+    if step is not None:
+        return Recovery((settle_as(services, step, committed=committed),))
     return replace(recover(services), hooks=retry_hooks(services))
 
 
@@ -274,18 +269,20 @@ def retried_text(record: HookRecord) -> str:
 
 
 def project_hooks(
-    services: Services, run: HookRecord, results: Sequence[ModelResult] = ()
+    services: Services, run: HookRecord, results: Sequence[ModelResult] | None = None
 ) -> tuple[HookRecord, ...]:
-    """Run the hooks of the project at one moment; those at the end read the run's results."""
+    """Run the hooks of the project before a run, or with its results those after it."""
     hooks = services.project.hooks
-    chosen = hooks.before if run.moment is HookMoment.START else hooks.after
+    chosen = hooks.before if results is None else hooks.after
     if not chosen:
         return ()
+    if results is not None:
+        run = replace(run, moment=HookMoment.END)
     actions = _actions(services, chosen, None)
 
     def work() -> tuple[HookRecord, ...]:
         with services.engine.session(services.project.name) as session:
-            if run.moment is HookMoment.END:
+            if results is not None:
                 session.define(RESULTS_VIEW, results_sql(results))
             return _run_all(services, session, actions, run)
 

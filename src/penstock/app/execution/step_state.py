@@ -18,7 +18,6 @@ from penstock.app.services.services import Services
 from penstock.core.check_results import Checked, CheckResult
 from penstock.core.model import Model
 from penstock.core.ports.engine import StepSession
-from penstock.core.records import HookRecord
 from penstock.core.statement import Work
 from penstock.core.steps.step import Intent, Outcome
 from penstock.plan.resolve import Segment
@@ -136,8 +135,6 @@ class StepState:
     checked: Checked | None = None
     outcome: Outcome = Outcome(None)
     ended: Ended | None = None
-    hooks: tuple[HookRecord, ...] = ()
-    """The hooks before the step."""
 
 
 def need(value: Known | None) -> Known:

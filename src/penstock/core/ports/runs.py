@@ -61,12 +61,6 @@ class Journal(CheckJournal, Protocol):
     def running(self) -> tuple[StepRecord, ...]:
         """Return the steps recorded as RUNNING."""
 
-    def note_hooks(self, hooks: Sequence[HookRecord]) -> None:
-        """Write hooks that are to run, or how they ended; a hook replaces its earlier record.
-
-        While a hook of a step is to run, the end of the step keeps its lease.
-        """
-
 
 class Leases(Protocol):
     """The right to write a target. Every method is one transaction."""
@@ -87,18 +81,28 @@ class Leases(Protocol):
         """Drop the lease of a target; return False if it is free, or held with another token."""
 
 
-class RunRecords(Protocol):
-    """Reads runs, steps and hooks in bulk; steps still RUNNING are among them."""
+class HookRecords(Protocol):
+    """Records of hooks. Every method is one transaction."""
 
-    def due_hooks(self) -> tuple[HookRecord, ...]:
-        """Return hooks that are to run after recorded steps: new ones, and those that failed.
+    def note(self, hooks: Sequence[HookRecord]) -> None:
+        """Write hooks that are to run, or how they ended; a hook replaces its earlier record.
 
-        Oldest first. Steps that failed a check, or whose checks are pending, or that a rollback
-        undid have none.
+        While a hook of a step is to run, the end of the step keeps its lease.
         """
 
-    def hooks_of(self, run: str) -> tuple[HookRecord, ...]:
+    def due(self) -> tuple[HookRecord, ...]:
+        """Return hooks that are to run after recorded steps: new ones, and those that failed.
+
+        Oldest first. Steps that failed a check, whose checks are pending, or that a rollback undid
+        have none.
+        """
+
+    def of_run(self, run: str) -> tuple[HookRecord, ...]:
         """Return the hooks of a run, in the order in which they ran."""
+
+
+class RunRecords(Protocol):
+    """Reads runs and steps in bulk; steps still RUNNING are among them."""
 
     def latest_runs(self, limit: int) -> tuple[Run, ...]:
         """Return the latest runs, newest first."""

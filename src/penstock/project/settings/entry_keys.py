@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.core.exposures import EXPOSURE_TYPES, Access
+from penstock.core.beside.exposures import EXPOSURE_TYPES, Access
 from penstock.project.files.kinds import DURATION, exact_word, whole
 from penstock.project.files.nodes import Section
 from penstock.project.files.sections import TEXTS, PartKind, each_of, key, node_as, subsection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from penstock.core.exposures import Access
+from penstock.core.beside.exposures import Access
 from penstock.core.strategy import strategies
 from penstock.project.files.kinds import DURATION, TEXT, exact_word, whole, word
 from penstock.project.files.nodes import YamlNode

@@ -15,7 +15,7 @@ from penstock.project.files.values import Plain
 from penstock.project.sql.canonical import tokens_of
 from penstock.project.sql.template import Renderer, Rendering
 
-_MARK = re.compile(r"`penstock:(\d+|this)(?::(valid_from|valid_to|present))?`")
+_MARKER = re.compile(r"`penstock:(\d+|this)(?::(valid_from|valid_to|present))?`")
 _TOKEN = r"`penstock:(model|this):([^`:]+)`"  # noqa: S105  it stands for a table
 _CHANGES = re.compile(
     r"\s*(?:insert\s+(?:into|overwrite)(?:\s+table)?|update|delete\s+from|merge\s+into"
@@ -46,14 +46,18 @@ def parse_hook(renderer: Renderer, path: str, text: str, line: int) -> SqlFile:
 def _branch(rendering: Rendering) -> Branch:
     refs: list[TableRef] = []
 
-    def number(mark: re.Match[str]) -> str:
-        call = TableRef(RefKind.THIS, (), 1) if mark[1] == "this" else rendering.calls[int(mark[1])]
-        kind = RefKind(mark[2]) if mark[2] else call.kind
-        refs.append(TableRef(kind, call.names, call.line, qualifies=bool(mark[2])))
+    def number(marker: re.Match[str]) -> str:
+        call = (
+            TableRef(RefKind.THIS, (), 1)
+            if marker[1] == "this"
+            else rendering.calls[int(marker[1])]
+        )
+        kind = RefKind(marker[2]) if marker[2] else call.kind
+        refs.append(TableRef(kind, call.names, call.line, qualifies=bool(marker[2])))
         return numbered(len(refs) - 1)
 
     text = rendering.text.strip().rstrip(";").rstrip()
-    return Branch(_MARK.sub(number, text), None, tuple(refs))
+    return Branch(_MARKER.sub(number, text), None, tuple(refs))
 
 
 def _problems(path: str, line: int, rendering: Rendering) -> Iterator[Finding]:
@@ -88,11 +92,15 @@ def with_calls(value: Plain, calls: Sequence[TableRef]) -> Plain:
         return [with_calls(each, calls) for each in value]
     if isinstance(value, dict):
         return {key: with_calls(each, calls) for key, each in value.items()}
-    return _MARK.sub(lambda mark: _called(mark, calls), value) if isinstance(value, str) else value
+    return (
+        _MARKER.sub(lambda marker: _called(marker, calls), value)
+        if isinstance(value, str)
+        else value
+    )
 
 
-def _called(mark: re.Match[str], calls: Sequence[TableRef]) -> str:
-    if mark[1] == "this" or mark[2]:
-        return "{{ this }}" if mark[1] == "this" else mark[0]
-    call = calls[int(mark[1])]
+def _called(marker: re.Match[str], calls: Sequence[TableRef]) -> str:
+    if marker[1] == "this" or marker[2]:
+        return "{{ this }}" if marker[1] == "this" else marker[0]
+    call = calls[int(marker[1])]
     return f"{{{{ {call.kind}({', '.join(map(repr, call.names))}) }}}}"

@@ -17,7 +17,7 @@ from penstock.project.files.kinds import word
 from penstock.project.files.nodes import Broken, YamlNode, excerpt
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.sections import read_section
-from penstock.project.files.values import Plain, did_you_mean, digest
+from penstock.project.files.values import did_you_mean, digest
 from penstock.project.input_ranges.inputs import Declared
 from penstock.project.models import Built, Draft
 from penstock.project.settings.config import shown_config
@@ -117,21 +117,6 @@ class VersionedModel(Draft):
     def strategy(self) -> Strategy:
         """How its rows reach the table."""
         return versioned_strategy(self.draft.word, self.draft.partition)
-
-    @property
-    def around(self) -> Mapping[str, Plain]:
-        """Its hooks, grants and group."""
-        section, hooks = self.draft.section, self.draft.section.hooks
-        found: dict[str, Plain] = {"group": section.group, "access": section.access}
-        if hooks is not None:
-            found["hooks"] = {"before": [*hooks.before], "after": [*hooks.after]}
-        if section.find("grants") is not None:
-            found["grants"] = {key: [*names] for key, names in section.grants.items()}
-        return {key: value for key, value in found.items() if value or key == "grants"}
-
-    def place_of(self, key: str) -> Location:
-        """Return the place of a key of the file."""
-        return self.draft.section.place(key)
 
     def link(self, resolver: NameResolver) -> Built:
         """Link every SQL and combine the versions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import replace
 
-from penstock.core.exposures import Access
+from penstock.core.beside.exposures import Access
 from penstock.core.partitions.partition import Grain
 from penstock.project.files.kinds import DATE, DURATION, FLAG, TEXT, ValueKind, whole, word
 from penstock.project.files.nodes import Section, YamlNode

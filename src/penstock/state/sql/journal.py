@@ -9,16 +9,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func, select
 
+from penstock.core.beside.hooks import HookMoment
 from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
-from penstock.core.hooks import HookMoment
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import Begun, Holder, HookRecord, Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure
 from penstock.state.lease import grant
-from penstock.state.schema import hook_results, models, runs, steps
+from penstock.state.schema import models, runs, steps
 from penstock.state.sql.database import Database, batched
-from penstock.state.sql.rows import FAILURE, Cells, Found, cells_of, step_of
+from penstock.state.sql.rows import Found, cells_of, hook_of, hook_results, step_of
 from penstock.state.sql.transaction import Transaction, Transactions
 from penstock.state.transitions.model_state import (
     Began,
@@ -137,15 +137,6 @@ class StoreJournal:
         with self._transactions.read() as tables:
             return tuple(step.record for step in tables.running())
 
-    def note_hooks(self, hooks: Sequence[HookRecord]) -> None:
-        """Write hooks; once none of its step is to run, the step's target is free."""
-        with self._transactions.write() as tables:
-            tables.put_hooks([_hook_cells(each) for each in hooks])
-            for name in dict.fromkeys(each.step for each in hooks):
-                found = tables.find(name) if name else None
-                if found is not None and found.status is not Status.RUNNING:
-                    _release_after(tables, found, keeps=tables.has_hooks(name))
-
     def record_checks(self, step: str, checked: Checked) -> None:
         """Record the check results of a running step; `finish` and `fail` follow them."""
         with self._transactions.write() as tables:
@@ -184,6 +175,49 @@ class StoreJournal:
             found = tables.find(step)
             if found is not None:
                 tables.happen(found.intent.model, QuarantineDropped(found.seq, tables.now))
+
+
+class StoreHooks:
+    """Writes and reads hooks."""
+
+    def __init__(self, database: Database, transactions: Transactions) -> None:
+        self._database = database
+        self._transactions = transactions
+
+    def note(self, hooks: Sequence[HookRecord]) -> None:
+        """Write hooks; once none of its step is to run, the step's target is free."""
+        with self._transactions.write() as tables:
+            tables.put_hooks(hooks)
+            for name in dict.fromkeys(each.step for each in hooks if each.step):
+                step = tables.find(name)
+                if step is not None and step.status is not Status.RUNNING:
+                    _release_after(tables, step, keeps=tables.has_hooks(name))
+
+    def due(self) -> tuple[HookRecord, ...]:
+        """See `HookRecords.due`."""
+        hook = hook_results.c
+        query = (
+            select(hook_results)
+            .join(steps, steps.c.id == hook.step)
+            .where(
+                hook.moment == HookMoment.AFTER,
+                hook.status.in_((Status.RUNNING, Status.FAILED)),
+                steps.c.status == Status.SUCCESS,
+                steps.c.undone_by.is_(None),
+                steps.c.pending.is_(None),
+            )
+            .order_by(steps.c.step_seq, hook.number)
+        )
+        with self._database.read() as connection:
+            return tuple(map(hook_of, connection.execute(query)))
+
+    def of_run(self, run: str) -> tuple[HookRecord, ...]:
+        """See `HookRecords.of_run`."""
+        hook = hook_results.c
+        query = select(hook_results).where(hook.run == run)
+        query = query.order_by(hook.started, hook.step, hook.moment, hook.number)
+        with self._database.read() as connection:
+            return tuple(map(hook_of, connection.execute(query)))
 
 
 class StoreLeases:
@@ -322,31 +356,6 @@ class SqlRuns:
         missing = sorted({*numbers} - {row.step_seq for row in rows})
         return _by_name([*rows, *self._steps(of_models, steps.c.step_seq, missing)])
 
-    def due_hooks(self) -> tuple[HookRecord, ...]:
-        """See `RunRecords.due_hooks`."""
-        query = (
-            select(hook_results)
-            .join(steps, steps.c.id == hook_results.c.step)
-            .where(
-                hook_results.c.moment == HookMoment.AFTER,
-                hook_results.c.status.in_((Status.RUNNING, Status.FAILED)),
-                steps.c.status == Status.SUCCESS,
-                steps.c.undone_by.is_(None),
-                steps.c.pending.is_(None),
-            )
-            .order_by(steps.c.step_seq, hook_results.c.number)
-        )
-        with self._database.read() as connection:
-            return tuple(map(_hook, connection.execute(query)))
-
-    def hooks_of(self, run: str) -> tuple[HookRecord, ...]:
-        """See `RunRecords.hooks_of`."""
-        hook = hook_results.c
-        query = select(hook_results).where(hook.run == run)
-        query = query.order_by(hook.started, hook.step, hook.moment, hook.number)
-        with self._database.read() as connection:
-            return tuple(map(_hook, connection.execute(query)))
-
     def _steps(
         self, query: Select[Any], column: ColumnElement[Any], values: Sequence[Any]
     ) -> list[Found]:
@@ -360,22 +369,6 @@ def _by_name(rows: Sequence[Found]) -> Mapping[str, tuple[StepRecord, ...]]:
     for row in sorted(rows, key=lambda row: row.step_seq):
         found.setdefault(row.of, []).append(step_of(row).record)
     return {name: tuple(each) for name, each in found.items()}
-
-
-_HOOK = ("run", "step", "moment", "number", "model", "text", "status", "run_timestamp")
-_HOOK_TIMES = ("started", "duration_ms")
-
-
-def _hook_cells(hook: HookRecord) -> Cells:
-    failure = hook.failure or StepFailure("", "")
-    errors = {column: getattr(failure, name) for column, name in FAILURE.items()}
-    return {**cells_of(hook, (*_HOOK, *_HOOK_TIMES)), **errors}
-
-
-def _hook(row: Found) -> HookRecord:
-    errors = {name: getattr(row, column) for column, name in FAILURE.items()}
-    failure = StepFailure(**errors) if errors["code"] else None
-    return HookRecord(**cells_of(row, (*_HOOK, *_HOOK_TIMES)), failure=failure)
 
 
 def _run(row: Found) -> Run:

@@ -12,11 +12,10 @@ from sqlalchemy import Connection, insert, select, update
 
 from penstock.core.masking import mask
 from penstock.core.model import Fingerprint
-from penstock.core.records import Lease, Run, Status
+from penstock.core.records import HookRecord, Lease, Run, Status
 from penstock.state.lease import StoreContext
 from penstock.state.schema import (
     contents,
-    hook_results,
     leases,
     models,
     project,
@@ -26,7 +25,15 @@ from penstock.state.schema import (
 from penstock.state.sql.database import Database, put, server_time
 from penstock.state.sql.load import load
 from penstock.state.sql.package_rows import change_package, keep_promise
-from penstock.state.sql.rows import FREE, LEASE, cells_of, lease_of, step_of
+from penstock.state.sql.rows import (
+    FREE,
+    LEASE,
+    cells_of,
+    hook_cells,
+    hook_results,
+    lease_of,
+    step_of,
+)
 from penstock.state.sql.save import RowChanges
 from penstock.state.transitions.model_state import Event, Finished, StoredStep
 from penstock.state.transitions.packages import PackageEvent, PackageState
@@ -124,9 +131,9 @@ class Transaction:
         """Write the changes of an event to a package's records; return the records."""
         return change_package(self._connection, package, event)
 
-    def put_hooks(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Write hooks; a row replaces the earlier one of its hook."""
-        put(self._connection, hook_results, rows)
+    def put_hooks(self, hooks: Sequence[HookRecord]) -> None:
+        """Write hooks; each replaces its earlier record."""
+        put(self._connection, hook_results, [hook_cells(each) for each in hooks])
 
     def has_hooks(self, step: str) -> bool:
         """Return whether a hook of a step is still to run."""

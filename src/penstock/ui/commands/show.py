@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from penstock.app.documents import Json, document_of, instant, printed
 from penstock.app.flags import FlagSpec, Name
 from penstock.app.request import CommandRequest, ModelsRequest
-from penstock.core.exposures import Access
+from penstock.core.beside.exposures import Access
 from penstock.core.graph import ordered
 from penstock.core.masking import mask, mask_value
 from penstock.core.model import Model, kind_of
@@ -233,7 +233,7 @@ def _children(
 
 
 _SHAPES = {"model": ('["{}"]', "box"), "exposure": ('(["{}"])', "ellipse")}
-"""How Mermaid and Graphviz draw what is no table to read."""
+"""The shapes of nodes in Mermaid and Graphviz; those of other tables are cylinders."""
 
 
 def mermaid_text(graph: Graph) -> str:

@@ -255,17 +255,13 @@ def recover_command(
     run does this first. A step that cannot be settled is reported with the ways out, and blocks
     only its own model.
     """
-    from penstock.app.execution.hooks import recover_with_hooks
-    from penstock.app.execution.recover import Recovery, settle_as
+    from penstock.app.execution.hooks import recover_by_hand
 
     if (step is None) != (became is None):
         hint = "penstock recover --step STEP --as committed"
         raise UsageError("option-conflict", "--step and --as go together", hint=hint)
     with open_request(request) as services:
-        if step is not None:
-            found = Recovery((settle_as(services, step, committed=became == "committed"),))
-        else:
-            found = recover_with_hooks(services)
+        found = recover_by_hand(services, step, committed=became == "committed")
     output.print(found, recovered_text, recovered_document, unless_quiet=True)
     return 1 if found.stuck or not all(each.ok for each in found.hooks) else 0
 

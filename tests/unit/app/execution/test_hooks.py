@@ -7,10 +7,10 @@ import pytest
 from fakes.builders import NOON, a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import DEAD, Workshop
-from penstock.app.execution.hooks import recover_with_hooks, results_sql
+from penstock.app.execution.hooks import recover_by_hand, results_sql
+from penstock.core.beside.hooks import Grant, Hook, HookMoment, Hooks
 from penstock.core.errors import QueryError, SparkDiedError
 from penstock.core.findings import Location
-from penstock.core.hooks import Grant, Hook, HookMoment, Hooks
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import mention
 from penstock.core.records import HookRecord, Status
@@ -41,8 +41,13 @@ def hooks_of(report):
     return [(each.moment, each.model, each.number, each.status) for each in report.hooks]
 
 
+def recovered(workshop):
+    """Run `penstock recover`."""
+    return recover_by_hand(workshop.services(), None, committed=False)
+
+
 def due(workshop):
-    found = workshop.store.runs.due_hooks()
+    found = workshop.store.hooks.due()
     return [(each.model, each.number, each.status) for each in found]
 
 
@@ -62,7 +67,7 @@ def test_hooks_run_in_order_around_the_commit_of_each_step():
         ("before", "top", 1, "SUCCESS"),
         ("after", "top", 0, "SUCCESS"),
     ]
-    assert {*workshop.store.runs.hooks_of(report.run_id)} == {*report.hooks}
+    assert {*workshop.store.hooks.of_run(report.run_id)} == {*report.hooks}
     assert workshop.store.leases.taken() == ()
 
 
@@ -155,11 +160,11 @@ def test_recover_runs_a_hook_as_the_project_has_it_now():
     workshop.lake.ran.clear()
     workshop.has(with_hooks(after=["optimize x"]))
 
-    recovery = recover_with_hooks(workshop.services())
+    recovery = recovered(workshop)
 
     assert [(each.text, each.status) for each in recovery.hooks] == [("optimize x", "SUCCESS")]
     assert ran(workshop) == [("top", "optimize x")]
-    assert recover_with_hooks(workshop.services()).hooks == ()
+    assert recovered(workshop).hooks == ()
 
 
 def test_a_hook_that_the_project_dropped_is_never_repeated():
@@ -176,7 +181,7 @@ def test_a_hook_that_the_project_dropped_is_never_repeated():
 def promise(workshop, holder, step):
     """Promise a hook as a run does that was killed before it ran it."""
     record = HookRecord(holder.run, HookMoment.AFTER, 0, "optimize x", NOON, step, "top")
-    workshop.store.journal.note_hooks([record])
+    workshop.store.hooks.note([record])
 
 
 def test_a_hook_of_a_run_that_was_killed_after_its_step_is_run_by_the_next():
@@ -202,7 +207,7 @@ def test_a_hook_of_a_run_that_lives_is_left_to_it():
     version = workshop.commit(begun)
     workshop.store.journal.finish("step-other", Outcome(version, "id", version))
 
-    assert recover_with_hooks(workshop.services()).hooks == ()
+    assert recovered(workshop).hooks == ()
     assert due(workshop) == [("top", 0, "RUNNING")]
 
 

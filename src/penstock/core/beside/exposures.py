@@ -20,7 +20,7 @@ class Access(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class Contact:
     """Who answers for a group or an exposure."""
 
     name: str = ""
@@ -28,11 +28,11 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ModelGroup:
     """Models with one owner; private ones may be read inside their group only."""
 
     name: str
-    owner: Owner
+    owner: Contact
     where: Location
     description: str = ""
 
@@ -46,7 +46,7 @@ class Exposure:
 
     name: str
     type: str
-    owner: Owner
+    owner: Contact
     where: Location
     models: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()

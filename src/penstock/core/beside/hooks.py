@@ -36,7 +36,7 @@ class Hook:
         """The tables that it names by `ref`, `source` or `this`."""
         return tuple(dict.fromkeys(mentioned(self.text) + mentioned(self.incremental)))
 
-    def shown(self, names: Mapping[InputName, str]) -> str:
+    def display(self, names: Mapping[InputName, str]) -> str:
         """Return the statement for users, on one line."""
         text = substitute(self.text.strip() or self.incremental, lambda name, _: names[name])
         return " ".join(text.replace(RUN_TIMESTAMP, "run_timestamp").split())
