@@ -76,7 +76,7 @@ function Header({ model, chunk, project }: HeaderProps) {
           <State name={kind} /> {sentence} {command ? <Command text={command} /> : null}
         </p>
       ))}
-      <Facts facts={facts(model, chunk?.place ?? "")} />
+      <Facts facts={facts(model, chunk?.place ?? "", chunk?.exposures ?? [])} />
       <Html html={chunk?.description_html ?? ""} />
     </header>
   );
@@ -86,12 +86,13 @@ function isOneWhole(model: ModelRow): boolean {
   return gridOf(model).grain === "whole";
 }
 
-function facts(model: ModelRow, place: string) {
+function facts(model: ModelRow, place: string, exposures: readonly string[]) {
   return [
     ["Kind", [model.kind, model.strategy].filter(Boolean).join(", ")],
     ["Grain", isOneWhole(model) ? "" : model.grain.toLowerCase()],
     ["Owner", model.owner],
     ["Tags", model.tags.length ? <Tags tags={model.tags} /> : ""],
+    ["Exposures", exposures.join(", ")],
     ["Package", model.package],
     ["File", codeFact(model.file && `${model.file}:${model.line}`)],
     ["Table", codeFact(model.table)],

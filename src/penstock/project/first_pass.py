@@ -181,18 +181,23 @@ class FirstPass:
         self.findings += file.findings
         return file
 
-    def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
-        """Parse the SQL of a check that is a template on a line of a file."""
+    def check_template(
+        self, path: str, text: TemplateText, line: int, *, is_hook: bool = False
+    ) -> SqlFile:
+        """Parse the SQL of a check, or a hook, that is a template on a line of a file."""
         templates = self.templates
-        text = templates.with_macro(text)
+        text = text if is_hook else templates.with_macro(text)
         fingerprint = digest(f"{text} {templates.digest}")
-        key = place_key((path, "test", line, digest(text)[:12]))
+        key = place_key((path, "hook" if is_hook else "test", line, digest(text)[:12]))
         file = self._recalled(key, fingerprint, SqlFile, templates.render_context)
         if file is None:
-            from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
+            from penstock.project.sql import hook_sql, sql_file  # costs 0.2 s, see above
 
-            file = sql_file.parse_check(self._renderer(), path, text, line)
-            self._keep(key, fingerprint, file)
+            parse = hook_sql.parse_hook if is_hook else sql_file.parse_check
+            file = parse(self._renderer(), path, text, line)
+            secret = any(each.kind == "env" and is_secret_key(each.name) for each in file.reads)
+            if not secret and mask(text) == text:
+                self._keep(key, fingerprint, file)
         return file
 
     def known_tests(self) -> Mapping[str, str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from penstock.core.beside.exposures import Exposure, ModelGroup
+from penstock.core.beside.hooks import Hooks
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
 from penstock.core.model import Body, Model, Seed, Source
@@ -98,6 +100,9 @@ class LinkedFiles:
     """The checks of sources and seeds: their readers run them."""
     tests: Mapping[str, WrittenChecks]
     """Tests in their own files, by the model with which they run."""
+    hooks: Hooks = Hooks()
+    exposures: Mapping[str, Exposure] = field(default_factory=dict)
+    groups: Mapping[str, ModelGroup] = field(default_factory=dict)
 
 
 def link(parsed: ParsedFiles) -> LinkedFiles:

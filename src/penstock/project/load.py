@@ -31,6 +31,7 @@ from penstock.project.files.docs import docs_blocks
 from penstock.project.files.parsed import RenderContext, TargetView, YamlFile
 from penstock.project.files.values import Plain, mapping_of
 from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts, Templates
+from penstock.project.hooks import attach_hooks
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.linking import LinkedFiles, ParsedFiles, link
 from penstock.project.settings.project import Settings, refuse_remote, settings_of
@@ -220,6 +221,9 @@ def assemble(files: LinkedFiles) -> Project:
         entities=entities.entities if entities else {},
         packages=sessions.packages if sessions else {},
         environment=entities.environment if entities else EntityEnvironment(),
+        hooks=files.hooks,
+        exposures=files.exposures,
+        groups=files.groups,
     )
     bad = check_name("project", project.name, parsed.document.place("name"))
     findings = _without_consequences(
@@ -240,6 +244,7 @@ PHASES: tuple[Callable[[Any], Any], ...] = (
     check_packages,
     map_ranges,
     attach_checks,
+    attach_hooks,
     assemble,
 )
 """From `ParsedFiles` to `LinkedFiles` to `Project`."""

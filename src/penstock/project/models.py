@@ -203,6 +203,9 @@ def entry_settings(tree: Mapping[str, Plain]) -> dict[str, Plain]:
     tags = (*texts_of(tree.get("tags")), *texts_of(config.get("tags")))
     if tags:
         config["tags"] = list(tags)
+    for key in ("group", "access"):
+        if tree.get(key):
+            config.setdefault(key, tree[key])
     if tree.get("meta"):
         config["meta"] = {**mapping_of(config.get("meta")), **mapping_of(tree["meta"])}
     return config

@@ -98,11 +98,14 @@ _WORDS: Mapping[str, Callable[[Model, Known], Iterable[str]]] = {
     "strategy": lambda model, _: (model.shown_strategy,),
     "state": lambda model, known: known.states.get(model.name, ()),
     "result": lambda model, known: filter(None, [known.results.get(model.name)]),
+    "access": lambda model, _: (str(model.access),),
 }
 """The values of a model for each selector method that compares words."""
 _THEIRS = {"resource_type": "kind", "file": "path", "package": "path"}
 """Methods of dbt that have another name here."""
-_METHODS = ("name", "fqn", "path", "source", *_WORDS, *OF_ENTITIES)
+_METHODS = ("name", "fqn", "path", "source", "exposure", *_WORDS, *OF_ENTITIES)
+_ONE_AWAY = ("source", "exposure")
+"""Methods whose value is one arrow away from the models that they select."""
 
 
 def disabled(entity: Entity) -> UsageError:
@@ -147,6 +150,8 @@ def _find(project: Project, model_states: Known, term: SelectorTerm) -> set[str]
             return found or _nothing(term, "model file", folders)
         case "source":
             return _by_source(project, term)
+        case "exposure":
+            return _by_exposure(project, term)
     if method.startswith("config."):
         return _by_config(models, term)
     if method in OF_ENTITIES:
@@ -175,6 +180,8 @@ def _by_entity(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
     entities = {name: model.entity for name, model in models.items() if model.entity}
     words_of = OF_ENTITIES[term.method]
     words = {name: [*filter(None, words_of(each))] for name, each in entities.items()}
+    if term.method == "group":  # of dbt, too
+        words |= {name: [model.group] for name, model in models.items() if model.group}
     if not any(words.values()):
         raise SelectorError("no-match", f"{term.text!r}: no model of this project has one")
     return _among(term, term.method, words)
@@ -190,6 +197,17 @@ def _by_source(project: Project, term: SelectorTerm) -> set[str]:
     if not found:
         raise SelectorError("no-match", f"no model reads the source {value!r}")
     return found
+
+
+def _by_exposure(project: Project, term: SelectorTerm) -> set[str]:
+    """Return the models that an exposure depends on."""
+    wanted = {name for name in project.exposures if _matches(name, term.value)}
+    if not wanted:
+        return _nothing(term, "exposure", project.exposures)
+    found = {name for each in wanted for name in project.exposures[each].models}
+    if not found & set(project.models):
+        raise SelectorError("no-match", f"the exposure {term.value!r} depends on no model")
+    return found & set(project.models)
 
 
 def _by_config(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
@@ -308,12 +326,12 @@ class _Graph:
     def _with_neighbours(self, term: SelectorTerm) -> set[str]:
         start = _models_of_term(self._project, self._states, term)
         result = set(start)
+        away = 1 if term.method in _ONE_AWAY else 0
         if term.up is not None:
-            result |= reach(start, self.parents, int(term.up) if term.up else None)
-        if term.down is not None:
-            # a source is one arrow above the models that read it
-            above = 1 if term.method == "source" else 0
-            depth = max(0, int(term.down) - above) if term.down else None
+            depth = max(0, int(term.up) - away) if term.up else None
+            result |= reach(start, self.parents, depth)
+        if term.down is not None and term.method != "exposure":  # nothing reads it
+            depth = max(0, int(term.down) - away) if term.down else None
             result |= reach(start, self._children, depth)
         if term.whole_build:
             result |= reach(reach(start, self._children), self.parents)

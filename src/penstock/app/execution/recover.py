@@ -17,7 +17,7 @@ from penstock.core.errors import PenstockError, StateError, TableError, UsageErr
 from penstock.core.facts import LogCommit
 from penstock.core.names import TableName
 from penstock.core.ports.ports import RebuiltStep
-from penstock.core.records import ModelRecord, Status
+from penstock.core.records import HookRecord, ModelRecord, Status
 from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
 from penstock.core.steps.token import project_of, read_intent
 from penstock.core.strategy import strategy_named
@@ -163,6 +163,8 @@ class Recovery:
 
     steps: tuple[Recovered, ...] = ()
     stuck: Mapping[str, PenstockError] = field(default_factory=dict)
+    hooks: tuple[HookRecord, ...] = ()
+    """Hooks of earlier steps that ran now."""
 
     @property
     def messages_by_step(self) -> tuple[str, ...]:

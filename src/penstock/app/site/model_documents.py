@@ -115,6 +115,7 @@ class ModelDocument:
     name: str
     description_html: str
     place: str
+    exposures: tuple[str, ...]
     columns: tuple[ColumnRow, ...]
     written: CodeText | None
     codes: tuple[CodeText, ...]

@@ -30,6 +30,7 @@ from penstock.core.errors import PenstockError
 from penstock.core.model import ColumnDoc, Fingerprint, Model, kind_of
 from penstock.core.names import InputName
 from penstock.core.partitions.partition import write_ranges
+from penstock.core.project import exposures_of
 from penstock.core.records import StepRecord
 from penstock.core.steps.step import Outcome
 from penstock.project.sql.lineage import column_lineage
@@ -58,6 +59,7 @@ def model_document(
         name=name,
         description_html=markdown(model.description),
         place="" if model.is_view else inputs.project.uri_of(model.table),
+        exposures=exposures_of(inputs.project, name),
         columns=_columns(inputs, model, shapes),
         written=_written(inputs, model),
         codes=tuple(_codes(inputs, model, steps)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from penstock.core.beside.exposures import EXPOSURE_TYPES, Access
 from penstock.project.files.kinds import DURATION, TEXT, exact_word, whole
 from penstock.project.files.nodes import Section
 from penstock.project.files.sections import TEXTS, PartKind, each_of, key, node_as, subsection
@@ -20,11 +21,13 @@ from penstock.project.settings.validation import (
     SCALARS,
     STRING,
     STRINGS,
+    SWITCH,
     TESTS,
     TEXT_OR_NULL,
     TREE,
     StrictSection,
     nullable,
+    spelt,
 )
 
 
@@ -98,6 +101,10 @@ class DocumentedModelSection(CheckedEntrySection):
     """The version that `ref` without a version means."""
     versions = key(each_of(ModelVersionSection, "versions"), [{"v": "1"}, {"v": "2"}])
     """Its [versions](models.md#versions-of-a-model), a file each."""
+    group = key(TEXT_OR_NULL, "finance")
+    """Same as `group` in `config`."""
+    access = key(nullable(exact_word(*Access)), "private", "`protected`")
+    """Same as `access` in `config`."""
 
 
 class SnapshotConfigSection(HeaderSection):
@@ -254,6 +261,58 @@ class SeedSection(TestedEntrySection):
     """Its columns, with types where `column_types` says none."""
 
 
+class GroupSection(StrictSection):
+    """One entry of `groups:`."""
+
+    definition = "group"
+    name = key(STRING, "finance", needed=True)
+    """Its name, which `group` of a model has."""
+    owner = key(TREE, {"name": "Finance", "email": "finance@example.com"})
+    """Who answers for its models: `name`, `email`, and keys of your own."""
+    description = key(TEXT_OR_NULL, "Everything about money.")
+    """What it is, for people."""
+
+
+class ExposureConfigSection(StrictSection):
+    """The settings of an exposure."""
+
+    definition = "exposure_config"
+    enabled = key(SWITCH, example=False, default=True)
+    """Whether it is part of the project."""
+    tags = key(TEXTS, ["daily"])
+    """Its tags."""
+    meta = key(TREE, {"tool": "Superset"})
+    """Your own metadata, copied to the artifacts."""
+
+
+class ExposureSection(StrictSection):
+    """One entry of `exposures:`, a use of models outside of the project."""
+
+    definition = "exposure"
+    name = key(spelt(r"[A-Za-z0-9_]+", "letters, digits and _"), "weekly_sales", needed=True)
+    """Its name, for `--select +exposure:NAME`."""
+    type = key(exact_word(*EXPOSURE_TYPES), "dashboard", needed=True)
+    """What it is."""
+    owner = key(TREE, {"name": "Finance", "email": "finance@example.com"})
+    """Who answers for it: `name`, `email`, and keys of your own."""
+    depends_on = key(TEXTS, ["ref('orders')", "source('raw', 'events')"])
+    """The models, seeds and sources that it reads, each as `ref(…)` or `source(…)`."""
+    label = key(TEXT_OR_NULL, "Weekly sales")
+    """Its name for people."""
+    url = key(TEXT_OR_NULL, "https://bi.example.com/sales")
+    """Where it is."""
+    maturity = key(nullable(exact_word("high", "medium", "low")), "high")
+    """How much others may rely on it."""
+    description = key(TEXT_OR_NULL, "Sales by week.")
+    """What it shows, for people."""
+    tags = key(TEXTS, ["daily"])
+    """Its tags."""
+    meta = key(TREE, {"tool": "Superset"})
+    """Your own metadata, copied to the artifacts."""
+    config = key(subsection(ExposureConfigSection), {"enabled": False})
+    """More of its settings, as dbt writes them."""
+
+
 class ModelsFileSection(StrictSection):
     """A YAML file under models/: descriptions of SQL models, snapshots, sources, seeds."""
 
@@ -283,5 +342,12 @@ class ModelsFileSection(StrictSection):
         each_of(SeedSection, "seeds"), [{"name": "countries", "description": "All countries."}]
     )
     """Descriptions and types of files under `seeds/`."""
+    exposures = key(
+        each_of(ExposureSection, "exposures"),
+        [{"name": "weekly_sales", "type": "dashboard", "depends_on": ["ref('orders')"]}],
+    )
+    """[Uses](../how-to/say-who-uses-models.md) of models outside of the project."""
+    groups = key(each_of(GroupSection, "groups"), [{"name": "finance", "owner": {"name": "Ann"}}])
+    """[Groups](../how-to/say-who-uses-models.md#groups-and-access) of models with one owner."""
     unit_tests = key(replace(node_as({"type": "array"}), takes_null=True), [])
     """[Unit tests](unit-tests.md) of the models of this file."""

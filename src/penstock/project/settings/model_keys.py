@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from penstock.core.beside.exposures import Access
 from penstock.core.strategy import strategies
 from penstock.project.files.kinds import DURATION, TEXT, exact_word, whole, word
 from penstock.project.files.nodes import YamlNode
 from penstock.project.files.sections import TEXTS, each_of, key, node_as, subsection
 from penstock.project.settings.check_keys import CHECKS as CHECKS_SCHEMA
 from penstock.project.settings.validation import (
+    GRANTS,
+    HOOK_SQL,
     LOOKBACK,
     NAMES,
     ON_FAILURE,
@@ -21,6 +24,7 @@ from penstock.project.settings.validation import (
     TESTS,
     TEXT_OR_NULL,
     TREE,
+    HooksSection,
     StrictSection,
     nullable,
     spelt,
@@ -219,6 +223,22 @@ class OwnSettingsSection(StrictSection):
     """Tags for `--select tag:…`."""
     meta = key(TREE, {"owner": "finance"})
     """Your own metadata, copied to the artifacts."""
+    hooks = key(subsection(HooksSection), {"after": ["optimize {{ this }}"]})
+    """[SQL](../how-to/run-sql-around-models.md) that runs before and after each step of the model.
+    Those of `defaults` run first; none counts as code.
+    """
+    pre_hook = key(HOOK_SQL, "refresh table raw.events", aliases=("pre-hook",))
+    """dbt's word for `hooks.before`."""
+    post_hook = key(HOOK_SQL, "optimize {{ this }}", aliases=("post-hook",))
+    """dbt's word for `hooks.after`."""
+    grants = key(GRANTS, {"select": ["analysts"]}, "those of the catalog stay")
+    """Privilege → the users, groups or roles that have it: all others lose what they were granted.
+    Needs a catalog that knows rights; see [grants](../how-to/run-sql-around-models.md#grants).
+    """
+    group = key(TEXT_OR_NULL, "finance")
+    """The [group](../how-to/say-who-uses-models.md#groups-and-access) that the model belongs to."""
+    access = key(nullable(exact_word(*Access)), "private", default="protected")
+    """Who may read it: a `private` model only models of its `group`."""
     columns = key(COLUMNS, [{"name": "id", "type": "BIGINT"}])
     """Its [columns](#a-column) with types, descriptions and tests."""
     depends_on = key(TEXTS, ["users", "conf/*.yml"])

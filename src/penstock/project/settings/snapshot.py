@@ -109,18 +109,17 @@ def _check_dbt(config: Config) -> None:
 
 def _is_constant(text: str) -> bool:
     """Return whether SQL is one fixed value."""
-    from sqlglot import exp  # costs 0.2 s that a warm load saves
+    from sqlglot import exp, parse  # costs 0.2 s that a warm load saves
     from sqlglot.errors import SqlglotError
 
-    from penstock.project.sql.canonical import tokens_of, trees_of
-
     try:
-        trees = trees_of(tokens_of(text), text)
+        trees = parse(text, dialect="spark")
     except SqlglotError:
         return False
     changing = (exp.CurrentDate, exp.CurrentTimestamp, exp.Rand, exp.Uuid)
     others = (exp.Column, exp.Query, exp.Star, exp.Command, exp.DDL, exp.DML, exp.Alias)
-    return len(trees) == 1 and bool(trees[0]) and not any(trees[0].find_all(*changing, *others))
+    found = trees[0] if len(trees) == 1 else None
+    return found is not None and not any(found.find_all(*changing, *others))
 
 
 def is_meant_as_snapshot(config: Config) -> bool:

@@ -30,6 +30,7 @@ from penstock.project.files.parsed import (
     path_of,
 )
 from penstock.project.files.values import Path, Plain
+from penstock.project.settings.config import HOOK_KEYS
 from penstock.project.settings.model_keys import HeaderSection
 from penstock.project.settings.validation import findings_of
 from penstock.project.sql.canonical import (
@@ -42,6 +43,7 @@ from penstock.project.sql.canonical import (
     tokens_of,
 )
 from penstock.project.sql.context.rendering import ConfigCall, Rendering
+from penstock.project.sql.hook_sql import with_calls
 from penstock.project.sql.outputs import outputs_of
 from penstock.project.sql.parameters import (
     parameter_problems,
@@ -383,7 +385,10 @@ def _header(rendering: Rendering) -> SqlFile:
         if twice:
             sentence = f"{twice[0]!r} is set in two config headers"
             findings.append(Finding(places((twice[0],), True), "duplicate-key", sentence))  # noqa: FBT003  the key
-        config |= call.settings
+        config |= {
+            key: with_calls(each, rendering.calls) if key in HOOK_KEYS else each
+            for key, each in call.settings.items()
+        }
         lines |= {**dict.fromkeys(call.settings, call.line), **call.lines}
     line = rendering.configs[0].line if rendering.configs else 1
     return SqlFile(rendering.path, config, line, lines, findings=tuple(findings))

@@ -9,15 +9,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func, select
 
+from penstock.core.beside.hooks import HookMoment
 from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
 from penstock.core.ports.ports import RebuiltStep
-from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
+from penstock.core.records import Begun, Holder, HookRecord, Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure
 from penstock.state.lease import grant
 from penstock.state.schema import models, runs, steps
 from penstock.state.sql.database import Database, batched
-from penstock.state.sql.rows import Found, cells_of, step_of
+from penstock.state.sql.rows import Found, cells_of, hook_of, hook_results, step_of
 from penstock.state.sql.transaction import Transaction, Transactions
 from penstock.state.transitions.model_state import (
     Began,
@@ -106,7 +107,7 @@ class StoreJournal:
             if not recovered:
                 _require_owned(tables, found)
             tables.happen(found.intent.model, Finished(found.seq, tables.now, outcome, recovered))
-            _release_after(tables, found)
+            _release_after(tables, found, keeps=not recovered and tables.has_hooks(step))
             self._context.fault("during-finish")
 
     def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
@@ -174,6 +175,49 @@ class StoreJournal:
             found = tables.find(step)
             if found is not None:
                 tables.happen(found.intent.model, QuarantineDropped(found.seq, tables.now))
+
+
+class StoreHooks:
+    """Writes and reads hooks."""
+
+    def __init__(self, database: Database, transactions: Transactions) -> None:
+        self._database = database
+        self._transactions = transactions
+
+    def note(self, hooks: Sequence[HookRecord]) -> None:
+        """Write hooks; once none of its step is to run, the step's target is free."""
+        with self._transactions.write() as tables:
+            tables.put_hooks(hooks)
+            for name in dict.fromkeys(each.step for each in hooks if each.step):
+                step = tables.find(name)
+                if step is not None and step.status is not Status.RUNNING:
+                    _release_after(tables, step, keeps=tables.has_hooks(name))
+
+    def due(self) -> tuple[HookRecord, ...]:
+        """See `HookRecords.due`."""
+        hook = hook_results.c
+        query = (
+            select(hook_results)
+            .join(steps, steps.c.id == hook.step)
+            .where(
+                hook.moment == HookMoment.AFTER,
+                hook.status.in_((Status.RUNNING, Status.FAILED)),
+                steps.c.status == Status.SUCCESS,
+                steps.c.undone_by.is_(None),
+                steps.c.pending.is_(None),
+            )
+            .order_by(steps.c.step_seq, hook.number)
+        )
+        with self._database.read() as connection:
+            return tuple(map(hook_of, connection.execute(query)))
+
+    def of_run(self, run: str) -> tuple[HookRecord, ...]:
+        """See `HookRecords.of_run`."""
+        hook = hook_results.c
+        query = select(hook_results).where(hook.run == run)
+        query = query.order_by(hook.started, hook.step, hook.moment, hook.number)
+        with self._database.read() as connection:
+            return tuple(map(hook_of, connection.execute(query)))
 
 
 class StoreLeases:
@@ -266,13 +310,16 @@ def _require_owned(tables: Transaction, step: StoredStep) -> None:
         )
 
 
-def _release_after(tables: Transaction, step: StoredStep) -> None:
-    """Free the step's target unless the lease is not its own, or another step still writes it."""
+def _release_after(tables: Transaction, step: StoredStep, *, keeps: bool = False) -> None:
+    """Free the step's target unless the lease is not its own, or it is still in use.
+
+    Another step may write it; with `keeps` a hook of this one is still to run.
+    """
     busy = any(
         (other.target, other.intent.run) == (step.target, step.intent.run)
         for other in tables.running()
     )
-    if _owns(tables, step) and not busy:
+    if _owns(tables, step) and not busy and not keeps:
         tables.leases.put(step.target, None)
 
 

@@ -94,12 +94,16 @@ def test_snapshots_that_is_a_folder_of_models_is_read(findings):
     assert findings(files) == []
 
 
-def test_hooks_and_grants_are_warnings_that_say_what_to_do_instead(findings):
-    header = "{{ config(pre_hook='x', post_hook=['y'], grants={'select': ['me']}) }}"
+def test_hooks_of_dbts_project_file_are_warnings_that_say_what_to_do_instead(findings):
+    files = {"penstock.yml": "name: shop\non-run-start: x\non-run-end: y\n"}
+    files |= {"models/a.sql": "select 1 as one"}
 
-    assert findings({"models/a.sql": f"{header}\nselect 1 as one"}) == [
-        f"models/a.sql:1: warning: not-taken-over: {key} is not taken over: nothing of it runs"
-        for key in ("grants", "post_hook", "pre_hook")
+    assert findings(files, hints=True) == [
+        (
+            f"penstock.yml:{line}:1: warning: not-taken-over: {key} is not taken over: "
+            f"nothing of it runs\n  hint: write hooks: {{{word}: […]}} in penstock.yml"
+        )
+        for line, key, word in ((2, "on-run-start", "before"), (3, "on-run-end", "after"))
     ]
 
 
