@@ -20,7 +20,7 @@ from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.differences import UnitTestReport
 from penstock.app.unit_testing.loading import Variants, load_tests
-from penstock.core.errors import CheckFailedError, LeaseHeldError
+from penstock.core.errors import CheckFailedError, LeaseHeldError, ProjectError
 from penstock.core.graph import children, ordered, reach
 from penstock.core.names import InputKind
 from penstock.core.project import Project
@@ -116,8 +116,11 @@ class Building:
                 yield report
 
     def _tested_models(self) -> list[str]:
-        tests = load_tests(Variants(self.services.project)).tests
-        return sorted({each.model for each in tests}.intersection(self.names))
+        """Return the selected models with unit tests; raise `ProjectError` for broken tests."""
+        loaded = load_tests(Variants(self.services.project))
+        if any(finding.is_error for finding in loaded.findings):
+            raise ProjectError(loaded.findings)
+        return sorted({each.model for each in loaded.tests}.intersection(self.names))
 
     def _tested(self, models: Sequence[str]) -> UnitTestReport:
         asked = self.request
@@ -143,11 +146,13 @@ class Building:
 
     def _run(self, command: str, names: Sequence[str]) -> RunReport:
         services, asked = self.services, self._narrowed(command, names)
-        services.run_id = ""  # each part is a run of its own
         with self.progress() as listener:
             if isinstance(asked, RunRequest) and asked.catch_up:
-                return catch_up(services, asked, listener, self.ask)
-            return run(services, asked, listener, self.ask)
+                report = catch_up(services, asked, listener, self.ask)
+            else:
+                report = run(services, asked, listener, self.ask)
+        services.run_id = ""  # what follows is another run
+        return report
 
     def _narrowed(self, command: str, names: Sequence[str]) -> AnyRun:
         request = self.request
@@ -176,7 +181,8 @@ class Building:
 def _words(names: Sequence[str], project: Project | None = None) -> str:
     """Return one selector of some models; a session package is selected as a whole."""
     known = selecting(project, names) if project is not None else {}
-    return " ".join(dict.fromkeys(known.get(name, f"name:{name}") for name in names))
+    words = filter(None, (known.get(name, f"name:{name}") for name in names))
+    return " ".join(dict.fromkeys(words)) or " ".join(f"name:{name}" for name in names)
 
 
 def _parents(project: Project) -> dict[str, list[str]]:

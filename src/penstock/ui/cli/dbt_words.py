@@ -79,6 +79,11 @@ OTHER_FLAGS = {
 _ALONE = {"snapshot": ("snapshot", "run")}
 """Commands of dbt that are groups here, with what they do alone."""
 _HELP = ("-h", "--help", "--version")
+_WITH_VALUES = (
+    *("--target", "--env", "-t", "--vars", "--project-dir", "--threads", "--log-format"),
+    *("--log-level", "--log-path", "--profile", "--profiles-dir", "--target-path"),
+)
+"""Flags whose next word is not a command."""
 _OF_SHOW = ("--select", "-s", "--models", "-m")
 _ALIKE, _ALIKE_SHORT, _SHORT = 0.75, 0.6, 3
 
@@ -111,7 +116,8 @@ def translate(words: Sequence[str], commands: Collection[str]) -> list[str]:
 
 def _command_first(words: list[str], commands: Collection[str]) -> list[str]:
     """Move options that precede the command behind it, as dbt allows them there."""
-    at = next((n for n, word in enumerate(words) if word in commands), 0)
+    values = {n + 1 for n, word in enumerate(words) if word in _WITH_VALUES}
+    at = next((n for n, word in enumerate(words) if word in commands and n not in values), 0)
     if not at or words[0] in _HELP or not words[0].startswith("-"):
         return words
     length = next((len(each) for each in SAME_COMMANDS if (*words[at : at + 2],) == each), 1)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def skipped_text(report: BuildReport) -> str:
-    """Return the models that were skipped, with the reason of each; "" without any."""
+    """Return the models that were skipped, with the reason of each."""
     if not report.skipped:
-        return ""
+        return "nothing to build"
     lines = (f"  {name}: {reason}" for name, reason in report.skipped.items())
     return "\n".join([f"{count(len(report.skipped), 'model')} skipped:", *lines])
 
@@ -75,6 +75,6 @@ def build_command(output: CommandOutput, request: BuildRequest, *, yes: Yes = Fa
 
     with open_request(request) as services:
         report = build(services, request, lambda: output.progress(services), show, ask)
-    if output.as_json or report.skipped:
+    if output.as_json or report.skipped or not report.parts:
         output.print(report, skipped_text, build_document)
     return report.exit_code

@@ -12,10 +12,11 @@ from penstock.app.commands import build as building
 from penstock.app.read_requests import BuildRequest
 from penstock.app.reports import ModelResult
 from penstock.app.unit_testing.differences import UnitResult, UnitTestReport
-from penstock.core.errors import CheckFailedError, UsageError
-from penstock.core.findings import Location
+from penstock.core.errors import CheckFailedError, ProjectError, UsageError
+from penstock.core.findings import Finding, Location
 from penstock.core.history import ColumnsDiffer
 from penstock.project.unit_tests.definition import UnitTest
+from penstock.project.unit_tests.load import LoadedTests
 from penstock.strategies.history.snapshot import Snapshot
 
 HISTORY = Snapshot(("id",), ColumnsDiffer(None))
@@ -33,13 +34,14 @@ class Commands:
 
     asked: list[str] = field(default_factory=list)
     tests: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     fails: frozenset[str] = frozenset()
     error: Exception | None = None
     flags: list[bool] = field(default_factory=list)
 
     def load_tests(self, _):
         tests = tuple(UnitTest("t", name, Location("tests/t.yml"), ()) for name in self.tests)
-        return type("Loaded", (), {"tests": tests})
+        return LoadedTests(tests, self.findings)
 
     def run_tests(self, _, request):
         self.asked.append(f"test {' '.join(request.select)}")
@@ -182,3 +184,13 @@ def test_rows_that_failed_checks_have_a_code_of_their_own_if_nothing_else_failed
     commands.tests, commands.fails = ("last",), frozenset({"orders", "last"})
 
     assert built(commands).exit_code == 1
+
+
+def test_broken_unit_tests_stop_a_build_before_anything_runs(commands):
+    commands.findings = (Finding(Location("tests/t.yml"), "bad-value", "it is bad"),)
+
+    with pytest.raises(ProjectError):
+        built(commands)
+
+    assert commands.asked == []
+    assert built(commands, exclude_resource_type=["unit_test"]).exit_code == 0

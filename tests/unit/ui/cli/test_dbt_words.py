@@ -31,6 +31,7 @@ from penstock.ui.cli.main import COMMANDS
         ("--quiet run --select a", "run --quiet --select a"),
         ("--log-format json --no-partial-parse ls", "list --log-format json"),
         ("--target prod source freshness", "check --sources --target prod"),
+        ("--target test run", "run --target test"),
         ("run --no-version-check --no-write-json", "run"),
         ("run --defer --state prod --select state:modified+", None),
         ("run --defer --defer-to prod", "run --defer-to prod"),
