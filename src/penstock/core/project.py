@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from penstock.core.beside.exposures import Exposure, ModelGroup
 from penstock.core.beside.hooks import Hook, Hooks, shown_grants
 from penstock.core.checks.check import CheckSettings
 from penstock.core.entities.entity import Entity, EntityEnvironment, WholeTable
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, Location
 from penstock.core.graph import reach
 from penstock.core.masking import Json, is_secret_key
 from penstock.core.model import MODEL_COLUMNS, Fingerprint, Model, Seed, Source
@@ -96,6 +96,40 @@ class Receivers:
         return tuple(each for each in (self.webhook, path, *credentials) if len(each) >= _LONG)
 
 
+@dataclass(frozen=True, slots=True)
+class SelectorTerm:
+    """One selector: a method with a value, and how many levels of parents and children.
+
+    None means no level, "" all levels. `whole_build` is `@`: children and everything they need.
+    """
+
+    text: str
+    method: str
+    value: str
+    up: str | None = None
+    down: str | None = None
+    whole_build: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """One term, or the union or intersection of `parts`; without the models of `without`."""
+
+    where: Location
+    term: SelectorTerm | None = None
+    parts: tuple[Selection, ...] = ()
+    is_intersection: bool = False
+    without: tuple[Selection, ...] = ()
+
+    @property
+    def terms(self) -> Iterator[SelectorTerm]:
+        """Its terms, in any depth."""
+        if self.term is not None:
+            yield self.term
+        for each in (*self.parts, *self.without):
+            yield from each.terms
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProjectSettings:
     """The settings of penstock.yml for one target."""
@@ -137,6 +171,8 @@ class Project(ProjectSettings, ShownInNotebooks):
     """SQL that runs before the first step of a run and after its last."""
     exposures: Mapping[str, Exposure] = field(default_factory=dict)
     groups: Mapping[str, ModelGroup] = field(default_factory=dict)
+    selectors: Mapping[str, Selection] = field(default_factory=dict)
+    """The selections of selectors.yml by name."""
     deferred: Mapping[str, str] = field(default_factory=dict)
     """The folders of models and seeds that are read from another target, and never written."""
 

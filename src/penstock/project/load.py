@@ -13,12 +13,13 @@ from penstock.core.errors import UsageError, project_error
 from penstock.core.findings import Finding
 from penstock.core.masking import SECRETS
 from penstock.core.model import Model
-from penstock.core.project import Project, ProjectSettings, Target
+from penstock.core.project import Project, ProjectSettings, Selection, Target
 from penstock.project.checking import attach_checks, attach_tests, check_packages
 from penstock.project.checks.scene import files_in_header, lone_checks
 from penstock.project.files.cache import open_cache
 from penstock.project.files.discovery import (
     PROJECT_FILE,
+    SELECTORS_FILE,
     Content,
     Discovery,
     check_name,
@@ -209,6 +210,7 @@ def map_ranges(files: LinkedFiles) -> LinkedFiles:
 def assemble(files: LinkedFiles) -> Project:
     """Return the project with its warnings; raise `ProjectError` if any finding is an error."""
     parsed = files.parsed
+    selectors = _selectors(parsed.first)
     parsed.first.cache.save()
     entities, sessions = parsed.entities, parsed.sessions
     settings = {each.name: getattr(parsed.settings, each.name) for each in fields(ProjectSettings)}
@@ -224,6 +226,7 @@ def assemble(files: LinkedFiles) -> Project:
         hooks=files.hooks,
         exposures=files.exposures,
         groups=files.groups,
+        selectors=selectors,
     )
     bad = check_name("project", project.name, parsed.document.place("name"))
     findings = _without_consequences(
@@ -236,6 +239,17 @@ def assemble(files: LinkedFiles) -> Project:
         error.project = project
         raise error
     return replace(project, findings=_with_models(findings, parsed, files.models.values()))
+
+
+def _selectors(first: FirstPass) -> Mapping[str, Selection]:
+    """Read selectors.yml, if there is one."""
+    if not first.has(SELECTORS_FILE):
+        return {}
+    from penstock.project.named_selectors import NamedSelectors
+
+    tree = first.filled(SELECTORS_FILE)  # its findings are those of the file
+    read = NamedSelectors(first.yaml_file(SELECTORS_FILE), first.findings)
+    return {} if tree is None else read.read(tree)
 
 
 PHASES: tuple[Callable[[Any], Any], ...] = (

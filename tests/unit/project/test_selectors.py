@@ -111,11 +111,26 @@ def chosen(*include, exclude=()):
         ("state:drifted", ["joined", "orders"]),
         ("state:sql_changed", ["orders"]),
         ("result:failed", ["report"]),
+        ("result:error", ["report"]),
+        ("result:pass", ["users"]),
+        ("resource_type:model", ["joined", "orders", "other", "report", "users"]),
+        ("file:users.sql", ["users"]),
+        ("file:rep*", ["report"]),
+        ("package:shop,tag:daily", ["orders", "users"]),
+        ("package:this,tag:weekly", ["report"]),
         ("result:failed+ tag:pii,+joined", ["report", "users"]),
     ],
 )
 def test_the_grammar(value, names):
     assert chosen(value) == names
+
+
+def test_models_below_the_folder_of_a_package_are_from_it():
+    shop = project_of(model("packages/jira/users"), model("packages/jira/marts/issues"), *[])
+    both = project_of(*shop.models.values(), model("staging/orders"))
+
+    assert select(both, ["package:jira"], [], NOTHING) == ("issues", "users")
+    assert select(both, ["package:shop"], [], NOTHING) == ("orders",)
 
 
 def test_nothing_asked_is_everything_in_the_order_of_building():

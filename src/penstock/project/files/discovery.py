@@ -19,6 +19,7 @@ from penstock.project.files.values import list_of, mapping_of
 
 PROJECT_FILE = "penstock.yml"
 DBT_FILE = "dbt_project.yml"
+SELECTORS_FILE = "selectors.yml"
 LIMIT_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _YAML = (".yml", ".yaml")

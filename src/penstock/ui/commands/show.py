@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated
 
 from penstock.app.documents import Json, document_of, instant, printed
@@ -20,7 +21,7 @@ from penstock.ui.render.tables import one_line, section, table, table_section
 from penstock.ui.render.values import CODE, facts, moment, seconds
 
 if TYPE_CHECKING:
-    from penstock.app.commands.show import Graph, GraphNode, ModelDetail
+    from penstock.app.commands.show import CompiledModel, Graph, GraphNode, ModelDetail
 
 _WRITTEN = "rows_written bytes_written"
 _DEEPEST = 40
@@ -37,6 +38,49 @@ def list_text(models: Sequence[Model]) -> str:
         for m in models
     ]
     return table(["name", "table", "strategy", "tags", "file"], rows, first=("name", "strategy"))
+
+
+def _dbt_lines(models: Sequence[Model]) -> str:
+    """Return one JSON document per line with the keys of dbt's `ls`."""
+    return "\n".join(printed(_node_of(model), indent=None) for model in models)
+
+
+def _node_of(model: Model) -> Json:
+    return {
+        "name": model.name,
+        "resource_type": "snapshot" if model.keeps_history else "model",
+        "original_file_path": model.where.path,
+        "alias": model.table.table,
+        "tags": [*model.tags],
+        "config": {key: mask_value(key, text) for key, text in sorted(model.config.items())},
+        "depends_on": {"nodes": _upstream(model)},
+    }
+
+
+def _selector_of(model: Model) -> str:
+    return ".".join([*PurePosixPath(model.where.path).parts[1:-1], model.name])
+
+
+LISTINGS: dict[str, Callable[[Sequence[Model]], str]] = {
+    "name": lambda models: "\n".join(model.name for model in models),
+    "path": lambda models: "\n".join(model.where.path for model in models),
+    "selector": lambda models: "\n".join(map(_selector_of, models)),
+    "json": _dbt_lines,
+}
+"""The texts of `list --output`."""
+
+
+def compiled_text(models: Sequence[CompiledModel]) -> str:
+    """Return the files that were written; of a single model its SQL."""
+    if len(models) == 1:
+        return models[0].sql
+    return "\n".join(f"wrote {each.file}" for each in models) or "no models"
+
+
+def compiled_document(models: Sequence[CompiledModel]) -> Json:
+    """Return each model with its file and its SQL."""
+    names = "model=name file sql"
+    return {"models": [document_of(each, names) for each in models]}
 
 
 def show_text(detail: ModelDetail) -> str:
@@ -284,15 +328,49 @@ Form = Annotated[
 ]
 
 
-@command("penstock list --select tag:daily")
-def list_command(output: CommandOutput, request: ModelsRequest) -> None:
+Kinds = Annotated[
+    Sequence[str],
+    FlagSpec("Only these: model, snapshot.", ("--resource-type", "--resource-types"), "TYPE"),
+]
+Printed = Annotated[
+    str, FlagSpec("What to print of each model.", ("--output",), choices=("table", *LISTINGS))
+]
+
+
+@command("penstock list --select tag:daily\npenstock list --output name")
+def list_command(
+    output: CommandOutput, request: ModelsRequest, kinds: Kinds = (), form: Printed = "table"
+) -> None:
     """List the models.
 
     One row per model, upstreams first.
     """
     from penstock.app.commands.show import list_models
 
-    output.print(ask(request, list_models, request), list_text, list_document)
+    models = ask(request, list_models, request, tuple(kinds))
+    is_code = form in LISTINGS
+    output.print(models, LISTINGS.get(form, list_text), list_document, is_code=is_code)
+
+
+Inline = Annotated[
+    str | None, FlagSpec("Print this query without its templates.", ("--inline",), "SQL")
+]
+
+
+@command("penstock compile\npenstock compile --select users_clean")
+def compile_command(output: CommandOutput, request: ModelsRequest, inline: Inline = None) -> None:
+    """Write the SQL of models without templates.
+
+    One file per model under .penstock/target/compiled; a single model is also printed. Starts no
+    Spark.
+    """
+    from penstock.app.commands.show import compile_models, compile_query
+
+    if inline is not None:
+        found = ask(request, compile_query, inline)
+    else:
+        found = ask(request, compile_models, request)
+    output.print(found, compiled_text, compiled_document, is_code=True)
 
 
 @command("penstock show users_clean\npenstock show daily_user_stats --date 2024-12-02")

@@ -139,6 +139,27 @@ def run_text(report: RunReport) -> str:
     return "\n".join(lines)
 
 
+def seed_text(report: RunReport) -> str:
+    """Return a line per seed, then errors, the summary and the command that resumes."""
+    if not report.results:
+        return "no seeds"
+    width = max(len(result.name) for result in report.results)
+    lines = []
+    for result in report.results:
+        found = [str(result.table), row_counts(result.rows), seconds(result.duration)]
+        if result.status == "failed" and result.error is not None:
+            found = ["FAILED", first_line(result.error)]
+        elif result.status == "unchanged":
+            found = ["up to date"]
+        elif result.status == "skipped":
+            found = [f"skipped: {result.reason}"]
+        lines.append("  ".join([f"{result.name:<{width}}", *found]))
+    lines += dict.fromkeys(error_text(r.error) for r in report.results if r.error is not None)
+    lines.append(done_line(report.results))
+    lines += [f"Resume: {report.resume}"] * bool(report.resume)
+    return "\n".join(lines)
+
+
 def error_lines(report: RunReport) -> list[str]:
     """Return the errors of failed steps, each once."""
     errors = (r.error for r in report.results if r.error is not None and not by_check(r))
