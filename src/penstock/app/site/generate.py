@@ -33,7 +33,13 @@ from penstock.app.site.documents import (
     SearchDocument,
 )
 from penstock.app.site.files import BUNDLE, chunk_text, require_bundle, require_ours, write_site
-from penstock.app.site.models import MOST_EVALUATIONS, Shapes, model_document, package_parts
+from penstock.app.site.models import (
+    MOST_EVALUATIONS,
+    Shapes,
+    model_document,
+    package_parts,
+    slow_tasks,
+)
 from penstock.app.site.overview import (
     RUNS_IN_A_FILE,
     notice_of,
@@ -158,8 +164,8 @@ def _read(services: Services, request: AnySite, notices: tuple[Notice, ...]) -> 
     inputs = read_site(services, names, run_timestamp, cache)
     nodes = (*names, *map(inputs.node, inputs.project.sources))
     shapes = {node: inputs.shape_of(node) for node in nodes}
-    steps = services.reading.runs.steps_of_runs([each.id for each in inputs.runs])
-    runs = tuple(run_document(inputs, each, steps.get(each.id, ())) for each in inputs.runs)
+    cache.compute_ahead(lambda: slow_tasks(inputs, shapes), len(names))
+    runs = tuple(run_document(inputs, each) for each in inputs.runs)
     plans = _plans(services, str(request.project), inputs.state)
     project = project_document(inputs, shapes, plans, runs, notices)
     chunks = tuple(_chunks(inputs, shapes, runs))

@@ -174,7 +174,7 @@ def _planned(inputs: SiteInputs, command: str, plan: Plan) -> PlannedCommand:
     return PlannedCommand(command, len(plan.steps), shown)
 
 
-def run_document(inputs: SiteInputs, run: Run, steps: tuple[StepRecord, ...]) -> RunDocument:
+def run_document(inputs: SiteInputs, run: Run) -> RunDocument:
     """Return a run with its steps."""
     return RunDocument(
         id=run.id,
@@ -185,7 +185,7 @@ def run_document(inputs: SiteInputs, run: Run, steps: tuple[StepRecord, ...]) ->
         started=utc(run.started),
         ended=utc(run.ended),
         status=str(run.status).lower(),
-        steps=tuple(_step_row(inputs, each) for each in steps),
+        steps=tuple(_step_row(inputs, each) for each in inputs.steps.get(run.id, ())),
     )
 
 

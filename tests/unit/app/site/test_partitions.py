@@ -79,7 +79,7 @@ def test_a_table_without_partitions_is_one_square():
 
     document = documents(made)["top"]
 
-    assert (document.grain, counted(document)) == ("whole", {"never_run": 1})
+    assert (document.grain, counted(document)) == ("*", {"never_run": 1})
 
 
 @pytest.mark.parametrize(
