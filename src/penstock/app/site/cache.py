@@ -12,48 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from penstock.app.artifacts.manifest import Json
 from penstock.app.services.files import replace_file
+from penstock.app.site.tasks import Task, do_on_all_cores, do_tasks
 from penstock.core.masking import SECRETS
-from penstock.project.processes import answer, on_all_cores, shared
 
 _FORMAT = 2
-_WORTH_A_PROCESS = 100  # tasks; a process starts in the time that some dozens take
-Task = tuple[str, *tuple[object, ...]]
-"""The name of a function in `_SLOW`, and its arguments."""
-
-
-def _code(language: str, text: str) -> Json:
-    from penstock.app.site.markup import code_lines  # sites that did not change need no Pygments
-
-    return [*code_lines(text, language)]
-
-
-def _columns(sql: str, schemas: dict[str, dict[str, str]]) -> Json:
-    from penstock.project.sql.lineage import column_lineage  # nor a parser
-
-    found = column_lineage(sql, schemas)
-    return {column: [[*origin] for origin in origins] for column, origins in found.items()}
-
-
-def _mapping(*given: Any) -> Json:  # noqa: ANN401  the arguments of `mapped`
-    from penstock.app.site.partitions import mapped  # which imports this module
-
-    return mapped(*given)
-
-
-_SLOW: dict[str, Callable[..., Json]] = {"code": _code, "columns": _columns, "mapping": _mapping}
-
-
-def _work(tasks: Sequence[Task]) -> list[Json]:
-    return [_SLOW[name](*given) for name, *given in tasks]
-
-
-def serve() -> None:
-    """Do the tasks in stdin."""
-    answer(_work)
 
 
 @dataclass(slots=True)
@@ -77,17 +43,16 @@ class SiteCache:
 
     def computed(self, *task: object) -> Json:
         """Return the result of a task."""
-        return self.of(lambda: _work([cast("Task", task)])[0], *task)
+        return self.of(lambda: do_tasks([cast("Task", task)])[0], *task)
 
-    def compute_ahead(self, tasks: Callable[[], Iterable[Task]], about: int) -> None:
-        """Do tasks on all cores if the last site has almost nothing of about so many."""
-        if len(self._read()) > about // 2:
-            return
-        missing = {_key(each): each for each in tasks()}
-        keys, shares = [*missing], shared([*missing.values()], _WORTH_A_PROCESS)
-        found = on_all_cores(shares, _work, lambda share: (__name__, (share,)))
-        for start, values in enumerate(found):
-            self._now |= zip(keys[start :: len(shares)], values, strict=True)
+    def is_new(self, models: int) -> bool:
+        """Return whether the last site had almost nothing of so many models."""
+        return len(self._read()) <= models // 2
+
+    def compute_ahead(self, tasks: Iterable[Task]) -> None:
+        """Do tasks on all cores."""
+        missing = {_key(each): each for each in tasks}
+        self._now |= zip(missing, do_on_all_cores([*missing.values()]), strict=True)
 
     def save(self) -> None:
         """Write the values of this site, unless nothing is new or one contains a secret."""

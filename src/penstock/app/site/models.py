@@ -10,8 +10,7 @@ from typing import cast
 
 from penstock.app.commands.sessions import sessions_quarantine
 from penstock.app.planning.packages import plan_package
-from penstock.app.site.cache import Task
-from penstock.app.site.markup import grouped, markdown
+from penstock.app.site.markup import grouped
 from penstock.app.site.model_documents import (
     CheckRow,
     CodeText,
@@ -25,6 +24,7 @@ from penstock.app.site.model_documents import (
 )
 from penstock.app.site.partitions import mapping_tasks
 from penstock.app.site.reading import MOST_EXECUTIONS, SiteInputs, TableShape, utc
+from penstock.app.site.tasks import Task
 from penstock.core.check_results import CheckRecord, CheckResult
 from penstock.core.checks.check import Check
 from penstock.core.errors import PenstockError
@@ -32,6 +32,7 @@ from penstock.core.model import Body, ColumnDoc, Fingerprint, Model, kind_of
 from penstock.core.names import InputName
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.records import StepRecord
+from penstock.core.sessions.manifest import limit_lines
 from penstock.core.steps.step import Outcome
 
 _SHOWN_SESSIONS = 50
@@ -56,13 +57,13 @@ def model_document(
     model, steps = inputs.model(name), inputs.steps.get(name, ())
     return ModelDocument(
         name=name,
-        description_html=markdown(model.description),
+        description_html=inputs.markdown(model.description),
         place="" if model.is_view else inputs.project.uri_of(model.table),
         columns=_columns(inputs, model, shapes),
         written=_written(inputs, model),
         codes=tuple(_codes(inputs, model, steps)),
         executions=tuple(_execution(each) for each in [*steps][: -MOST_EXECUTIONS - 1 : -1]),
-        checks=tuple(_checks(model, checked)),
+        checks=tuple(_checks(inputs, model, checked)),
         slices=_slices(inputs, model),
         package=(),
     )
@@ -87,7 +88,7 @@ def _columns(inputs: SiteInputs, model: Model, shapes: Shapes) -> tuple[ColumnRo
         ColumnRow(
             name=each.name,
             type=each.type,
-            description_html=markdown(each.description),
+            description_html=inputs.markdown(each.description),
             checks=tuple(dict.fromkeys(checks.get(each.name.lower(), ()))),
             origins=origins.get(each.name.lower()),
         )
@@ -240,7 +241,9 @@ def _total(outcome: Outcome | None, names: tuple[str, ...]) -> int | None:
     return sum(found) if found else None
 
 
-def _checks(model: Model, checked: tuple[CheckRecord, ...]) -> Iterator[CheckRow]:
+def _checks(
+    inputs: SiteInputs, model: Model, checked: tuple[CheckRecord, ...]
+) -> Iterator[CheckRow]:
     """Yield the checks of a model with their results, oldest first."""
     for check in {(each.name, each.phase): each for each in model.all_checks}.values():
         results = [
@@ -254,7 +257,7 @@ def _checks(model: Model, checked: tuple[CheckRecord, ...]) -> Iterator[CheckRow
             phase=str(check.phase),
             column=str(getattr(check.rule, "column", None) or ""),
             on_failure=str(check.severity),
-            description_html=markdown(check.description),
+            description_html=inputs.markdown(check.description),
             evaluations=tuple(
                 _evaluation(each, check) for each in reversed(results[:MOST_EVALUATIONS])
             ),
@@ -316,15 +319,12 @@ def package_parts(inputs: SiteInputs, package: str) -> tuple[PackagePart, ...]:
 
 
 def _next_run(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:
-    planned = plan_package(
-        inputs.services, inputs.project.packages[package], inputs.state.run_timestamp
-    )
+    declared = inputs.project.packages[package]
+    planned = plan_package(inputs.services, declared, inputs.state.run_timestamp)
     for each in planned.limits:
-        limits = each.limits
-        words = each.idle or f"{limits.state.name.lower()}, {len(each.models)} models"
-        yield PackagePart("Next run", str(each.kind), words)
-        if not each.idle:
-            yield PackagePart("Next run", "events", _span(limits.lower_limit, limits.upper_limit))
+        lines = limit_lines(package, each)
+        head = f"{lines[0].partition(': ')[0]}: "
+        yield PackagePart("Next run", head[:-2], ". ".join(x.removeprefix(head) for x in lines))
 
 
 def _last_run(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Generic, TypeVar, cast
 
-from penstock.app.artifacts.manifest import Json
-from penstock.app.site.cache import Task
 from penstock.app.site.model_documents import (
     BuiltBy,
     MappedRange,
@@ -17,18 +16,18 @@ from penstock.app.site.model_documents import (
     PartitionsDocument,
 )
 from penstock.app.site.reading import SiteInputs, utc
-from penstock.core.model import InputMapping, Model
-from penstock.core.partitions.mapping import reading
-from penstock.core.partitions.partition import Grain, Grid
-from penstock.core.partitions.ranges import Range, Ranges, merged, numbers, union
+from penstock.app.site.tasks import Task
+from penstock.core.model import Model
+from penstock.core.partitions.ranges import Range, Ranges, merged, union
 from penstock.core.records import StepRecord
 from penstock.plan.resolve import Segment
 from penstock.plan.values import State
 from penstock.plan.verdict import Piece, Verdict
 
 STATES = tuple(State)
-MOST_MAPPED = 5_000
-"""How many ranges of a mapping are written; one that takes more is left out."""
+_PLACE = ("low", "high")
+_TRUE = attrgetter(*(each.name for each in fields(PartitionRange) if each.name not in _PLACE))
+"""What is true of the partitions of a range."""
 
 Item = TypeVar("Item")
 
@@ -97,7 +96,9 @@ def _split(inputs: SiteInputs, model: Model, verdict: Verdict) -> Built:
     pending = _Layer.of(inputs.drift.pending.get(model.name, ()), lambda each: each)
     layers = (runs, pieces, segments, pending)
     found: Built = []
-    for low, high in _cut(_known(inputs, verdict), {edge for layer in layers for edge in layer.edges}):
+    for low, high in _cut(
+        _known(inputs, verdict), {edge for layer in layers for edge in layer.edges}
+    ):
         run, is_pending = runs.at(low), pending.at(low) is not None
         each = _described(
             verdict, pieces.at(low), segments.at(low), (low, high), is_pending=is_pending
@@ -124,15 +125,11 @@ def _cut(ranges: Ranges, edges: set[int]) -> Iterable[Range]:
 
 def _join(joined: Built, each: PartitionRange, step: int) -> None:
     """Append a range, or extend the last one if only the place differs."""
-    if joined:
-        last, seq = joined[-1]
-        if last.high + 1 == each.low and (replace(each, low=last.low), step) == (
-            replace(last, high=each.high),
-            seq,
-        ):
-            joined[-1] = (replace(last, high=each.high), seq)
-            return
-    joined.append((each, step))
+    last, seq = joined[-1] if joined else (each, -1)
+    if seq == step and last.high + 1 == each.low and _TRUE(last) == _TRUE(each):
+        joined[-1] = (replace(last, high=each.high), seq)
+    else:
+        joined.append((each, step))
 
 
 def _described(
@@ -202,43 +199,3 @@ def mapping_tasks(inputs: SiteInputs, name: str) -> Iterable[tuple[str, Task]]:
         above = inputs.project.models.get(each.name)
         if above is not None and above.partition is not None:
             yield inputs.node_of(each), ("mapping", mapping, model.grid, above.grid, partitions)
-
-
-def mapped(mapping: InputMapping, grid: Grid, above: Grid, partitions: Ranges) -> Json:
-    """Return the rows of `mapped_ranges` for the cache."""
-    ranges = mapped_ranges(mapping, grid, above, partitions)
-    return None if ranges is None else [[*astuple(each)] for each in ranges]
-
-
-def mapped_ranges(
-    mapping: InputMapping, grid: Grid, above: Grid, partitions: Ranges
-) -> tuple[MappedRange, ...] | None:
-    """Return what each partition reads, joined where that moves along; None for too many."""
-    read, found = reading(mapping.mapping, above), list[MappedRange]()
-    first, last = above.domain
-    for number in numbers(partitions):
-        spans = read((grid.lower(number), grid.upper(number)))
-        if not spans:
-            continue
-        low, high = max(above.at(spans[0][0]), first), min(above.at(spans[-1][1] - 1), last)
-        if (low, high) == (first, last) and above.grain is not Grain.RANGE:
-            return ()
-        if not found or not _extends(found, number, low, high):
-            found.append(MappedRange(number, number, low, high, moves=False))
-        if len(found) > MOST_MAPPED:
-            return None
-    return tuple(found)
-
-
-def _extends(ranges: list[MappedRange], number: int, low: int, high: int) -> bool:
-    """Join a partition with those below it, if it reads the same or what follows."""
-    each = ranges[-1]
-    steps = number - each.low
-    if each.high + 1 != number:
-        return False
-    moved = (each.first + steps, each.last + steps) == (low, high)
-    stays = (each.first, each.last) == (low, high)
-    if not (moved if each.moves else stays or (moved and steps == 1)):
-        return False
-    ranges[-1] = replace(each, high=number, moves=moved and not stays)
-    return True

@@ -96,6 +96,10 @@ class SiteInputs:
         """Return highlighted code, a line of HTML each."""
         return tuple(cast("list[str]", self.cache.computed("code", language, text)))
 
+    def markdown(self, text: str) -> str:
+        """Return a description as HTML."""
+        return str(self.cache.computed("markdown", text)) if text.strip() else ""
+
     def shape_of(self, node: str) -> TableShape | None:
         """Return the shape of a model's table, or of a Delta source; None without a table."""
         source = self.project.sources.get(node.removeprefix(f"{InputKind.SOURCE}:"))

@@ -96,5 +96,5 @@ class RunRecords(Protocol):
     ) -> tuple[StepRecord, ...]:
         """Return the latest steps of each model, those of runs, and those with some numbers.
 
-        Each comes once, in the order of the numbers.
+        Each comes once, in the order of the numbers; its intent lacks windows and watermarks.
         """
