@@ -116,7 +116,7 @@ function marksOf(partitions: PartitionsDocument, marking: Marking) {
   const { low, high } = chosen(marking);
   return {
     cursor: marking.cursor,
-    marked: low === high ? null : { low, high },
+    marked: low === high ? [] : [{ low, high }],
     outlined: own === undefined ? [] : mappedIntervals(own, low, high),
   };
 }

@@ -1,7 +1,6 @@
 import type { ModelDocument, ModelRow, ProjectDocument } from "../data/documents";
 import { stateCounts } from "../data/project";
 import { useChunk } from "../data/use";
-import { gridOf } from "../grid/grid";
 import { Neighbours } from "../lineage/Neighbours";
 import { Command } from "../parts/Command";
 import { codeFact, Facts } from "../parts/Facts";
@@ -58,7 +57,7 @@ interface HeaderProps {
 }
 
 function Header({ model, chunk, project }: HeaderProps) {
-  const isWhole = isOneWhole(model);
+  const isWhole = model.grain === "*";
   const attention = project.attention.filter((each) => each.node === model.name);
   return (
     <header class="model">
@@ -82,14 +81,10 @@ function Header({ model, chunk, project }: HeaderProps) {
   );
 }
 
-function isOneWhole(model: ModelRow): boolean {
-  return gridOf(model).grain === "whole";
-}
-
 function facts(model: ModelRow, place: string, exposures: readonly string[]) {
   return [
     ["Kind", [model.kind, model.strategy].filter(Boolean).join(", ")],
-    ["Grain", isOneWhole(model) ? "" : model.grain.toLowerCase()],
+    ["Grain", model.grain === "*" ? "" : model.grain.toLowerCase()],
     ["Owner", model.owner],
     ["Tags", model.tags.length ? <Tags tags={model.tags} /> : ""],
     ["Exposures", exposures.join(", ")],

@@ -70,10 +70,14 @@ class TableFacts:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files under a path, sorted by relative name, as one version of a file source."""
+    """The files under a path, sorted by relative name, as one version of a file source.
+
+    `changed` is when the newest of them was written, None without any.
+    """
 
     pin: FilesPin
     files: tuple[str, ...]
+    changed: dt.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,13 +107,14 @@ class RunRecords(Protocol):
     def latest_runs(self, limit: int) -> tuple[Run, ...]:
         """Return the latest runs, newest first."""
 
-    def steps_of_runs(self, runs: Collection[str]) -> Mapping[str, tuple[StepRecord, ...]]:
-        """Return the steps of runs in the order of their numbers; runs without steps are absent."""
+    def steps_of(
+        self,
+        names: Collection[str],
+        latest: int,
+        ran: Collection[str] = (),
+        numbers: Collection[int] = (),
+    ) -> tuple[StepRecord, ...]:
+        """Return the latest steps of each model, those of runs, and those with some numbers.
 
-    def steps_of_models(
-        self, names: Collection[str], latest: int, numbers: Collection[int] = ()
-    ) -> Mapping[str, tuple[StepRecord, ...]]:
-        """Return the latest steps of each model, and those with some numbers, oldest first.
-
-        Models without steps are absent.
+        Each comes once, in the order of the numbers; its intent lacks windows and watermarks.
         """

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import pickle
 import re
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import Token, exp
@@ -16,7 +11,7 @@ from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import SECRETS
-from penstock.core.strategy import register, strategies
+from penstock.core.strategy import Strategy, register, strategies
 from penstock.project.files.nodes import node_of
 from penstock.project.files.parsed import (
     Branch,
@@ -30,6 +25,7 @@ from penstock.project.files.parsed import (
     path_of,
 )
 from penstock.project.files.values import Path, Plain
+from penstock.project.processes import answer, on_all_cores, shared
 from penstock.project.settings.config import HOOK_KEYS
 from penstock.project.settings.model_keys import HeaderSection
 from penstock.project.settings.validation import findings_of
@@ -244,16 +240,18 @@ def parse_sql_files(
     added to the first model file. Many files are read on all cores, by processes that receive all
     their input.
     """
-    keys = list(texts)
-    processes = min(_cores(), len(keys) // _WORTH_A_PROCESS) or 1
-    own, *others = (keys[start::processes] for start in range(processes))
-    renderer = Renderer(macros, render_context)
-    with ThreadPoolExecutor(max(1, len(others))) as waiting:
-        given = [({key: texts[key] for key in share}, macros, render_context) for share in others]
-        answers = [waiting.submit(_elsewhere, each) for each in given]
-        result = {key: parse_model(renderer, key, texts[key]) for key in own}
-        for answer, each in zip(answers, given, strict=True):
-            result |= answer.result() or _read_here(*each)
+    keys, renderer = list(texts), Renderer(macros, render_context)
+
+    def here(share: Sequence[str]) -> dict[str, SqlFile]:
+        return {key: parse_model(renderer, key, texts[key]) for key in share}
+
+    def request(share: Sequence[str]) -> tuple[str, object]:
+        part = {key: texts[key] for key in share}
+        known = tuple(strategies().values())
+        return __name__, (known, SECRETS.forms, part, macros, render_context)
+
+    parts = on_all_cores(shared(keys, _WORTH_A_PROCESS), here, request)
+    result = {key: file for part in parts for key, file in part.items()}
     result = {key: result[key] for key in keys}
     first, file = next(iter(result.items()))
     result[first] = replace(file, findings=(*file.findings, *renderer.findings))
@@ -262,34 +260,21 @@ def parse_sql_files(
 
 def serve() -> None:
     """Parse the files in stdin and write the results to stdout, both pickled."""
-    known, secrets, given = pickle.load(sys.stdin.buffer)  # noqa: S301  from who started it
+    answer(_parse_elsewhere)
+
+
+def _parse_elsewhere(
+    known: Sequence[type[Strategy]],
+    secrets: Iterable[str],
+    texts: Mapping[str, str],
+    macros: Mapping[str, str],
+    render_context: RenderContext,
+) -> dict[str, SqlFile]:
     SECRETS.add(secrets)  # findings are masked before they are cut
     for strategy in known:
         register(strategy)
-    sys.stdout.buffer.write(pickle.dumps(_read_here(*given)))
-
-
-def _read_here(
-    texts: Mapping[str, str], macros: Mapping[str, str], render_context: RenderContext
-) -> dict[str, SqlFile]:
     renderer = Renderer(macros, render_context)
     return {key: parse_model(renderer, key, text) for key, text in texts.items()}
-
-
-def _elsewhere(arguments: tuple[object, ...]) -> dict[str, SqlFile]:
-    """Parse files in another process; empty if it fails."""
-    command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
-    request = pickle.dumps((tuple(strategies().values()), SECRETS.forms, arguments))
-    try:
-        done = subprocess.run(command, input=request, capture_output=True, check=True)
-        files: dict[str, SqlFile] = pickle.loads(done.stdout)  # noqa: S301  what `serve` wrote
-    except (OSError, ValueError, subprocess.SubprocessError, pickle.PickleError, EOFError):
-        return {}
-    return files
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def renderer_of(macros: Mapping[str, str], render_context: RenderContext) -> Renderer:

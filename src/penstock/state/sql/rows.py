@@ -14,7 +14,7 @@ from penstock.core.checks.check_type import CheckStatus
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Span
 from penstock.core.records import HookRecord, Lease, Status, WatermarkChange
-from penstock.core.steps.step import Outcome, RowCounts, StepFailure
+from penstock.core.steps.step import Intent, Outcome, RowCounts, StepFailure
 from penstock.core.steps.token import pin_parts
 from penstock.state.columns import MaskedText, UtcTime, Value, counts, key, masked, texts, words
 from penstock.state.schema import (
@@ -208,13 +208,14 @@ def step_cells(step: StoredStep) -> Cells:
     }
 
 
-def step_of(row: Found) -> StoredStep:
+def step_of(row: Found, intent: Intent | None = None) -> StoredStep:
     """Return the step in a row; a step that was given up has another name than its intent.
 
-    A step that failed its checks has an outcome too.
+    `intent` replaces the one in the row. A step that failed its checks has an outcome too.
     """
+    given = intent or row.intent
     return StoredStep(
-        intent=replace(row.intent, step=row.id),
+        intent=given if given.step == row.id else replace(given, step=row.id),
         **cells_of(row, _STEP),
         outcome=None if row.table_id is None else _outcome(row),
         failure=failure_of(row) if row.status in (Status.FAILED, Status.SKIPPED) else None,

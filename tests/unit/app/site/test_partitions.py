@@ -9,8 +9,9 @@ from fakes.workshop import Workshop
 from penstock.app.commands.status import status
 from penstock.app.request import StatusRequest
 from penstock.app.site.model_documents import MappedRange
-from penstock.app.site.partitions import STATES, mapped_ranges, partitions_document
+from penstock.app.site.partitions import STATES, partitions_document
 from penstock.app.site.reading import read_site
+from penstock.app.site.tasks import mapped_ranges
 from penstock.core.partitions.mapping import Calendar, Everything, Same, Trailing
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import Outcome, StepKind
@@ -79,7 +80,7 @@ def test_a_table_without_partitions_is_one_square():
 
     document = documents(made)["top"]
 
-    assert (document.grain, counted(document)) == ("whole", {"never_run": 1})
+    assert (document.grain, counted(document)) == ("*", {"never_run": 1})
 
 
 @pytest.mark.parametrize(
