@@ -17,7 +17,7 @@ from penstock.app.execution.step import execute
 from penstock.app.kinds import KINDS
 from penstock.app.observation.deferral import target_records
 from penstock.app.observation.project_state import ProjectState, survey
-from penstock.app.planning.packages import with_base_tables
+from penstock.app.planning.packages import overwritten, with_base_tables
 from penstock.app.planning.selection import selected_models
 from penstock.app.preparing.run_context import Context
 from penstock.app.read_requests import CloneRequest
@@ -33,7 +33,7 @@ from penstock.core.partitions.partition import shown_ranges, write_ranges
 from penstock.core.partitions.ranges import difference
 from penstock.core.ports.engine import StepSession
 from penstock.core.statement import Commit, Work
-from penstock.core.steps.step import Intent, StepKind
+from penstock.core.steps.step import WHOLE, Intent, StepKind
 from penstock.plan.obstacles import foreign_table
 from penstock.plan.planner import plan
 from penstock.plan.values import Plan, State
@@ -164,13 +164,14 @@ class Cloning:
             raise self.intents.nothing(
                 model, f"target {self.intents.source} has no model {model.name}", "run"
             )
-        verdict, beside = self.there.verdict(model.name), self._beside(model)
-        is_there = any(each.name in self.intents.cloned for each in beside)
-        self._require_source(model, verdict, beside)
+        verdict, sharers = self.there.verdict(model.name), self._sharing_entities(model)
+        is_there = any(each.name in self.intents.cloned for each in sharers)
+        self._require_source(model, verdict, sharers)
         if not is_there:  # the clone of another entity has brought its rows
             self._require_place(model, verdict)
         if (package := self.here.project.package_of(model.name)) is not None:
-            self.intents.packages.begin(package, self.intents.pins_here)
+            tables = overwritten(self.here.project, package)
+            self.intents.packages.begin(package, tables, self.intents.pins_here)
         skip_like(self.services, model.name, self.intents.other.slices.get(model.name, ()))
         first, *others = self.intents.of(model, verdict)
         with self.services.engine.session(model.name, model.where) as session:
@@ -178,8 +179,8 @@ class Cloning:
             if is_there:
                 return run(first, None)
             if first.base_version is not None:
-                first = replace(first, base_version=self._empty(run, first, beside))
-            ended = run(first, Commit(self._sql(model, first, beside), once=False))
+                first = replace(first, base_version=self._empty(run, first, sharers))
+            ended = run(first, Commit(self._sql(model, first, sharers), once=False))
             for each in others:
                 run(replace(each, base_version=ended.outcome.settled_version), None)
         return ended
@@ -195,14 +196,14 @@ class Cloning:
         refresh_record(self.services, self.context.records, intent.model)
         return ended
 
-    def _empty(self, run: Run, intent: Intent, beside: Sequence[Model]) -> int | None:
+    def _empty(self, run: Run, intent: Intent, sharers: Sequence[Model]) -> int | None:
         """Delete all rows in a step of its own: Delta clones over empty tables alone.
 
         Its record is that of a table without rows, inputs and slices, made by other code: if the
         process dies after it, the next run builds everything.
         """
         recorded = self.here.verdict(intent.model).recorded
-        keys = () if intent.grid.is_whole else write_ranges(intent.grid, recorded)
+        keys = write_ranges(intent.grid, recorded) if intent.partitions != (WHOLE,) else ()
         emptied = replace(
             intent,
             reason="emptied for a clone",
@@ -214,7 +215,7 @@ class Cloning:
             unchanged=(),
             session=None,
         )
-        for model in beside:
+        for model in sharers:
             if model.name in self.context.records:
                 own = replace(emptied, model=model.name, strategy=model.strategy_name)
                 run(replace(own, step=self.services.clock.new_id(), lane=model.name), None)
@@ -222,17 +223,17 @@ class Cloning:
         step = replace(emptied, step=self.services.clock.new_id())
         return run(step, Commit(sql, once=False)).outcome.settled_version
 
-    def _beside(self, model: Model) -> list[Model]:
+    def _sharing_entities(self, model: Model) -> list[Model]:
         """Return the other entities whose rows are in the same table, in the other target."""
-        if model.entity is None or model.entity.scope is None:
+        if not (model.entity and model.entity.scope):
             return []
         models, records = self.here.project.models.values(), self.there.records
         others = (each for each in models if each.table == model.table and each != model)
         return [each for each in others if each.name in records]
 
-    def _sql(self, model: Model, intent: Intent, beside: Sequence[Model]) -> str:
+    def _sql(self, model: Model, intent: Intent, sharers: Sequence[Model]) -> str:
         """Return the statement that clones the version that is on record."""
-        records = [self.there.records[each.name] for each in (model, *beside)]
+        records = [self.there.records[each.name] for each in (model, *sharers)]
         version = max(each.settled_version or 0 for each in records)
         place = quoted(self.there.project.uri_of(self.there.project.models[model.name].table))
         project = self.here.project
@@ -241,10 +242,10 @@ class Cloning:
         sql = f"{create} {target} SHALLOW CLONE delta.{place} VERSION AS OF {version}"
         return f"{sql} LOCATION {literal(intent.uri)}" if project.target.catalog else sql
 
-    def _require_source(self, model: Model, verdict: Verdict, beside: Sequence[Model]) -> None:
+    def _require_source(self, model: Model, verdict: Verdict, sharers: Sequence[Model]) -> None:
         """Raise if the other target has no rows of the model that can be cloned."""
         uri, there = self.here.project.uri_of(model.table), self.there.project
-        left = [each.name for each in beside if each.name not in self.here.names]
+        left = [each.name for each in sharers if each.name not in self.here.names]
         if uri == there.uri_of(there.models[model.name].table):
             sentence = f"both targets have {model.table} in {uri}"
             hint = "give this target another warehouse, or entities another root_folder"

@@ -160,12 +160,10 @@ class CloneIntents:
 
     def pins_here(self, pins: Mapping[str, Pin]) -> dict[str, Pin]:
         """Return the pins of a pass, at the versions of the clones for inputs that were cloned."""
-        now, records = self.here.view.now, self.context.records
-        return {
-            name: (current_pin(self.here.project, records, now, name) if name in self.cloned else 0)
-            or pin
-            for name, pin in pins.items()
-        }
+        now, project, found = self.here.view.now, self.here.project, dict(pins)
+        for name in self.cloned.intersection(pins):
+            found[name] = current_pin(project, self.context.records, now, name) or pins[name]
+        return found
 
     def _has_own_code(self, name: str) -> bool:
         """Return whether a view has another query here than in the other target."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from penstock.app.observation.project_state import ProjectState, survey
-from penstock.app.planning.packages import overwritten
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services, in_one_state
 from penstock.app.services.workers import waiting
@@ -33,7 +32,7 @@ class RecordedPackage:
 
     @property
     def last_pass(self) -> SessionPass | None:
-        """The last pass that told whether events were left, None without one."""
+        """The last pass that did not only catch up, None without one."""
         return next((each for each in self.passes if each.kind is not PassKind.BACKFILL), None)
 
     def end_of(self, last: SessionPass) -> PassEnd:
@@ -113,13 +112,12 @@ class PackageClones:
     project: Project
     _begun: dict[str, SessionPass | None] = field(default_factory=dict)
 
-    def begin(self, package: SessionPackage, pins: Pins) -> None:
+    def begin(self, package: SessionPackage, overwrites: Collection[str], pins: Pins) -> None:
         """Mark a package for a rebuild, and begin the pass that stands for the other target's."""
         if package.name in self._begun:
             return
         sessions, wait = self.services.writing.sessions, self.context.wait_seconds
         rows = [row.model for row in sessions.manifest(package.name)]
-        overwrites = overwritten(self.project, package)
         waiting(self.services, partial(sessions.forget, package.name, rows, overwrites), wait)
         last = self.other.packages[package.name].last_pass
         if last is not None:

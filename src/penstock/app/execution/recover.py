@@ -159,7 +159,7 @@ def _cloned_slices(
             found.clear()
         read = _cloned_slices(services, name, commit.cloned) if commit.cloned else intent.unchanged
         found |= {each.id.name: replace(each, step="", step_seq=number) for each in read}
-        if intent.slice is not None and intent.kind is StepKind.BUILD:
+        if intent.slice and intent.kind is StepKind.BUILD:
             own = UnchangedSlice(intent.slice, "", number, at, read_metrics(commit.token))
             found[intent.slice.name] = own
     return tuple(replace(each, step_seq=0) for each in found.values())
