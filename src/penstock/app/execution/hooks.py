@@ -239,8 +239,8 @@ def _retry(
     services: Services, model: Model, actions: Sequence[_Action], due: Sequence[HookRecord]
 ) -> list[HookRecord]:
     found = []
-    of_steps = services.reading.runs.steps_of_runs({each.run for each in due})
-    bases = {s.intent.step: s.intent.base_version for each in of_steps.values() for s in each}
+    steps = services.reading.runs.steps_of((), 0, ran={each.run for each in due})
+    bases = {each.intent.step: each.intent.base_version for each in steps}
     with services.engine.session(model.name, model.where) as session:
         for number in sorted({each.number for each in due}):
             *older, newest = (each for each in due if each.number == number)
