@@ -40,6 +40,14 @@ def test_the_parts_of_a_table_are_texts(load, text, sql):
     assert text_of(load({**A, **files}), "m").startswith(f"select '{sql}' as x")
 
 
+def test_an_entry_of_yaml_knows_its_own_name(load):
+    entry = "sql: \"select 1 as id, '{{ model.name }} {{ this.schema }}' as x\""
+    keys = "unique_key: id, strategy: check, check_cols: all"
+    files = {"models/s/e.yml": f"snapshots:\n- name: h\n  config: {{{keys}}}\n  {entry}\n"}
+
+    assert "'h s' as x" in text_of(load(files), "h")
+
+
 def test_columns_come_from_queries_seeds_and_yaml(load):
     files = {
         **A,

@@ -189,14 +189,19 @@ class Words:
     def model(self, this: RelationView, config: ConfigFunction) -> Record:
         """Return `model`: the file that is rendered."""
         project = self._context.project
+
+        def name() -> str:
+            path = self._now().path
+            return model_name(path) if path.endswith(".sql") else this.model
+
         finders: dict[str, Callable[[], object]] = {
-            "name": lambda: model_name(self._now().path),
+            "name": name,
             "alias": lambda: this.identifier,
             "schema": lambda: this.schema,
             "database": lambda: this.database,
             "resource_type": lambda: "model",
             "package_name": lambda: project,
-            "unique_id": lambda: f"model.{project}.{model_name(self._now().path)}",
+            "unique_id": lambda: f"model.{project}.{name()}",
             "path": lambda: self._now().path,
             "original_file_path": lambda: self._now().path,
             "language": lambda: "sql",

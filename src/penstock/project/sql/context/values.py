@@ -94,6 +94,11 @@ class RelationView(Token):
     name = table = identifier
 
     @property
+    def model(self) -> str:
+        """The name of the model, seed or source."""
+        return self._find().name
+
+    @property
     def type(self) -> str:
         """`view` or `table`."""
         return "view" if self._find().is_view else "table"
