@@ -52,8 +52,8 @@ def test_a_finding_names_nothing_that_penstock_or_a_library_has_inside(findings,
             "templates have no {% break %} and no {% continue %}; write {% if %} in the loop",
         ),
         (
-            {"models/e.yml": "exposures: []"},
-            "delete it; meta or tags of a model can say who uses it",
+            {"models/e.yml": "metrics: []"},
+            "delete it, or write a model that computes the metric",
         ),
         (
             {"models/e.yml": "models: [{name: a, config: {contract: {enforced: true}}}]"},
@@ -61,7 +61,7 @@ def test_a_finding_names_nothing_that_penstock_or_a_library_has_inside(findings,
         ),
         (
             {"models/e.yml": "models: [{name: a, config: {moon: full}}]"},
-            "delete it; penstock schema prints the 55 keys that are known here",
+            "delete it; penstock schema prints the 63 keys that are known here",
         ),
         (
             {"models/e.yml": BOMB + "models: [*h]"},
