@@ -1,4 +1,4 @@
-"""What every state store promises of hooks: which are due, and for how long they hold it."""
+"""What every state store promises of hooks: which are due, and until when a target is held."""
 
 from dataclasses import replace
 

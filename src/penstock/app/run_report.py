@@ -24,6 +24,7 @@ from penstock.core.errors import (
     LeaseHeldError,
     interruption,
 )
+from penstock.core.masking import mask
 from penstock.core.records import HookRecord
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.plan.values import PassesNow, Plan, Step
@@ -119,7 +120,8 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
         lines = [each.line for each in self.results]
         counted = Counter(each.status for each in self.results)
         total = ", ".join(f"{number} {status}" for status, number in counted.items())
-        return "\n".join([*lines, total or "nothing to do", *self.notes])
+        failures = [each.failure.message for each in self.hooks if each.failure and not each.ok]
+        return "\n".join([*lines, total or "nothing to do", *map(mask, failures), *self.notes])
 
     def __getitem__(self, name: str) -> ModelResult:
         """Return the result of a model; raise `KeyError` if the run did not include it."""

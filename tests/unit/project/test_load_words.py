@@ -47,8 +47,8 @@ def test_a_finding_names_nothing_that_penstock_or_a_library_has_inside(findings,
             "write it as a join or subquery of the model, or list its values under vars:",
         ),
         (
-            {"models/e.yml": "exposures: []"},
-            "delete it; meta or tags of a model can say who uses it",
+            {"models/e.yml": "metrics: []"},
+            "delete it, or write a model that computes the metric",
         ),
         (
             {"models/e.yml": "models: [{name: a, config: {persist_docs: {}}}]"},
@@ -56,7 +56,7 @@ def test_a_finding_names_nothing_that_penstock_or_a_library_has_inside(findings,
         ),
         (
             {"models/e.yml": "models: [{name: a, config: {moon: full}}]"},
-            "delete it; penstock schema prints the 61 keys that are known here",
+            "delete it; penstock schema prints the 68 keys that are known here",
         ),
         (
             {"models/e.yml": BOMB + "models: [*h]"},

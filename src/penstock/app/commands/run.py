@@ -175,10 +175,8 @@ class Runner:
             sharing = services.engine.sharing(frames)
             with beating(services.writing.leases, report.run_id, beat), sharing:
                 self._collect_with_hooks()
-            if all(result.ok for result in self._results) and all(
-                hook.ok for hook in self._context.hooks
-            ):
-                status = Status.SUCCESS
+            ends = [*(each.ok for each in self._results), *(h.ok for h in self._context.hooks)]
+            status = Status.SUCCESS if all(ends) else status
         except KeyboardInterrupt as error:
             self._interrupted, self._terminated = True, SIGTERM in error.args
         finally:
@@ -214,13 +212,13 @@ class Runner:
         report, hooks = self.report, self._context.hooks
         self.tell(RunStarted(report.run_id, self.planned.plan))
         blank = HookRecord(report.run_id, HookMoment.START, 0, "", report.run_timestamp)
-        hooks += project_hooks(self.services, blank)
+        hooks += project_hooks(self.services, blank) if self._steps else ()
         if all(each.ok for each in hooks):
             self._collect()
         else:
             for step in self.planned.plan.steps:
                 self._end(self._of_step(step, "skipped", "a hook before the run failed"))
-        if not self._spark_died:
+        if self._steps and not self._spark_died:
             hooks += project_hooks(self.services, blank, self._results)
 
     def _collect(self) -> None:
