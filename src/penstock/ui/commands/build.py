@@ -76,5 +76,5 @@ def build_command(output: CommandOutput, request: BuildRequest, *, yes: Yes = Fa
     with open_request(request) as services:
         report = build(services, request, lambda: output.progress(services), show, ask)
     if output.as_json or report.skipped or not report.parts:
-        output.print(report, skipped_text, build_document)
+        output.print(report, skipped_text, build_document, unless_quiet=not report.skipped)
     return report.exit_code
