@@ -5,7 +5,7 @@ import { gridOf } from "../grid/grid";
 import { useToken } from "../parts/canvas";
 import { BlockView } from "./BlockView";
 import { colouring } from "./colouring";
-import { SMALL } from "./Zoom";
+import { LITTLE, NARROW, SMALL } from "./Zoom";
 
 interface MappedCalendarProps {
   readonly document: PartitionsDocument;
@@ -18,6 +18,7 @@ const MOST_BLOCKS = 3;
 /** The part of a neighbour's calendar in which marked partitions map to those outlined here. */
 export function MappedCalendar({ document, project, intervals }: MappedCalendarProps) {
   const grid = gridOf(document);
+  const square = innerWidth < NARROW ? SMALL : LITTLE;
   const colours = useMemo(
     () => colouring({ document, project, codes: [] }, "state"),
     [document, project],
@@ -28,7 +29,7 @@ export function MappedCalendar({ document, project, intervals }: MappedCalendarP
     <div class="calendar-sheet" aria-hidden="true">
       <div class="calendar-blocks">
         {blocksOf(grid, intervals, MOST_BLOCKS).map((block) => (
-          <BlockView key={block.first} {...{ drawing, block }} square={SMALL} />
+          <BlockView key={block.first} {...{ drawing, block, square }} />
         ))}
       </div>
     </div>

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from pygments.formatters import HtmlFormatter
     from pygments.lexer import Lexer
 
 
@@ -17,9 +18,8 @@ def code_lines(text: str, language: str) -> tuple[str, ...]:
     ('select &lt;b&gt;',)
     """
     from pygments import highlight
-    from pygments.formatters import HtmlFormatter
 
-    html = highlight(text, _lexer(language), HtmlFormatter(nowrap=True))
+    html = highlight(text, _lexer(language), _formatter())
     return tuple(html.removesuffix("\n").split("\n"))
 
 
@@ -30,6 +30,13 @@ def markdown(text: str) -> str:
     '<p><strong>Bold</strong> &lt;b&gt;</p>'
     """
     return _markdown().render(text).strip() if text.strip() else ""
+
+
+@cache
+def _formatter() -> HtmlFormatter[str]:
+    from pygments.formatters import HtmlFormatter
+
+    return HtmlFormatter(nowrap=True)
 
 
 @cache

@@ -7,10 +7,8 @@ a site that did not change needs neither a parser nor a highlighter.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from penstock.app.site.model_documents import MappedRange
 from penstock.core.model import InputMapping
 from penstock.core.partitions.mapping import reading
 from penstock.core.partitions.partition import Grain, Grid
@@ -23,13 +21,15 @@ if TYPE_CHECKING:
 Task = tuple[str, *tuple[object, ...]]
 """The name of a function in `_FUNCTIONS`, and its arguments."""
 _WORTH_A_PROCESS = 100  # tasks; a process starts in the time that some dozens take
+Row = list[int]
+"""The fields of a `MappedRange`."""
 MOST_MAPPED = 5_000
 """How many ranges of a mapping are written; one that takes more is left out."""
 
 
 def do_tasks(tasks: Sequence[Task]) -> list[Json]:
     """Return the result of each task."""
-    return [_FUNCTIONS[name](*given) for name, *given in tasks]
+    return cast("list[Json]", [_FUNCTIONS[name](*given) for name, *given in tasks])
 
 
 def do_on_all_cores(tasks: Sequence[Task]) -> list[Json]:
@@ -66,24 +66,11 @@ def _columns(sql: str, schemas: dict[str, dict[str, str]]) -> Json:
     return {column: [[*origin] for origin in origins] for column, origins in found.items()}
 
 
-def _mapping(mapping: InputMapping, grid: Grid, above: Grid, partitions: Ranges) -> Json:
-    ranges = mapped_ranges(mapping, grid, above, partitions)
-    return None if ranges is None else [[*astuple(each)] for each in ranges]
-
-
-_FUNCTIONS: dict[str, Callable[..., Json]] = {
-    "code": _code,
-    "columns": _columns,
-    "mapping": _mapping,
-    "markdown": _markdown,
-}
-
-
 def mapped_ranges(
     mapping: InputMapping, grid: Grid, above: Grid, partitions: Ranges
-) -> tuple[MappedRange, ...] | None:
+) -> list[Row] | None:
     """Return what each partition reads, joined where that moves along; None for too many."""
-    read, found = reading(mapping.mapping, above), list[MappedRange]()
+    read, found = reading(mapping.mapping, above), list[Row]()
     first, last = above.domain
     for number in numbers(partitions):
         spans = read((grid.lower(number), grid.upper(number)))
@@ -91,23 +78,30 @@ def mapped_ranges(
             continue
         low, high = max(above.at(spans[0][0]), first), min(above.at(spans[-1][1] - 1), last)
         if (low, high) == (first, last) and above.grain is not Grain.RANGE:
-            return ()
-        if not found or not _extends(found, number, low, high):
-            found.append(MappedRange(number, number, low, high, moves=False))
+            return []
+        if not found or not _extend(found[-1], number, low, high):
+            found.append([number, number, low, high, False])
         if len(found) > MOST_MAPPED:
             return None
-    return tuple(found)
+    return found
 
 
-def _extends(ranges: list[MappedRange], number: int, low: int, high: int) -> bool:
+def _extend(row: Row, number: int, low: int, high: int) -> bool:
     """Join a partition with those below it, if it reads the same or what follows."""
-    each = ranges[-1]
-    steps = number - each.low
-    if each.high + 1 != number:
+    begin, end, first, last, moves = row
+    steps = number - begin
+    if end + 1 != number:
         return False
-    moved = (each.first + steps, each.last + steps) == (low, high)
-    stays = (each.first, each.last) == (low, high)
-    if not (moved if each.moves else stays or (moved and steps == 1)):
+    moved, stays = (first + steps, last + steps) == (low, high), (first, last) == (low, high)
+    if not (moved if moves else stays or (moved and steps == 1)):
         return False
-    ranges[-1] = replace(each, high=number, moves=moved and not stays)
+    row[1], row[4] = number, moved and not stays
     return True
+
+
+_FUNCTIONS: dict[str, Callable[..., object]] = {
+    "code": _code,
+    "columns": _columns,
+    "mapping": mapped_ranges,
+    "markdown": _markdown,
+}

@@ -8,7 +8,6 @@ from fakes.versioned_models import DAY, a_body, a_daily, daily, monthly, reading
 from fakes.workshop import Workshop
 from penstock.app.commands.status import status
 from penstock.app.request import StatusRequest
-from penstock.app.site.model_documents import MappedRange
 from penstock.app.site.partitions import STATES, partitions_document
 from penstock.app.site.reading import read_site
 from penstock.app.site.tasks import mapped_ranges
@@ -111,7 +110,7 @@ def test_what_partitions_read_of_an_input_is_joined_where_it_moves_along(
 
     found = mapped_ranges(reading("up", mapping), grid, above, ranges)
 
-    assert found == tuple(MappedRange(*each) for each in expected)
+    assert [tuple(row) for row in found] == expected
 
 
 def test_months_above_days_are_mapped_to_all_their_days():
