@@ -278,7 +278,9 @@ def _check_tables(
     """Report tables with two owners, or in the staging folder, which is cleared automatically."""
     owners = [(s.table, f"seed {s.name}", s.where) for s in seeds]
     owners += [(d.table, d.owner, d.where) for d in drafts if d.enabled]
+    loaded = {s.table.folded for s in seeds}  # dbt's users read seeds as sources, too
     read = [(s.table, f"source {s.table}", s.where) for s in sources]
+    read = [each for each in read if each[0].folded not in loaded]
     taken: dict[str, tuple[str, Location]] = {}
     for table, owner, where in (*read, *owners):
         other = taken.setdefault(table.folded, (owner, where))
@@ -338,7 +340,7 @@ def _resolver(
         schema = seed.table.schema.removeprefix(target.schema_prefix)
         resolver.add_table(TableName(schema, seed.table.table), seed.name)
     for source in sources:
-        resolver.add_source(source.table, source.path)
+        resolver.add_source(source.table, source.path, source.known_as)
     return resolver
 
 

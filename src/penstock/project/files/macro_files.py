@@ -28,6 +28,16 @@ def shipped_macros() -> Mapping[str, str]:
     return {f"{SHIPPED}{path.name}": path.read_text("utf-8") for path in found}
 
 
+def package_of(path: str) -> str:
+    """Return the package that a model is from, "" for the project itself.
+
+    >>> package_of("models/packages/oven/heat.sql"), package_of("models/heat.sql")
+    ('oven', '')
+    """
+    first, _, rest = path.removeprefix("models/packages/").partition("/")
+    return first if rest and path.startswith("models/packages/") else ""
+
+
 def namespace_of(path: str) -> str:
     """Return the namespace of a macro file; "" for the project's.
 

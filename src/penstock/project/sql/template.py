@@ -21,7 +21,7 @@ from jinja2.loaders import FunctionLoader
 from penstock.core.findings import IGNORED_CODE, Finding, Location, Severity
 from penstock.core.masking import mask
 from penstock.core.query import RUN_WORD, run_words
-from penstock.project.files.macro_files import namespace_of
+from penstock.project.files.macro_files import namespace_of, package_of
 from penstock.project.files.parsed import RenderContext
 from penstock.project.files.values import did_you_mean
 from penstock.project.sql.context.macros import Macros
@@ -124,7 +124,8 @@ class Renderer:
     def _compile(self, path: str, source: str) -> _Compiled:
         tokens = list(self._env.lex(blank_comments(source)))
         code = self._env.compile(keep_lines(tokens), name=path, filename=path)
-        template = Template.from_code(self._env, code, self._env.make_globals(None))
+        inside = {**self._macros.called(package_of(path))} if package_of(path) else None
+        template = Template.from_code(self._env, code, self._env.make_globals(inside))
         return template, header_keys(tokens) if "config" in source else {}
 
     def _macro_file(self, name: str) -> tuple[str, str, None] | None:

@@ -42,6 +42,7 @@ def names_of(
         "env_var": words.env_var,
         "is_incremental": words.is_incremental,
         "should_full_refresh": words.full_refresh,
+        "should_store_failures": lambda: False,
         "load_relation": tables.load_relation,
         "load_cached_relation": tables.load_relation,
         "as_of": tables.as_of,
