@@ -1,0 +1,80 @@
+"""Packages in dbt_packages/: which are there, and which the project uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from penstock.project.dbt.editing.yaml_edits import compose, plain
+from penstock.project.dbt.gather import Package
+from penstock.project.dbt.notes import FileLog, FileNotes, RefusedProjectError
+from penstock.project.dbt.settings import DbtSettings, read_settings
+from penstock.project.files.discovery import DBT_FILE
+from penstock.project.files.values import list_of, mapping_of, switch_of, text_of
+
+FOLDER = "dbt_packages/"
+_LISTS = ("packages.yml", "dependencies.yml")
+_DEPS = "run dbt deps in the dbt project and import again: nothing of this package is there"
+
+
+def read_packages(
+    settings: DbtSettings, texts: Mapping[str, str]
+) -> tuple[list[Package], list[FileNotes]]:
+    """Return the project itself and the packages that are installed, with notes of the lists."""
+    own = {path: text for path, text in texts.items() if not path.startswith(FOLDER)}
+    packages = [Package(settings, "", own)]
+    folders = sorted({path.split("/")[1] for path in texts if path.startswith(FOLDER)})
+    for folder in folders:
+        root = f"{FOLDER}{folder}/"
+        held = {path: text for path, text in texts.items() if path.startswith(root)}
+        if f"{root}{DBT_FILE}" not in held:
+            continue
+        try:
+            inner, _ = read_settings(f"{root}{DBT_FILE}", held[f"{root}{DBT_FILE}"])
+        except RefusedProjectError:
+            continue
+        if switch_of(mapping_of(settings.trees["models"].get(inner.name)).get("+enabled")) is False:
+            pass  # its macros may still be used; its models carry the setting
+        packages.append(Package(inner, root, held, is_own=False))
+    return packages, [*_lists(texts, {*folders, *(each.name for each in packages)})]
+
+
+def _lists(texts: Mapping[str, str], installed: set[str]) -> Iterable[FileNotes]:
+    """Yield the notes of packages.yml: each package that is not installed needs a hand."""
+    for path in _LISTS:
+        if path not in texts:
+            continue
+        log = FileLog()
+        root, _ = compose(path, texts[path])
+        for entry in map(mapping_of, list_of(mapping_of(plain(root)).get("packages"))):
+            kind = next(
+                (key for key in ("package", "git", "local", "tarball") if entry.get(key)), ""
+            )
+            named = text_of(entry.get(kind))
+            name = text_of(entry.get("name")) or re.sub(r"(\.git)?/?$", "", named).split("/")[-1]
+            if name in installed or name.replace("-", "_") in installed:
+                log.change(named, "it is copied, as far as it is used, and not installed")
+            else:
+                log.hand(named, _DEPS)
+        yield FileNotes(path, "packages", (), log.sorted())
+
+
+def package_needs(packages: Sequence[Package], files: Mapping[str, bytes]) -> set[str]:
+    """Return the packages whose macros the new project calls, also through others."""
+    texts = [data.decode(errors="replace") for path, data in files.items() if path[-4:] != ".csv"]
+    own = packages[0]
+    texts += [
+        own.texts[path] for key in ("macro-paths", "test-paths") for path, *_ in own.below(key)
+    ]
+    used: set[str] = set()
+    left = [each for each in packages if not each.is_own]
+    while found := [each for each in left if _is_called(each.name, texts)]:
+        used |= {each.name for each in found}
+        left = [each for each in left if each not in found]
+        texts = [each.texts[path] for each in found for path, *_ in each.below("macro-paths")]
+    return used
+
+
+def _is_called(name: str, texts: Iterable[str]) -> bool:
+    call = re.compile(rf"(?<![\w.]){re.escape(name)}\.\w")
+    return any(call.search(text) for text in texts)
