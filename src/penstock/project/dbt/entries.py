@@ -19,7 +19,7 @@ from penstock.project.dbt.editing.yaml_edits import (
     scalar,
 )
 from penstock.project.dbt.gather import YamlText
-from penstock.project.dbt.naming import Naming, UnknownValueError
+from penstock.project.dbt.naming import Naming
 from penstock.project.dbt.notes import FileLog
 from penstock.project.files.values import text_of
 
@@ -126,6 +126,9 @@ class EntryEdits:
             self.log.hand(at, why, line_of(first_key))
             return
         config = child(arguments, "config")
+        for name, _, value in (*pairs(arguments), *pairs(config)):
+            if name == "enabled":
+                self.rendered(f"{at}.{name}", value)
         for name, key, _ in pairs(config):
             if name in TEST_CONFIG:
                 self.log.drop(f"{at}.config.{name}", TEST_CONFIG[name], line_of(key))
@@ -151,8 +154,9 @@ class EntryEdits:
         text = plain(value)
         if not isinstance(text, str) or "{{" not in text:
             return
-        try:
-            self.edits.replace(value, scalar(self.context.naming.text(text)))
-            self.log.change(at, f"it was {text}", line_of(value))
-        except UnknownValueError:
+        said = self.context.naming.rendered(text)
+        if said == text:
             self.log.hand(at, "only dbt knows this value; write a name", line_of(value))
+            return
+        self.edits.replace(value, scalar(said))
+        self.log.change(at, f"it was {text}", line_of(value))

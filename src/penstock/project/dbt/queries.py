@@ -63,7 +63,7 @@ def query_text(node: DbtNode, context: QueryContext, log: FileLog) -> str:
         text = _filtered(text, context, log)
     for note in context.decision.log.notes:
         log.add(note)
-    return f"-- From {node.path} of the dbt project {context.project}.\n{text}"
+    return f"{{# From {node.path} of the dbt project {context.project}. #}}\n{text}"
 
 
 def without_semicolon(text: str, log: FileLog) -> str:
