@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 ON_TWO := -n 2 --dist loadfile --no-loadscope-reorder
+# Laws share no state but the session, and the cases of one file take most of an hour.
+SPREAD := -n 2 --dist worksteal
 INSTALLED := $(VENV)/.installed
 JAVA := $(VENV)/.java-home
 JARS := $(VENV)/.jars
@@ -72,9 +74,14 @@ test-matrix: setup ## the long cases that the gate leaves out, killed processes 
 test-lakes: setup postgres ## buckets, a Hive metastore, a cluster: what needs servers, all started here
 	$(WITH_JAVA) $(PYTEST) -q -m lakes $(ON_TWO)
 
+.PHONY: test-dbt
+test-dbt: setup ## import projects of dbt, and compare the rows of both; installs dbt into .venv/dbt
+	scripts/ensure-dbt >/dev/null
+	$(WITH_JAVA) $(PYTEST) -q -m dbt
+
 .PHONY: test-laws
 test-laws: setup ## the ten laws as property tests, on EXAMPLES=300 new random cases each
-	$(WITH_JAVA) $(PYTEST) -q -m laws --hypothesis-profile search $(ON_TWO)
+	$(WITH_JAVA) $(PYTEST) -q -m laws --hypothesis-profile search $(SPREAD)
 
 .PHONY: demo
 demo: setup ## build a real project and show what penstock knows of it

@@ -16,6 +16,7 @@ OTHER_FILES = {
     # files of the project
     "app/application.py": "where a script's project lies",
     "app/metadata.py": "native files of entities",
+    "app/commands/clean.py": "caches and artifacts in the project's own folder",
     "app/commands/init.py": "a new project, made of templates",
     "app/commands/import_dbt.py": "a project of dbt, and the new one",
     "app/commands/validate.py": "notes and secrets in files of the project",

@@ -39,7 +39,7 @@ class FlagSpec:
 
     Without `names`, the option has the name of the field; a name without dashes is an argument.
     `least` is the smallest accepted number, `MOST` the greatest. `read` converts the given value
-    and raises `UsageError`. A flag with a `value` is a switch that sets that value.
+    and raises `UsageError`. A flag with a `value` is a switch that sets it; `before` begins values.
     """
 
     help: str = ""
@@ -49,6 +49,7 @@ class FlagSpec:
     choices: tuple[str, ...] = ()
     read: Callable[[Any], object] | None = None
     value: object = None
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +303,9 @@ FROM = FlagSpec("First date or partition (inclusive).", metavar="D")
 TO = FlagSpec("Last date or partition (inclusive).", metavar="D")
 
 Project = Annotated[str | Path, _FOLDER, FlagSpec(names=("PROJECT",))]
-TargetName = Annotated[str | None, FlagSpec("Target to work on.", ("--target", "--env"), "NAME")]
+TargetName = Annotated[
+    str | None, FlagSpec("Target to work on.", ("--target", "--env", "-t"), "NAME")
+]
 Variables = Annotated[
     Mapping[str, Json] | None,
     FlagSpec(
@@ -322,7 +325,8 @@ Select = Annotated[
         "SELECTOR",
         read=tuple,
     ),
-    FlagSpec("Like --select NAME.", ("--query", "--model"), "NAME"),
+    FlagSpec("Like --select NAME.", ("--query", "--model", "--models", "-m"), "NAME"),
+    FlagSpec("A selection of selectors.yml.", ("--selector",), "NAME", before="selector:"),
 ]
 Exclude = Annotated[Sequence[str], FlagSpec("Models to leave out.", metavar="SELECTOR", read=tuple)]
 Date = Annotated[str | None, FlagSpec("Only partitions that contain this date.", metavar="D")]
@@ -350,10 +354,11 @@ Wait = Annotated[
     float,
     FlagSpec("How long to wait for a table that another run writes.", metavar="SECONDS", least=0),
 ]
-FailFast = Annotated[bool, FlagSpec("Start no new step after a failure.")]
+FailFast = Annotated[bool, FlagSpec("Start no new step after a failure.", ("--fail-fast", "-x"))]
 DryRun = Annotated[bool, FlagSpec("Show the plan only.")]
 Yes = Annotated[bool, FlagSpec("Do not ask for confirmation.")]
-FullRefresh = Annotated[bool, FlagSpec("Rebuild the tables; a history table loses its versions.")]
+_REBUILD = "Rebuild the tables; a history table loses its versions."
+FullRefresh = Annotated[bool, FlagSpec(_REBUILD, ("--full-refresh", "-f"))]
 SkipChecks = Annotated[bool, FlagSpec("Skip all checks.", ("--skip-checks", "--skip-invariants"))]
 OnFailureOf = Annotated[
     OnFailure | str | None,

@@ -1,6 +1,6 @@
 """More arguments of commands; annotations are evaluated here too."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
@@ -16,8 +16,64 @@ from penstock.app.flags import (
     Wait,
     a_count,
 )
-from penstock.app.request import CommandRequest, Dated, ModelsRequest, WorkRequest
+from penstock.app.request import (
+    CommandRequest,
+    Dated,
+    ModelsRequest,
+    RunRequest,
+    WorkRequest,
+)
 from penstock.core.errors import UsageError
+
+_KINDS = ("model", "snapshot", "seed", "test", "unit_test", "all")
+"""The kinds of things that `build` runs; `all` is each of them."""
+
+
+def _read_kinds(values: Iterable[str]) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(part for text in values for part in text.split() if part))
+    for each in found:
+        if each not in _KINDS:
+            sentence = f"{each!r} is not something that build runs"
+            raise UsageError("bad-value", sentence, hint=", ".join(_KINDS))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRequest(RunRequest):
+    """Arguments of `build`: those of `run`, and which kinds of things to build."""
+
+    resource_type: Annotated[
+        Sequence[str],
+        FlagSpec(
+            "Only these: model, snapshot, seed, test, unit_test.",
+            ("--resource-type", "--resource-types"),
+            "TYPE",
+            read=_read_kinds,
+        ),
+    ] = ()
+    exclude_resource_type: Annotated[
+        Sequence[str],
+        FlagSpec(
+            "All but these.",
+            ("--exclude-resource-type", "--exclude-resource-types"),
+            "TYPE",
+            read=_read_kinds,
+        ),
+    ] = ()
+
+    def refuse_conflicts(self) -> None:
+        """Raise if no model, snapshot, seed or unit test is left to build."""
+        self.require("max_windows", "catch_up")
+        if not self.parts - {"test"}:
+            sentence = "nothing is left to build: checks run with the step of their model"
+            raise UsageError("option-conflict", sentence, hint="penstock check runs checks alone")
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The kinds of things to build."""
+        every = frozenset(_KINDS) - {"all"}
+        wanted = every if "all" in self.resource_type else every & {*self.resource_type}
+        return (wanted if self.resource_type else every) - {*self.exclude_resource_type}
 
 
 @dataclass(frozen=True, slots=True)

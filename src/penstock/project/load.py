@@ -13,22 +13,26 @@ from penstock.core.errors import UsageError, project_error
 from penstock.core.findings import Finding
 from penstock.core.masking import SECRETS
 from penstock.core.model import Model
-from penstock.core.project import Project, ProjectSettings, Target
+from penstock.core.project import Project, ProjectSettings, Selection, Target
 from penstock.project.checking import attach_checks, attach_tests, check_packages
 from penstock.project.checks.scene import files_in_header, lone_checks
 from penstock.project.files.cache import open_cache
 from penstock.project.files.discovery import (
     PROJECT_FILE,
+    SELECTORS_FILE,
     Content,
     Discovery,
     check_name,
     discover,
     project_root,
     queries_of,
+    read_content,
 )
+from penstock.project.files.docs import docs_blocks
 from penstock.project.files.parsed import RenderContext, TargetView, YamlFile
 from penstock.project.files.values import Plain, mapping_of
 from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts, Templates
+from penstock.project.hooks import attach_hooks
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.linking import LinkedFiles, ParsedFiles, link
 from penstock.project.settings.project import Settings, refuse_remote, settings_of
@@ -120,7 +124,12 @@ def _templates(settings: Settings, files: Discovery, first: FirstPass) -> Templa
     SECRETS.add_settings(target.spark.conf)
     view = TargetView(target.name, target.catalog, target.schema_prefix)
     macros = {path: text for path in files.macros if (text := first.text(path)) is not None}
-    return Templates(macros, RenderContext(first.environ, settings.vars, view))
+    read = ((path, read_content(first.root, path, [])) for path in files.docs)
+    texts = {path: found.data.decode("utf-8", "replace") for path, found in read if found}
+    docs = docs_blocks(texts, first.findings)
+    name, threads = settings.name, settings.threads
+    context = RenderContext(first.environ, settings.vars, view, name, threads, docs)
+    return Templates(macros, context)
 
 
 def _read(
@@ -201,6 +210,7 @@ def map_ranges(files: LinkedFiles) -> LinkedFiles:
 def assemble(files: LinkedFiles) -> Project:
     """Return the project with its warnings; raise `ProjectError` if any finding is an error."""
     parsed = files.parsed
+    selectors = _selectors(parsed.first)
     parsed.first.cache.save()
     entities, sessions = parsed.entities, parsed.sessions
     settings = {each.name: getattr(parsed.settings, each.name) for each in fields(ProjectSettings)}
@@ -213,6 +223,10 @@ def assemble(files: LinkedFiles) -> Project:
         entities=entities.entities if entities else {},
         packages=sessions.packages if sessions else {},
         environment=entities.environment if entities else EntityEnvironment(),
+        hooks=files.hooks,
+        exposures=files.exposures,
+        groups=files.groups,
+        selectors=selectors,
     )
     bad = check_name("project", project.name, parsed.document.place("name"))
     findings = _without_consequences(
@@ -227,12 +241,24 @@ def assemble(files: LinkedFiles) -> Project:
     return replace(project, findings=_with_models(findings, parsed, files.models.values()))
 
 
+def _selectors(first: FirstPass) -> Mapping[str, Selection]:
+    """Read selectors.yml, if there is one."""
+    if not first.has(SELECTORS_FILE):
+        return {}
+    from penstock.project.named_selectors import NamedSelectors
+
+    tree = first.filled(SELECTORS_FILE)  # its findings are those of the file
+    read = NamedSelectors(first.yaml_file(SELECTORS_FILE), first.findings)
+    return {} if tree is None else read.read(tree)
+
+
 PHASES: tuple[Callable[[Any], Any], ...] = (
     link,
     attach_tests,
     check_packages,
     map_ranges,
     attach_checks,
+    attach_hooks,
     assemble,
 )
 """From `ParsedFiles` to `LinkedFiles` to `Project`."""

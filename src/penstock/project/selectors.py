@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
@@ -13,7 +13,7 @@ from penstock.core.errors import SelectorError, UsageError
 from penstock.core.graph import children, ordered, reach
 from penstock.core.model import Model, kind_of
 from penstock.core.names import InputKind, InputName
-from penstock.core.project import Project
+from penstock.core.project import Project, Selection, SelectorTerm
 from penstock.project.files.values import did_you_mean, some_of
 
 _TERM = re.compile(
@@ -27,21 +27,6 @@ OF_ENTITIES: Mapping[str, Callable[[Entity], Iterable[str]]] = {
     "connectiongroup": lambda each: (each.connection_group,),
 }
 """The values of an entity for each selector method about entities."""
-
-
-@dataclass(frozen=True, slots=True)
-class SelectorTerm:
-    """One selector: a method with a value, and how many levels of parents and children.
-
-    None means no level, "" all levels. `whole_build` is `@`: children and everything they need.
-    """
-
-    text: str
-    method: str
-    value: str
-    up: str | None = None
-    down: str | None = None
-    whole_build: bool = False
 
 
 def parse_terms(value: str) -> list[list[SelectorTerm]]:
@@ -78,31 +63,65 @@ class Known:
     compared_with: str = ""
 
 
+_CHANGING = ("state", "result")
+"""Methods whose models differ from run to run, so that a named selection may have none."""
 CODE_STATES = ("modified", "new")
 """The values of `state:` that compare code with the records of a target."""
 
 
-def state_words(values: Iterable[str]) -> frozenset[str]:
-    """Return the values of `state:` in some selectors.
+def used_terms(project: Project, values: Iterable[str]) -> Iterator[SelectorTerm]:
+    """Yield the terms of some selectors, and those of the named selections that they use."""
+    seen: set[str] = set()
+    left = [term for value in values for terms in parse_terms(value) for term in terms]
+    while left:
+        term = left.pop()
+        yield term
+        if term.method == NAMED and term.value in project.selectors and term.value not in seen:
+            seen.add(term.value)
+            left += project.selectors[term.value].terms
 
-    >>> sorted(state_words(["state:new+ a", "tag:x,state:drifted"]))
-    ['drifted', 'new']
-    """
-    groups = (group for value in values for group in parse_terms(value))
-    return frozenset(term.value for terms in groups for term in terms if term.method == "state")
 
-
+NAMED = "selector"
+"""The method that names a selection of selectors.yml."""
 _WORDS: Mapping[str, Callable[[Model, Known], Iterable[str]]] = {
     "tag": lambda model, _: {*model.tags, *(t for each in model.all_checks for t in each.tags)},
     "kind": lambda model, _: (kind_of(model),),
     "strategy": lambda model, _: (model.shown_strategy,),
     "state": lambda model, known: known.states.get(model.name, ()),
     "result": lambda model, known: filter(None, [known.results.get(model.name)]),
+    "access": lambda model, _: (str(model.access),),
+    "resource_type": lambda model, _: ("snapshot" if model.keeps_history else "model",),
+    "file": lambda model, _: _names_of_file(PurePosixPath(model.where.path)),
 }
 """The values of a model for each selector method that compares words."""
-_THEIRS = {"resource_type": "kind", "file": "path", "package": "path"}
-"""Methods of dbt that have another name here."""
-_METHODS = ("name", "fqn", "path", "source", *_WORDS, *OF_ENTITIES)
+_RESULTS = {"error": "failed", "fail": "failed", "pass": "success"}
+"""Values of `result:` in dbt, with those of penstock."""
+_INSTEAD = {
+    "metric": "penstock has no metrics of a semantic layer; select models",
+    "saved_query": "penstock has no saved queries; select models",
+    "semantic_model": "penstock has no semantic layer; select models",
+    "source_status": "penstock sync runs what has new input",
+    "test_name": "penstock check --check NAME, penstock test --test NAME",
+    "test_type": "penstock test runs unit tests, penstock check all other tests",
+    "unit_test": "penstock test --test NAME",
+}
+"""Methods of dbt that penstock does not have, with what does it here."""
+METHODS = ("name", "fqn", "path", "package", "source", "exposure", NAMED, *_WORDS, *OF_ENTITIES)
+_ONE_AWAY = ("source", "exposure")
+"""Methods whose value is one arrow away from the models that they select."""
+PACKAGES = ("models", "packages")
+"""Where the models of each package are."""
+
+
+def _names_of_file(path: PurePosixPath) -> tuple[str, str]:
+    return path.name, path.stem
+
+
+def unknown_method(method: str) -> SelectorError:
+    """Return the error for a method that does not exist, with what does it here."""
+    hint = _INSTEAD.get(method) or did_you_mean(method, METHODS)
+    hint = hint or f"methods: {some_of(METHODS)}"
+    return SelectorError("bad-selector", f"{method!r} is not a selector method", hint=hint)
 
 
 def disabled(entity: Entity) -> UsageError:
@@ -147,12 +166,23 @@ def _find(project: Project, model_states: Known, term: SelectorTerm) -> set[str]
             return found or _nothing(term, "model file", folders)
         case "source":
             return _by_source(project, term)
+        case "exposure":
+            return _by_exposure(project, term)
+        case "package":
+            return _among(term, "package", {n: _packages(project, m) for n, m in models.items()})
     if method.startswith("config."):
         return _by_config(models, term)
     if method in OF_ENTITIES:
         return _by_entity(models, term)
-    hint = did_you_mean(_THEIRS.get(method, method), _METHODS) or f"methods: {some_of(_METHODS)}"
-    raise SelectorError("bad-selector", f"{method!r} is not a selector method", hint=hint)
+    raise unknown_method(method)
+
+
+def _packages(project: Project, model: Model) -> tuple[str, ...]:
+    """Return the package that a model is from; the project itself is also called `this`."""
+    parts = PurePosixPath(model.where.path).parts
+    if parts[:2] == PACKAGES and len(parts) > len(PACKAGES) + 1:
+        return (parts[len(PACKAGES)],)
+    return project.name, "this"
 
 
 def _by_words(models: Mapping[str, Model], facts: Known, term: SelectorTerm) -> set[str]:
@@ -162,6 +192,8 @@ def _by_words(models: Mapping[str, Model], facts: Known, term: SelectorTerm) -> 
             return set(found)
         sentence = f"no model is {value} compared with target {facts.compared_with}"
         raise SelectorError("no-match", sentence)
+    if method == "result" and value in _RESULTS:
+        term = replace(term, value=_RESULTS[value])
     words = {name: [*_WORDS[method](model, facts)] for name, model in models.items()}
     if (method, value) != ("state", "drifted"):
         return _among(term, method, words)
@@ -175,6 +207,8 @@ def _by_entity(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
     entities = {name: model.entity for name, model in models.items() if model.entity}
     words_of = OF_ENTITIES[term.method]
     words = {name: [*filter(None, words_of(each))] for name, each in entities.items()}
+    if term.method == "group":  # of dbt, too
+        words |= {name: [model.group] for name, model in models.items() if model.group}
     if not any(words.values()):
         raise SelectorError("no-match", f"{term.text!r}: no model of this project has one")
     return _among(term, term.method, words)
@@ -190,6 +224,17 @@ def _by_source(project: Project, term: SelectorTerm) -> set[str]:
     if not found:
         raise SelectorError("no-match", f"no model reads the source {value!r}")
     return found
+
+
+def _by_exposure(project: Project, term: SelectorTerm) -> set[str]:
+    """Return the models that an exposure depends on."""
+    wanted = {name for name in project.exposures if _matches(name, term.value)}
+    if not wanted:
+        return _nothing(term, "exposure", project.exposures)
+    found = {name for each in wanted for name in project.exposures[each].models}
+    if not found & set(project.models):
+        raise SelectorError("no-match", f"the exposure {term.value!r} depends on no model")
+    return found & set(project.models)
 
 
 def _by_config(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
@@ -221,7 +266,8 @@ def _nothing(term: SelectorTerm, what: str, candidates: Iterable[str]) -> set[st
 
 def _is_named(model: Model, wanted: str, project: str) -> bool:
     path = PurePosixPath(model.where.path)
-    names = (model.name, path.name.removesuffix(".sql"), str(model.table))
+    base = model.name.rpartition(".v")[0]  # of a version as dbt has them
+    names = (model.name, base, path.name.removesuffix(".sql"), str(model.table))
     if any(_matches(name, wanted) for name in names):
         return True
     full = (*path.parts[1:-1], model.name)
@@ -304,15 +350,43 @@ class _Graph:
             found |= both
         return found
 
+    def _of_selection(self, selection: Selection) -> set[str]:
+        """Return the models of a part of a named selection; may be empty."""
+        if selection.term is not None:
+            try:
+                found = self._with_neighbours(selection.term)
+            except SelectorError as error:
+                if error.code != "no-match" or selection.term.method not in _CHANGING:
+                    raise
+                found = set()
+        else:
+            each = [self._of_selection(part) for part in selection.parts]
+            found = set.intersection(*each) if selection.is_intersection else set().union(*each)
+        return found.difference(*map(self._of_selection, selection.without))
+
+    def _with_name(self, name: str) -> set[str]:
+        known = self._project.selectors
+        if name not in known:
+            hint = did_you_mean(name, known) or f"selectors.yml has: {some_of(known) or 'none'}"
+            raise SelectorError("no-match", f"no selector is called {name!r}", hint=hint)
+        found = self._of_selection(known[name])
+        if not found:
+            sentence = f"the selector {name!r} selects no model"
+            raise SelectorError("empty-selection", sentence, where=known[name].where)
+        return found
+
     def _with_neighbours(self, term: SelectorTerm) -> set[str]:
-        start = _models_of_term(self._project, self._states, term)
+        if term.method == NAMED:
+            start = self._with_name(term.value)
+        else:
+            start = _models_of_term(self._project, self._states, term)
         result = set(start)
+        away = 1 if term.method in _ONE_AWAY else 0
         if term.up is not None:
-            result |= reach(start, self.parents, int(term.up) if term.up else None)
-        if term.down is not None:
-            # a source is one arrow above the models that read it
-            above = 1 if term.method == "source" else 0
-            depth = max(0, int(term.down) - above) if term.down else None
+            depth = max(0, int(term.up) - away) if term.up else None
+            result |= reach(start, self.parents, depth)
+        if term.down is not None and term.method != "exposure":  # nothing reads it
+            depth = max(0, int(term.down) - away) if term.down else None
             result |= reach(start, self._children, depth)
         if term.whole_build:
             result |= reach(reach(start, self._children), self.parents)

@@ -3,33 +3,62 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from penstock.app.planning.selection import selected_models
 from penstock.app.request import ModelsRequest
+from penstock.app.services.files import write_below
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.checks.check import Check
 from penstock.core.errors import UsageError
 from penstock.core.facts import TableFacts
+from penstock.core.masking import mask
 from penstock.core.model import Body, ColumnDoc, Fingerprint, Model
-from penstock.core.names import InputKind, InputName
+from penstock.core.names import InputKind, InputName, shown_name
 from penstock.core.partitions.partition import Grain
-from penstock.core.project import Project
+from penstock.core.project import Project, exposures_of, hook_lines
 from penstock.core.records import Execution, ModelRecord
 from penstock.plan.resolve import due_partitions, resolve
+from penstock.project.first_pass import parse_user_query
 
 if TYPE_CHECKING:
     from penstock.plan.values import Reason
 
 _EXECUTIONS = 5
+COMPILED = (".penstock", "target", "compiled")
+"""The folder that `compile` writes to."""
 
 
-def list_models(services: Services, request: ModelsRequest) -> tuple[Model, ...]:
-    """Return the selected models in topological order."""
+_OTHERS = {
+    "seed": "penstock graph --format json shows seeds",
+    "source": "penstock graph --format json shows sources",
+    "test": "penstock show MODEL shows its checks",
+    "unit_test": "penstock test --json shows unit tests",
+}
+"""Kinds of things that dbt lists and `list` does not."""
+
+
+def list_models(
+    services: Services, request: ModelsRequest, kinds: Sequence[str] = ()
+) -> tuple[Model, ...]:
+    """Return the selected models in topological order; with `kinds` only `model` or `snapshot`."""
+    wanted = {word for text in kinds for word in text.split()}
+    for word in sorted(wanted - {"model", "snapshot", "all"}):
+        hint = _OTHERS.get(word, "model, snapshot, all")
+        raise UsageError("bad-value", f"list shows models, and no {word!r}", hint=hint)
     names = selected_models(services, request.select, request.exclude, services.clock.now())
-    return tuple(services.project.models[name] for name in names)
+    models = [services.project.models[name] for name in names]
+    if not wanted or "all" in wanted:
+        return tuple(models)
+    return tuple(model for model in models if resource_type(model) in wanted)
+
+
+def resource_type(model: Model) -> str:
+    """Return what dbt calls a model."""
+    return "snapshot" if model.keeps_history else "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +82,10 @@ class ModelDetail:
     executions: tuple[Execution, ...]
     versions: tuple[str, ...]
     checks: tuple[tuple[int, Check], ...]
+    hooks: tuple[str, ...] = ()
+    """Its hooks and grants, one line each."""
+    exposures: tuple[str, ...] = ()
+    """The exposures that read it."""
 
 
 @in_one_state
@@ -90,6 +123,8 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
         executions=services.reading.records.history(model.name, _EXECUTIONS),
         versions=tuple(_versions(model)),
         checks=tuple((version, each) for version, checks in sets for each in checks.all),
+        hooks=hook_lines(services.project, model),
+        exposures=exposures_of(services.project, model.name),
     )
 
 
@@ -131,8 +166,40 @@ def _columns(model: Model, facts: TableFacts | None) -> tuple[ColumnDoc, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class CompiledModel:
+    """The code of one model without templates, and the file that has it."""
+
+    name: str
+    file: str
+    sql: str
+
+
+def compile_models(services: Services, request: ModelsRequest) -> tuple[CompiledModel, ...]:
+    """Write the code of the selected models to files, as `show` prints it; start no JVM."""
+    now, project = services.clock.now(), services.project
+    found = []
+    for name in selected_models(services, request.select, request.exclude, now):
+        model = project.models[name]
+        body = _body(model, now, None)
+        sql = mask(body.text if body else project.shown_sql(model)).strip()
+        folder = PurePosixPath(*COMPILED, PurePosixPath(model.where.path).parent)
+        file = str(folder / f"{name}{'.py' if model.function else '.sql'}")
+        write_below(project.root, file, f"{sql}\n")
+        found.append(CompiledModel(name, file, sql))
+    return tuple(found)
+
+
+def compile_query(services: Services, sql: str) -> tuple[CompiledModel, ...]:
+    """Return a query without templates, with the names of tables."""
+    project = services.project
+    query = parse_user_query(project, sql, services.environ)
+    names = {name: shown_name(str(project.table_of(name))) for name in query.inputs}
+    return (CompiledModel("", "", mask(query.shown_sql(names)).strip()),)
+
+
+@dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A table in the graph. `kind` is model, seed, source or external.
+    """A table in the graph, or an exposure. `kind` is model, seed, source, external or exposure.
 
     `strategy` is that of a model, `version` the one for the run date; 0 for other kinds.
     """
@@ -169,6 +236,13 @@ def graph(services: Services, request: ModelsRequest) -> Graph:
             nodes.setdefault(node.table, node)
             if node.table != str(model.table):  # a model may read its own earlier partitions
                 edges.add((node.table, str(model.table)))
+    for exposure in project.exposures.values():
+        used = [InputName(InputKind.MODEL, name) for name in exposure.models]
+        used += [InputName(InputKind.SOURCE, name) for name in exposure.sources]
+        tables = [table for each in used if (table := str(project.table_of(each))) in nodes]
+        node = GraphNode(f"exposure:{exposure.name}", exposure.name, "exposure")
+        nodes |= {node.table: node} if tables else {}
+        edges |= {(table, node.table) for table in tables}
     return Graph(tuple(nodes[table] for table in sorted(nodes)), tuple(sorted(edges)))
 
 

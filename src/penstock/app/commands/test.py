@@ -14,6 +14,7 @@ from pathlib import Path
 
 from penstock.app.artifacts.write import write_unit_test_artifacts
 from penstock.app.commands.run import run as run_models
+from penstock.app.planning.selection import known_states
 from penstock.app.request import AnyRun, RunRequest, SnapshotRequest, UnitTestRequest
 from penstock.app.services.services import Services
 from penstock.app.services.wire import apart, elsewhere
@@ -30,11 +31,15 @@ from penstock.project.selectors import Known, select
 from penstock.project.unit_tests.definition import UnitRun, UnitTest
 
 _ALL_TAGS = "tags of all unit tests"
+NOTHING_KNOWN = Known()
 Listener = Callable[[UnitResult], None]
 
 
 def chosen(
-    project: Project, tests: Sequence[UnitTest], request: UnitTestRequest
+    project: Project,
+    tests: Sequence[UnitTest],
+    request: UnitTestRequest,
+    states: Known = NOTHING_KNOWN,
 ) -> tuple[UnitTest, ...]:
     """Return the tests selected by model, tag and name; raise `SelectorError` if there are none."""
     found = [test for test in tests if not request.tests or _is_named(test, request.tests)]
@@ -47,11 +52,11 @@ def chosen(
             )
     if not request.select and not (request.exclude and tests):
         return tuple(found)
-    return _selected(project, found, request)
+    return _selected(project, found, request, states)
 
 
 def _selected(
-    project: Project, tests: Sequence[UnitTest], request: UnitTestRequest
+    project: Project, tests: Sequence[UnitTest], request: UnitTestRequest, states: Known
 ) -> tuple[UnitTest, ...]:
     """Select each model with the tags of its tests; an unknown model has the tags of all."""
     refusal: errors.SelectorError | None = None
@@ -64,7 +69,7 @@ def _selected(
         models = {**project.models, name: tagged, _ALL_TAGS: tagging}
         known = replace(project, models=models)
         try:
-            answers[name, tags] = name in select(known, request.select, request.exclude, Known())
+            answers[name, tags] = name in select(known, request.select, request.exclude, states)
         except errors.SelectorError as error:
             refusal = error
     found = tuple(test for test in tests if answers.get((test.model, test.tags)))
@@ -171,7 +176,8 @@ def run_tests(
     loaded = load_tests(variants)
     if any(finding.is_error for finding in loaded.findings):
         raise errors.ProjectError(loaded.findings)
-    tests = chosen(services.project, loaded.tests, request)
+    states = known_states(services, (*request.select, *request.exclude), services.clock.now())
+    tests = chosen(services.project, loaded.tests, request, states)
     if not tests:
         return UnitTestReport()
     services.engine.require()

@@ -17,6 +17,7 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, difference, intersection, merged
 from penstock.core.project import Project
+from penstock.core.records import Status
 from penstock.plan.cascade import cascade, parents_of
 from penstock.plan.values import State
 from penstock.project.selectors import (
@@ -25,7 +26,7 @@ from penstock.project.selectors import (
     exact_names,
     left_out,
     select,
-    state_words,
+    used_terms,
 )
 
 if TYPE_CHECKING:
@@ -92,8 +93,20 @@ def selected_models(
 
     Drift and results are read only if a selector needs them.
     """
-    asked = " ".join((*include, *exclude))
-    words = state_words((*include, *exclude)) if "state:" in asked else frozenset()
+    known = known_states(services, (*include, *exclude), run_timestamp)
+    chosen = select(services.project, include, exclude, known)
+    if count := left_out(services.project, include, known):
+        models = "1 model that only some of them select is" if count == 1 else ""
+        models = models or f"{count:,} models that only some of them select are"
+        way = shlex.join(["--select", " ".join(include)])
+        services.note(f"several --select narrow: {models} left out; to take all: {way}")
+    return chosen
+
+
+def known_states(services: Services, values: Sequence[str], run_timestamp: dt.datetime) -> Known:
+    """Return the drift states and last results that some selectors need."""
+    terms = [*used_terms(services.project, values)]
+    words = frozenset(term.value for term in terms if term.method == "state")
     states: dict[str, frozenset[str]] = {}
     code: Mapping[str, frozenset[str]] = {}
     if words.difference(CODE_STATES):
@@ -105,16 +118,11 @@ def selected_models(
         from penstock.app.planning.modified import code_changes
 
         code = code_changes(services, run_timestamp)
-    results = services.reading.records.last_results() if "result:" in asked else {}
+    results: Mapping[str, Status] = {}
+    if any(term.method == "result" for term in terms):
+        results = services.reading.records.last_results()
     last = {name: str(status).lower() for name, status in results.items()}
-    known = Known(states, last, code, services.compared_with)
-    chosen = select(services.project, include, exclude, known)
-    if count := left_out(services.project, include, known):
-        models = "1 model that only some of them select is" if count == 1 else ""
-        models = models or f"{count:,} models that only some of them select are"
-        way = shlex.join(["--select", " ".join(include)])
-        services.note(f"several --select narrow: {models} left out; to take all: {way}")
-    return chosen
+    return Known(states, last, code, services.compared_with)
 
 
 def divided(

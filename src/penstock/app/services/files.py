@@ -28,6 +28,13 @@ def replace_file(path: Path, text: str) -> None:
     Path(half).replace(path)
 
 
+def write_below(root: str, name: str, text: str) -> None:
+    """Replace a file of the project's own folder; make the folders above it."""
+    path = Path(root, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, text)
+
+
 def write_names(project: Project, today: dt.date) -> None:
     """Write the names for shell completion if they changed; ignore an unwritable folder."""
     path = Path(project.root, NAMES)
@@ -69,6 +76,7 @@ def _newest(grid: Grid, today: dt.date) -> list[str]:
 
 
 def _selectors(project: Project) -> Iterator[str]:
+    yield from (f"selector:{name}" for name in project.selectors)
     for model in project.models.values():
         yield f"kind:{kind_of(model)}"
         yield f"strategy:{model.shown_strategy}"

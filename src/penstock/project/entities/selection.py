@@ -7,8 +7,9 @@ from fnmatch import fnmatchcase
 
 from penstock.core.entities.entity import Entity
 from penstock.core.errors import ConnectionNotFoundError, EntityNotFoundError, SelectorError
+from penstock.core.project import SelectorTerm
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.project.selectors import OF_ENTITIES, SelectorTerm, disabled, parse_terms
+from penstock.project.selectors import OF_ENTITIES, disabled, parse_terms
 
 Entities = Mapping[str, Entity]
 _WORDS: Mapping[str, Callable[[Entity], Iterable[str]]] = {

@@ -19,11 +19,11 @@ from click.shell_completion import BashComplete, CompletionItem, ShellComplete, 
 VARIABLE = "_PENSTOCK_COMPLETE"
 NAMES = Path(".penstock", "cache", "names.json")  # `app.services.files.NAMES`
 _SELECTION = {"-s", "--select", "--exclude"}
-_MODEL = {"--query", "--model"}
+_MODEL = {"--query", "--model", "--models", "-m"}
 _KINDS = {
     **dict.fromkeys(_SELECTION, "selectors"),
     **dict.fromkeys(_MODEL, "models"),
-    **dict.fromkeys(("--target", "--env", "--defer-to"), "targets"),
+    **dict.fromkeys(("--target", "--env", "-t", "--defer-to"), "targets"),
     **dict.fromkeys(("--from", "--to", "--date", "--partition"), "keys"),
 }
 """Options whose values are names, with the kind of name."""

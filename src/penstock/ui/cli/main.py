@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from penstock.core.errors import DISTRIBUTION, InterruptedRunError
+from penstock.ui.cli.dbt_words import translate
 from penstock.ui.cli.streams import answer, command_streams, lost_answer
 
 _COMMANDS = {
@@ -23,11 +24,13 @@ _COMMANDS = {
     "validate": ("init", "Report every finding of every file."),
     "list": ("show", "List the models."),
     "show": ("show", "Show everything about one model."),
+    "compile": ("show", "Write the SQL of models without templates."),
     "graph": ("show", "Draw the dependency graph."),
     "entities": ("entities", "List and inspect entities."),
     "sessions": ("sessions", "Inspect and control session packages."),
     "plan": ("plan", "Show what a run would do, and why."),
     "run": ("plan", "Bring tables and views up to date."),
+    "build": ("build", "Run unit tests, then load seeds and run all models."),
     "sync": ("plan", "Run the partitions that drifted."),
     "backfill": ("plan", "Run all partitions of a range, drifted or not."),
     "check": ("checks", "Run checks against the current tables."),
@@ -49,6 +52,7 @@ _COMMANDS = {
     "docs": ("docs", "Show the project in a browser."),
     "unlock": ("state", "Release the lease of a run that is gone."),
     "doctor": ("doctor", "Check this machine and say what to fix."),
+    "clean": ("doctor", "Remove caches and artifacts."),
     "engine": ("doctor", "Show or stop JVMs that are kept warm."),
     "schema": ("init", "Print JSON Schemas of the YAML files, for editors."),
     "completion": ("doctor", "Print a shell's completion script."),
@@ -172,6 +176,7 @@ def _refuse_unreadable(words: Sequence[str]) -> None:
 def _run(words: list[str]) -> int:
     try:
         _refuse_unreadable(words)
+        words = translate(words, COMMANDS)
         code = commands.main(words, "penstock", standalone_mode=False, obj=words)
         answer().flush()
         if (lost := lost_answer()) is not None:  # what the command did stays done

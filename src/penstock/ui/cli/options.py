@@ -36,8 +36,8 @@ FEW = 10
 COMMON = "Options"
 GROUPS = {
     COMMON: "dry_run select exclude date from_ to full_refresh target help",
-    "What to build": "cascade days states everything max_partitions adopt prune keep_last no_prune "
-    "allow_empty phases",
+    "What to build": "resource_type exclude_resource_type cascade days states everything "
+    "max_partitions adopt prune keep_last no_prune allow_empty phases",
     "Other targets": "state defer_to",
     "When": "as_of processing_time",
     "Safety": "on_failure skip_checks allow_breaking allow_source_mutation allow_schema_change "
@@ -229,8 +229,21 @@ class ProjectFirst(GroupedHelp):
         return [] if any(each.name == "project_1" for each in found) or not has_project else found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Turn an argument that is the project into an option."""
-        return super().parse_args(ctx, self._with_option(args) if self._own else args)
+        """Turn an argument that is the project into an option, and join several selectors."""
+        return super().parse_args(ctx, self._with_option(args) if self._own else self._joined(args))
+
+    def _joined(self, args: list[str]) -> list[str]:
+        """Join `--select a b` to `--select 'a b'`; a folder with penstock.yml is the project."""
+        params = (each for each in self.params if each.name in ("select", "select_1", "exclude"))
+        names = {name for each in params for name in each.opts}
+        found: list[str] = []
+        for word in args:
+            is_more = len(found) > 1 and found[-2] in names and not word.startswith("-")
+            if is_more and not found[-1].startswith("-") and not _is_project(word):
+                found[-1] = f"{found[-1]} {word}"
+            else:
+                found.append(word)
+        return found
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Write the project before the command's own arguments."""
@@ -354,7 +367,9 @@ def _value(each: FlagField, option_values: Sequence[Any], words: Sequence[Any]) 
     if each.flags[0].value is not None:
         return [flag.value for flag, is_on in zip(each.flags, option_values, strict=True) if is_on]
     if each.kinds & {Sequence, Mapping}:
-        return [value for values in words for value in values]
+        given = zip(each.flags, option_values, strict=True)
+        values = [(flag.before, value) for flag, values in given for value in values or ()]
+        return [f"{before}{value}" if before else value for before, value in values]
     if each.name == "project":
         _require_folder(option_values, words)
     return words[-1]

@@ -7,12 +7,10 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
 
 import click
@@ -23,6 +21,7 @@ from penstock.core.errors import (
     UsageError,
 )
 from penstock.core.masking import mask, mask_uris
+from penstock.ui.cli.dbt_words import usage_error
 from penstock.ui.cli.streams import answer, is_drawn_on, lost_answer, terminal_width
 from penstock.ui.render.tables import WIDTH, wrapped
 
@@ -179,9 +178,7 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     With `--json` it is a document on stdout; otherwise, or if stdout is closed, text on stderr.
     """
     if isinstance(error, click.ClickException):
-        is_unknown = error.message.startswith("No such")  # what click finds near is our hint
-        sentence = error.message if is_unknown else error.format_message()
-        error = UsageError("bad-usage", sentence, hint=_way_out(error))
+        error = usage_error(error)
     if not isinstance(error, PenstockError):
         return None
     from penstock.app.documents import printed
@@ -195,75 +192,8 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     return error.exit_code
 
 
-_RUNS = (["run"], ["plan"], ["sync"], ["backfill"], ["seed"], ["snapshot", "run"])
+_RUNS = (["build"], ["run"], ["plan"], ["sync"], ["backfill"], ["seed"], ["snapshot", "run"])
 """Commands whose document always has `models` and `resume`."""
-_THEIRS = {
-    "build": "penstock run",
-    "clean": "penstock run --full-refresh",
-    "clone": "penstock run --target NAME",
-    "compile": "penstock show MODEL",
-    "debug": "penstock doctor",
-    "deps": "penstock init DIR",
-    "freshness": "penstock check --sources",
-    "ls": "penstock list",
-    "parse": "penstock validate",
-    "retry": "penstock run",
-    "source": "penstock check --sources",
-}
-"""Commands of dbt, each with its equivalent here."""
-_ALIKE, _ALIKE_SHORT, _SHORT = 0.75, 0.6, 3
-_THEIR_FLAGS = {
-    "-f": "--full-refresh",
-    "-m": "--select",
-    "-t": "--target",
-    "-x": "--fail-fast",
-    "--models": "--select",
-    "--profile": "--target",
-    "--profiles-dir": "--project-dir",
-    "--event-time-start": "--from",
-    "--event-time-end": "--to",
-    "--resource-type": "--select",
-}
-
-
-def _way_out(error: click.ClickException) -> str:
-    """Return the command that was probably meant."""
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if context is None:
-        return "penstock --help"
-    command, path = context.command, context.command_path
-    if isinstance(error, click.NoSuchOption):
-        flags = [name for param in command.params for name in param.opts]
-        theirs = _THEIR_FLAGS.get(error.option_name)
-        near = [theirs] if theirs in flags else _near(error.option_name, flags)
-        return f"did you mean {near[0]}?" if near else f"{path} --help"
-    asked = error.message.partition("'")[2].rpartition("'")[0]
-    if isinstance(command, click.Group):
-        ours = {name: f"did you mean {path} {name}?" for name in command.list_commands(context)}
-        others = {word: f"in penstock: {does}" for word, does in _THEIRS.items()}
-        known = {**others, **ours} if path == "penstock" else ours
-        return next((known[near] for near in _near(asked, known)), f"{path} --help")
-    if not error.message.startswith("Got unexpected extra argument"):
-        return f"{path} --help"
-    names = {param.name for param in command.params}
-    words = error.message.partition("(")[2].rpartition(")")[0]
-    first = context.params.get("project_1")
-    if first is not None and not Path(first, "penstock.yml").is_file():
-        words = f"{first} {words}"
-    ways = [f"{path} --select {shlex.quote(words)}"] if "select" in names else []
-    ways += ["a project's folder: --project-dir DIR"] if "project" in names else []
-    return "; ".join(ways) or f"{path} --help"
-
-
-def _near(written: str, names: Iterable[str]) -> list[str]:
-    """Return a word with the same beginning or few different letters; None without one."""
-    bare = {each.lstrip("-"): each for each in names}
-    word = written.lstrip("-")
-    near = [each for each in bare if len(word) > 1 and each.startswith(word)]
-    near = near or get_close_matches(
-        word, bare, 1, cutoff=_ALIKE if len(word) > _SHORT else _ALIKE_SHORT
-    )
-    return [bare[each] for each in near[:1]]
 
 
 def confirm(question: str, *, yes: bool) -> bool:

@@ -16,9 +16,10 @@ from penstock.core.masking import mask
 from penstock.ui.cli.options import command, group
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.tables import table
-from penstock.ui.render.values import moment
+from penstock.ui.render.values import count, moment
 
 if TYPE_CHECKING:
+    from penstock.app.commands.clean import CleanReport
     from penstock.app.commands.doctor import DoctorReport, EngineReport
 
 
@@ -44,6 +45,30 @@ Fix = Annotated[bool, FlagSpec("Fix what can be fixed.")]
 
 
 Shell = Annotated[str, FlagSpec(names=("SHELL",), choices=("bash", "zsh", "fish"))]
+
+
+def cleaned_text(report: CleanReport) -> str:
+    """Return the files that were removed by folder, and those that were kept."""
+    lines = [
+        f"removed {count(number, 'file')} of {name}" for name, number in report.removed.items()
+    ]
+    lines += [f"kept {name}, which holds a table" for name in report.kept_folders]
+    return "\n".join(lines) or "nothing to remove"
+
+
+clean_document = partial(document_of, names="removed kept=kept_folders")
+
+
+@command("penstock clean")
+def clean_command(output: CommandOutput, request: CommandRequest) -> None:
+    """Remove caches and artifacts.
+
+    The files under .penstock/cache and .penstock/target, which later commands write again. Never
+    removes a table, the state, a log or a site.
+    """
+    from penstock.app.commands.clean import clean
+
+    output.print(clean(Path(request.project)), cleaned_text, clean_document, unless_quiet=True)
 
 
 @command("penstock doctor --fix")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated
 
 from penstock.app.documents import Json, document_of, instant, printed
 from penstock.app.flags import FlagSpec, Name
 from penstock.app.request import CommandRequest, ModelsRequest
+from penstock.core.beside.exposures import Access
 from penstock.core.graph import ordered
 from penstock.core.masking import mask, mask_value
 from penstock.core.model import Model, kind_of
@@ -19,7 +21,7 @@ from penstock.ui.render.tables import one_line, section, table, table_section
 from penstock.ui.render.values import CODE, facts, moment, seconds
 
 if TYPE_CHECKING:
-    from penstock.app.commands.show import Graph, GraphNode, ModelDetail
+    from penstock.app.commands.show import CompiledModel, Graph, GraphNode, ModelDetail
 
 _WRITTEN = "rows_written bytes_written"
 _DEEPEST = 40
@@ -38,6 +40,49 @@ def list_text(models: Sequence[Model]) -> str:
     return table(["name", "table", "strategy", "tags", "file"], rows, first=("name", "strategy"))
 
 
+def _dbt_lines(models: Sequence[Model]) -> str:
+    """Return one JSON document per line with the keys of dbt's `ls`."""
+    return "\n".join(printed(_node_of(model), indent=None) for model in models)
+
+
+def _node_of(model: Model) -> Json:
+    return {
+        "name": model.name,
+        "resource_type": "snapshot" if model.keeps_history else "model",
+        "original_file_path": model.where.path,
+        "alias": model.table.table,
+        "tags": [*model.tags],
+        "config": {key: mask_value(key, text) for key, text in sorted(model.config.items())},
+        "depends_on": {"nodes": _upstream(model)},
+    }
+
+
+def _selector_of(model: Model) -> str:
+    return ".".join([*PurePosixPath(model.where.path).parts[1:-1], model.name])
+
+
+LISTINGS: dict[str, Callable[[Sequence[Model]], str]] = {
+    "name": lambda models: "\n".join(model.name for model in models),
+    "path": lambda models: "\n".join(model.where.path for model in models),
+    "selector": lambda models: "\n".join(map(_selector_of, models)),
+    "json": _dbt_lines,
+}
+"""The texts of `list --output`."""
+
+
+def compiled_text(models: Sequence[CompiledModel]) -> str:
+    """Return the files that were written; of a single model its SQL."""
+    if len(models) == 1:
+        return models[0].sql
+    return "\n".join(f"wrote {each.file}" for each in models) or "no models"
+
+
+def compiled_document(models: Sequence[CompiledModel]) -> Json:
+    """Return each model with its file and its SQL."""
+    names = "model=name file sql"
+    return {"models": [document_of(each, names) for each in models]}
+
+
 def show_text(detail: ModelDetail) -> str:
     """Return the facts, columns, inputs, settings, code and last executions of a model."""
     model = detail.model
@@ -49,6 +94,7 @@ def show_text(detail: ModelDetail) -> str:
         section("Versions", [mask(line) for line in detail.versions]),
         section("Inputs", [f"{name}  ({name.kind})" for name in detail.inputs]),
         _checks(detail),
+        section("Hooks", [mask(line) for line in detail.hooks]),
         section("Config", [f"{k}: {mask_value(k, v)}" for k, v in sorted(model.config.items())]),
         section("Watermarks", [f"{each.key}  {each.value}" for each in watermarks]),
         section(CODE[kind_of(model)], mask(detail.sql).strip().splitlines()),
@@ -66,6 +112,9 @@ def _head(detail: ModelDetail) -> Iterator[str]:
     rows = {
         "file": str(model.where),
         "tags": ", ".join(model.tags),
+        "group": model.group,
+        "access": "" if model.access is Access.PROTECTED else str(model.access),
+        "exposures": ", ".join(detail.exposures),
         "path": mask(detail.uri),
         "state": mask(str(detail.drift)),
         "version": "" if detail.version is None else str(detail.version),
@@ -132,6 +181,8 @@ def show_document(detail: ModelDetail) -> Json:
             {"version": version or None, **document_of(check, _CHECK)}
             for version, check in detail.checks
         ],
+        "hooks": [mask(line) for line in detail.hooks],
+        **document_of(detail, "exposures group=model.group? access=model.access"),
         **document_of(detail, "inputs[kind name] sql fingerprint[sql canonical settings layout]"),
         **document_of(detail.drift, "state detail? also"),
         "record": _record(record) if record else None,
@@ -225,12 +276,16 @@ def _children(
             left.append((child, below, iter(read_by[child])))
 
 
+_SHAPES = {"model": ('["{}"]', "box"), "exposure": ('(["{}"])', "ellipse")}
+"""The shapes of nodes in Mermaid and Graphviz; those of other tables are cylinders."""
+
+
 def mermaid_text(graph: Graph) -> str:
     """Return a Mermaid flowchart."""
     ids = {node.table: f"n{number}" for number, node in enumerate(graph.nodes)}
     lines = ["graph LR"]
     for node in graph.nodes:
-        shape = '["{}"]' if node.kind == "model" else '[("{}")]'
+        shape = _SHAPES.get(node.kind, ('[("{}")]', ""))[0]
         label = _node_label(node).replace('"', "#quot;")
         lines.append(f"    {ids[node.table]}{shape.format(label)}")
     lines += [f"    {ids[read]} --> {ids[reader]}" for read, reader in graph.edges]
@@ -241,7 +296,7 @@ def dot_text(graph: Graph) -> str:
     """Return a Graphviz digraph."""
     lines = ["digraph penstock {", "    rankdir=LR;"]
     for node in graph.nodes:
-        shape = "box" if node.kind == "model" else "cylinder"
+        shape = _SHAPES.get(node.kind, ("", "cylinder"))[1]
         label = f", label={_dot(_node_label(node))}" if node.version else ""
         lines.append(f"    {_dot(node.table)} [shape={shape}{label}];")
     lines += [f"    {_dot(read)} -> {_dot(reader)};" for read, reader in graph.edges]
@@ -273,15 +328,49 @@ Form = Annotated[
 ]
 
 
-@command("penstock list --select tag:daily")
-def list_command(output: CommandOutput, request: ModelsRequest) -> None:
+Kinds = Annotated[
+    Sequence[str],
+    FlagSpec("Only these: model, snapshot.", ("--resource-type", "--resource-types"), "TYPE"),
+]
+Printed = Annotated[
+    str, FlagSpec("What to print of each model.", ("--output",), choices=("table", *LISTINGS))
+]
+
+
+@command("penstock list --select tag:daily\npenstock list --output name")
+def list_command(
+    output: CommandOutput, request: ModelsRequest, kinds: Kinds = (), form: Printed = "table"
+) -> None:
     """List the models.
 
     One row per model, upstreams first.
     """
     from penstock.app.commands.show import list_models
 
-    output.print(ask(request, list_models, request), list_text, list_document)
+    models = ask(request, list_models, request, tuple(kinds))
+    is_code = form in LISTINGS
+    output.print(models, LISTINGS.get(form, list_text), list_document, is_code=is_code)
+
+
+Inline = Annotated[
+    str | None, FlagSpec("Print this query without its templates.", ("--inline",), "SQL")
+]
+
+
+@command("penstock compile\npenstock compile --select users_clean")
+def compile_command(output: CommandOutput, request: ModelsRequest, inline: Inline = None) -> None:
+    """Write the SQL of models without templates.
+
+    One file per model under .penstock/target/compiled; a single model is also printed. Starts no
+    Spark.
+    """
+    from penstock.app.commands.show import compile_models, compile_query
+
+    if inline is not None:
+        found = ask(request, compile_query, inline)
+    else:
+        found = ask(request, compile_models, request)
+    output.print(found, compiled_text, compiled_document, is_code=True)
 
 
 @command("penstock show users_clean\npenstock show daily_user_stats --date 2024-12-02")

@@ -27,7 +27,7 @@ def test_a_group_names_options_that_some_command_has():
     assert named - {"help"} - known == set()
 
 
-def test_the_help_of_run_begins_with_examples_and_ten_options():
+def test_the_help_of_run_begins_with_examples_and_eleven_options():
     sections = [line for line in help_of("run").splitlines() if line.rstrip().endswith(":")]
 
     assert [line.strip() for line in sections] == [
@@ -44,7 +44,7 @@ def test_the_help_of_run_begins_with_examples_and_ten_options():
         "Output:",
     ]
     options = help_of("run").partition("Options:\n")[2].partition("\n\n")[0]
-    assert sum(1 for line in options.splitlines() if line.startswith("  -")) == 10
+    assert sum(1 for line in options.splitlines() if line.startswith("  -")) == 11
 
 
 def test_a_command_of_few_options_has_one_group():
@@ -53,7 +53,7 @@ def test_a_command_of_few_options_has_one_group():
 
 
 def test_the_help_says_what_a_number_is_for_and_not_its_bounds():
-    assert "--threads N     Number of steps to run at once.\n" in help_of("run")
+    assert "--threads N      Number of steps to run at once.\n" in help_of("run")
 
 
 def test_a_second_flag_of_a_parameter_stands_in_its_group():

@@ -1,0 +1,113 @@
+{#
+    Macros under the names that dbt_utils has for them, as SQL of Spark.
+    docs/reference/utils.md lists them.
+#}
+
+{# A key of some columns: the same text, and so the same hash, as from dbt_utils. #}
+{% macro generate_surrogate_key(field_list) %}
+{%- set missing = "" if var("surrogate_key_treat_nulls_as_empty_strings", false) else "_dbt_utils_surrogate_key_null_" -%}
+md5(concat(
+{%- for each in field_list -%}
+coalesce(cast({{ each }} as string), '{{ missing }}'){% if not loop.last %}, '-', {% endif %}
+{%- endfor -%}
+))
+{%- endmacro %}
+
+{# The key of dbt_utils before 1.0: NULL is the empty text. #}
+{% macro surrogate_key(field_list) %}
+{%- set fields = [field_list] if field_list is string else field_list -%}
+md5(concat(
+{%- for each in (fields | list) + (varargs | list) -%}
+coalesce(cast({{ each }} as string), ''){% if not loop.last %}, '-', {% endif %}
+{%- endfor -%}
+))
+{%- endmacro %}
+
+{% macro group_by(n) %}group by {% for each in range(1, n + 1) %}{{ each }}{% if not loop.last %}, {% endif %}{% endfor %}{% endmacro %}
+
+{# All columns but some. Other names need the columns: write them out. #}
+{% macro star(from, relation_alias=false, except=[], prefix="", suffix="", quote_identifiers=true) %}
+{%- if prefix or suffix -%}{{ star_has_no_prefix_here_so_write_the_columns() }}{%- endif -%}
+{%- if relation_alias -%}{{ relation_alias }}.{%- endif -%}*
+{%- if except %} except (`{{ except | join("`, `") }}`){% endif -%}
+{%- endmacro %}
+
+{% macro pivot(column, values, alias=true, agg="sum", cmp="=", prefix="", suffix="", then_value=1, else_value=0, quote_identifiers=true, distinct=false) %}
+{%- for each in values %}
+{{ agg }}({% if distinct %}distinct {% endif %}case when {{ column }} {{ cmp }} '{{ each | string | replace("'", "\\'") }}' then {{ then_value }} else {{ else_value }} end)
+{%- if alias %} as {% if quote_identifiers %}`{{ prefix }}{{ each }}{{ suffix }}`{% else %}{{ slugify(prefix ~ each ~ suffix) }}{% endif %}{% endif -%}
+{%- if not loop.last %},{% endif -%}
+{%- endfor %}
+{%- endmacro %}
+
+{# The first row of each group; ties are broken by Spark. #}
+{% macro deduplicate(relation, partition_by, order_by) %}
+select * except (row_of_key) from (
+    select *, row_number() over (partition by {{ partition_by }} order by {{ order_by }}) as row_of_key
+    from {{ relation }}
+) as numbered
+where row_of_key = 1
+{%- endmacro %}
+
+{# One row per period from the start up to, and without, the end. #}
+{% macro date_spine(datepart, start_date, end_date) %}
+select date_{{ datepart }} from (
+    select explode(
+        case when {{ start_date }} < {{ end_date }}
+        then sequence({{ start_date }}, {{ end_date }}, interval 1 {{ datepart }}) end
+    ) as date_{{ datepart }}
+) as spine
+where date_{{ datepart }} < {{ end_date }}
+{%- endmacro %}
+
+{% macro generate_series(upper_bound) %}
+select explode(sequence(1, {{ upper_bound }})) as generated_number
+{%- endmacro %}
+
+{# NULL if the denominator is 0. #}
+{% macro safe_divide(numerator, denominator) %}({{ numerator }}) / nullif(({{ denominator }}), 0){% endmacro %}
+
+{# NULL counts as 0. #}
+{% macro safe_add(field_list) %}
+{%- for each in field_list -%}coalesce({{ each }}, 0){% if not loop.last %} + {% endif %}{%- endfor -%}
+{%- endmacro %}
+
+{# NULL counts as 0. #}
+{% macro safe_subtract(field_list) %}
+{%- for each in field_list -%}coalesce({{ each }}, 0){% if not loop.last %} - {% endif %}{%- endfor -%}
+{%- endmacro %}
+
+{# A text as a name: lower case, `_` for spaces and dashes, without other signs. #}
+{% macro slugify(string) %}
+{%- set name = namespace(text="") -%}
+{%- for sign in (string or "") | lower -%}
+{%- if sign in " -" -%}
+{%- if not (loop.previtem is defined and loop.previtem in " -") -%}{%- set name.text = name.text ~ "_" -%}{%- endif -%}
+{%- elif sign in "abcdefghijklmnopqrstuvwxyz0123456789_" -%}{%- set name.text = name.text ~ sign -%}
+{%- endif -%}
+{%- endfor -%}
+{%- if name.text[:1] in ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9") -%}_{%- endif -%}
+{{ name.text }}
+{%- endmacro %}
+
+{% macro get_url_host(field) %}
+regexp_extract({{ field }}, '^(?:(?:android-app|http|https)://)?([^/?]*)', 1)
+{%- endmacro %}
+
+{# NULL without the parameter, or with an empty one. #}
+{% macro get_url_parameter(field, url_parameter) %}
+nullif(split_part(split_part({{ field }}, '{{ url_parameter }}=', 2), '&', 1), '')
+{%- endmacro %}
+
+{# In miles, or with unit "km" in kilometres. #}
+{% macro haversine_distance(lat1, lon1, lat2, lon2, unit="mi") %}
+2 * 3961 * asin(sqrt(
+    power(sin(radians(({{ lat2 }} - {{ lat1 }}) / 2)), 2)
+    + cos(radians({{ lat1 }})) * cos(radians({{ lat2 }})) * power(sin(radians(({{ lon2 }} - {{ lon1 }}) / 2)), 2)
+)) * {{ {"mi": 1, "km": 1.60934}[unit] }}
+{%- endmacro %}
+
+{# From 1 on; 0 is below the first bucket, and one more than their number is above the last. #}
+{% macro width_bucket(expr, min_value, max_value, num_buckets) %}
+width_bucket({{ expr }}, {{ min_value }}, {{ max_value }}, {{ num_buckets }})
+{%- endmacro %}
