@@ -92,6 +92,9 @@ class ProjectTables:
             case Seed():
                 return _typed(_header_of(found), found.columns)
             case Source():
+                held = (e for e in self.seeds.values() if e.table.folded == found.table.folded)
+                if (seed := next(held, None)) is not None:
+                    return _typed(_header_of(seed), seed.columns)
                 names = [each.name for each in found.columns]
                 return _typed(names or None, found.columns)
         return None

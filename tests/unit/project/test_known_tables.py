@@ -176,3 +176,31 @@ def test_a_generic_test_of_a_package_is_called_with_its_namespace(load):
     check = load(files).models["a"].all_checks[0]
 
     assert "where id < 3" in str(check)
+
+
+def test_a_source_that_is_a_seed_has_the_columns_of_its_file(load):
+    files = {
+        **MACROS,
+        "seeds/e.csv": "k,v\n1,2\n",
+        "seeds/e.yml": "seeds: [{name: e, config: {schema: raw}}]",
+        "models/s/m.sql": "select {{ names(source('raw', 'e')) }} from {{ source('raw', 'e') }}",
+        "models/s.yml": "sources: [{name: raw, tables: [{name: e}]}]",
+    }
+
+    assert text_of(load(files), "m") == "select `k`, `v` from raw.e"
+
+
+def test_get_relation_gives_tables_of_the_project(load):
+    found = "adapter.get_relation(schema=ref('a').schema, identifier='aa')"
+    files = {**A, "models/s/m.sql": f"select * from {{{{ {found} }}}}"}
+
+    assert load(files).models["m"].depends_on == ("a",)
+
+
+def test_a_model_of_a_package_calls_the_macros_of_its_package_by_their_names(load):
+    files = {
+        "packages/oven/macros/heat.sql": "{% macro heat() %}220{% endmacro %}",
+        "models/packages/oven/m.sql": "select {{ heat() }} as celsius",
+    }
+
+    assert text_of(load(files), "m") == "select 220 as celsius"

@@ -114,14 +114,22 @@ class Tables:
         return [ColumnView(name, kind) for name, kind in found]
 
     def get_relation(self, database: Any = None, schema: Any = None, identifier: Any = None) -> Any:  # noqa: ANN401
-        """Return `this` if the names are its own and the table exists; others are a finding."""
+        """Return the table of these names, None if it is `this` and does not exist yet.
+
+        A source counts as there. Tables that the project does not have are a finding.
+        """
         del database
-        this = self._find_this()
+        this, tables = self._find_this(), self._context.tables
         self._now().is_branching = True
-        if (schema, identifier) != (this.schema, this.table) and self._context.tables:
-            sentence = f"get_relation: {schema}.{identifier} is not the table of this model"
-            raise UnknownPartError(sentence, "use ref or source", READS_CODE)
-        return self.this if self._now().incremental else None
+        if (schema, identifier) == (this.schema, this.table) or tables is None:
+            return self.this if self._now().incremental else None
+        self._now().reads.add(self._context.read("graph"))
+        for known in tables.all():
+            if (known.schema, known.table) == (schema, identifier):
+                is_source = known.resource == "source"
+                return self.source(schema, identifier) if is_source else self.ref(known.name)
+        sentence = f"get_relation: {schema}.{identifier} is not a table of the project"
+        raise UnknownPartError(sentence, "declare it as a source", READS_CODE)
 
     def load_relation(self, table: Any) -> Any:  # noqa: ANN401
         """Return a relation; None for `this` if the table does not exist yet."""
