@@ -87,7 +87,7 @@ def test_a_query_keeps_its_layout_and_its_comments():
     text = imported().files["models/staging/stg_orders.sql"].decode()
 
     before = FILES["models/staging/stg_orders.sql"]
-    head = "-- From models/staging/stg_orders.sql of the dbt project shop.\n"
+    head = "{# From models/staging/stg_orders.sql of the dbt project shop. #}\n"
     assert text == head + before.replace("}};", "}}")
 
 
@@ -108,7 +108,7 @@ def test_a_model_that_merges_stays_incremental_and_ignores_new_columns():
     assert (
         text.partition("}}")[0]
         == """\
--- From models/marts/orders.sql of the dbt project shop.
+{# From models/marts/orders.sql of the dbt project shop. #}
 {{
     config(
         materialized = 'incremental',
@@ -126,7 +126,7 @@ def test_append_of_spark_does_not_use_the_key():
     assert (
         files["models/a.sql"]
         == """\
--- From models/a.sql of the dbt project shop.
+{# From models/a.sql of the dbt project shop. #}
 {{ config(materialized='incremental', window='none', on_schema_change='ignore') }}
 select 1 as id
 """
@@ -154,7 +154,7 @@ def test_a_microbatch_model_is_one_of_partitions_and_reads_its_range():
     assert (
         text
         == """\
--- From models/marts/clicks_by_day.sql of the dbt project shop.
+{# From models/marts/clicks_by_day.sql of the dbt project shop. #}
 {{ config(
     materialized='partition',
     partition_by=['clicked_on'],
@@ -220,7 +220,7 @@ def test_a_snapshot_block_is_a_file_of_its_name_with_the_columns_of_dbt():
     assert (
         text
         == """\
--- From snapshots/orders.sql of the dbt project shop.
+{# From snapshots/orders.sql of the dbt project shop. #}
 {{
     config(
         schema='history',
@@ -229,8 +229,7 @@ def test_a_snapshot_block_is_a_file_of_its_name_with_the_columns_of_dbt():
         updated_at='ordered_at',
         invalidate_hard_deletes=True,
         materialized='snapshot',
-        layout='dbt',
-        valid_from='updated_at'
+        layout='dbt'
     )
 }}
 select * from {{ ref('stg_orders') }}
