@@ -104,18 +104,15 @@ def decide(node: DbtNode, config: GivenConfig, adapter: str) -> Decision:
     decision = Decision()
     merged = config.merged
     if node.kind is NodeKind.SNAPSHOT:
-        _decide_snapshot(decision, merged)
+        _decide_snapshot(decision)
     elif text_of(merged.get("materialized")) == "incremental":
         _decide_incremental(decision, config, adapter)
     return decision
 
 
-def _decide_snapshot(decision: Decision, merged: Mapping[str, Plain]) -> None:
+def _decide_snapshot(decision: Decision) -> None:
     decision.set("materialized", "snapshot", "the block of a snapshot is a setting here")
     decision.set("layout", "dbt", "the table keeps the columns that dbt gave it")
-    if text_of(merged.get("strategy")) == "timestamp":
-        why = "in dbt a version begins at its updated_at"
-        decision.set("valid_from", "updated_at", why)
 
 
 def _decide_incremental(decision: Decision, config: GivenConfig, adapter: str) -> None:

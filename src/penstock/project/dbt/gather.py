@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from penstock.core.findings import Finding, Location
 from penstock.project.dbt.editing.calls import check_template
-from penstock.project.dbt.editing.yaml_edits import child, compose, items, line_of, pairs, plain
+from penstock.project.dbt.editing.yaml_edits import (
+    child,
+    compose,
+    items,
+    line_of,
+    pairs,
+    plain,
+    without_aliases,
+)
 from penstock.project.dbt.settings import DbtSettings
 from penstock.project.files.discovery import model_name
 from penstock.project.files.values import text_of
@@ -206,6 +214,10 @@ def _add_yaml(nodes: DbtNodes, package: Package, path: str, target: str) -> None
     if problem is not None:
         nodes.findings.append(problem)
         return
+    aside = {name for name, _, _ in pairs(root)} - {*DESCRIBED, "version"}
+    if aside and "*" in text and (whole := without_aliases(text)) != text:
+        text = whole
+        root, _ = compose(path, text)
     nodes.yamls.append(YamlText(path, target, text, root))
     for kind in ("models", "snapshots", "seeds"):
         for entry in items(child(root, kind)):

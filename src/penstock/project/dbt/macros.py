@@ -15,8 +15,7 @@ from penstock.project.dbt.queries import without_semicolon
 _MATERIALIZATION = re.compile(
     r"\{%-?\s*materialization\s+(\w+).*?\{%-?\s*endmaterialization\s*-?%\}\n?", re.DOTALL
 )
-_DATA_TEST = re.compile(r"(\{%-?\s*)(end)?data_test\b")
-_NAMED = re.compile(r"\{%-?\s*(?:macro|test)\s+(\w+)")
+_NAMED = re.compile(r"\{%-?\s*(?:macro|test|data_test)\s+(\w+)")
 _NAMING = (SCHEMA, ALIAS, "generate_database_name", f"default__{SCHEMA}", f"default__{ALIAS}")
 Written = tuple[str, str, str, FileNotes]
 """Path, path in the new project or "", its text, and its notes."""
@@ -45,9 +44,6 @@ def _macro_text(text: str, log: FileLog) -> str:
         why = "a materialization is code of dbt: choose a strategy of penstock for its models"
         log.hand(f"materialization {found[1]}", why, text.count("\n", 0, found.start()) + 1)
     text = _MATERIALIZATION.sub("", text)
-    if _DATA_TEST.search(text):
-        text = _DATA_TEST.sub(lambda found: f"{found[1]}{found[2] or ''}test", text)
-        log.change("data_test", "the block is called test here")
     names = [(found[1], text.count("\n", 0, found.start()) + 1) for found in _NAMED.finditer(text)]
     for name, line in names:
         if name in _NAMING:
@@ -98,4 +94,4 @@ def _test_text(path: str, text: str, log: FileLog) -> str:
             log.take(what, argument.line)
     text = with_settings(text, HeaderChange(frozenset(delete)))
     log.take("query")
-    return f"-- From {path} of the dbt project.\n{without_semicolon(text, log)}"
+    return f"{{# From {path} of the dbt project. #}}\n{without_semicolon(text, log)}"

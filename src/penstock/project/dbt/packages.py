@@ -11,6 +11,7 @@ from penstock.project.dbt.gather import Package
 from penstock.project.dbt.notes import FileLog, FileNotes, RefusedProjectError
 from penstock.project.dbt.settings import DbtSettings, read_settings
 from penstock.project.files.discovery import DBT_FILE
+from penstock.project.files.macro_files import macro_names, shipped_macros
 from penstock.project.files.values import Plain, list_of, mapping_of, text_of
 
 FOLDER = "dbt_packages/"
@@ -37,7 +38,10 @@ def read_packages(
         installed.append(Package(inner, root, held, is_own=False))
     settings = replace(settings, vars=_variables(settings, installed, log))
     packages = [Package(settings, "", own), *installed]
-    return packages, [*_lists(texts, {*folders, *(each.name for each in packages)})]
+    names = {*folders, *(each.name for each in packages)}
+    for each in _SHIPPED:
+        names |= {each} if is_shipped(each, own.values()) else set()
+    return packages, [*_lists(texts, names)]
 
 
 def _variables(
@@ -72,21 +76,36 @@ def _lists(texts: Mapping[str, str], installed: set[str]) -> Iterable[FileNotes]
             named = text_of(entry.get(kind))
             name = text_of(entry.get("name")) or re.sub(r"(\.git)?/?$", "", named).split("/")[-1]
             if name in installed or name.replace("-", "_") in installed:
-                log.change(named, "it is copied, as far as it is used, and not installed")
+                log.change(named, "what is used of it is copied, or part of penstock")
             else:
                 log.hand(named, _DEPS)
         yield FileNotes(path, "packages", (), log.sorted())
 
 
+_SHIPPED = ("dbt_utils", "dbt_expectations")
+
+
+def is_shipped(package: str, texts: Iterable[str]) -> bool:
+    """Return whether penstock has every macro of a package that these texts name."""
+    shipped = {name for text in shipped_macros().values() for name in macro_names(text)}
+    call = re.compile(rf"(?<![\w.]){package}\.(\w+)")
+    names = {name for text in texts for name in call.findall(text)}
+    return package in _SHIPPED and all({n, f"test_{n}"} & shipped for n in names)
+
+
 def package_needs(packages: Sequence[Package], files: Mapping[str, bytes]) -> set[str]:
-    """Return the packages whose macros the new project calls, also through others."""
+    """Return the packages whose macros the new project calls, also through others.
+
+    A package is not needed if penstock ships every macro that is called.
+    """
     texts = [data.decode(errors="replace") for path, data in files.items() if path[-4:] != ".csv"]
     own = packages[0]
     texts += [
         own.texts[path] for key in ("macro-paths", "test-paths") for path, *_ in own.below(key)
     ]
     used: set[str] = set()
-    left = [each for each in packages if not each.is_own]
+    named = (each for each in packages if not each.is_own)
+    left = [each for each in named if not is_shipped(each.name, texts)]
     while found := [each for each in left if _is_called(each.name, texts)]:
         used |= {each.name for each in found}
         left = [each for each in left if each not in found]

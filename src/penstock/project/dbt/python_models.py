@@ -156,12 +156,14 @@ def _after_head(text: str) -> int:
     return at
 
 
-def table_options(merged: Mapping[str, Plain], schema: str, log: FileLog) -> dict[str, Plain]:
-    """Return the options of `@table` for the settings of a Python model."""
+def table_options(
+    merged: Mapping[str, Plain], own: Mapping[str, Plain], schema: str, log: FileLog
+) -> dict[str, Plain]:
+    """Return the options of `@table` for the settings of a Python model; `own` are in its file."""
     options: dict[str, Plain] = {"schema": schema, "tags": merged.get("tags")}
     options["partition_by"] = merged.get("partition_by")
     taken = {"schema", "tags", "partition_by", "enabled", "description", "meta"}
-    for key, value in merged.items():
+    for key, value in own.items():
         word = text_of(value)
         if key in taken or (key == "materialized" and word in ("table", "view")):
             log.take(f"config.{key}")

@@ -63,7 +63,8 @@ def query_text(node: DbtNode, context: QueryContext, log: FileLog) -> str:
         text = _filtered(text, context, log)
     for note in context.decision.log.notes:
         log.add(note)
-    return f"{{# From {node.path} of the dbt project {context.project}. #}}\n{text}"
+    head = f"{{# From {node.path} of the dbt project {context.project}. #}}"
+    return f"{head}\n{text}"
 
 
 def without_semicolon(text: str, log: FileLog) -> str:

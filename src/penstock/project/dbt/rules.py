@@ -15,7 +15,8 @@ _MICROBATCH = "partitions whose inputs changed run again, however old they are"
 _TAKEN = (
     "alias enabled tags meta description partition_by unique_key pre_hook post_hook grants "
     "contract access group merge_update_columns merge_exclude_columns incremental_predicates "
-    "strategy updated_at check_cols hard_deletes invalidate_hard_deletes column_types columns "
+    "dbt_valid_to_current snapshot_meta_column_names strategy updated_at check_cols "
+    "hard_deletes invalidate_hard_deletes column_types columns "
     "constraints materialized schema on_schema_change cluster_by deletion_vectors relation "
     "severity error_if warn_if limit store_failures where"
 )
@@ -57,10 +58,6 @@ _BY_HAND = {
     "target_database": "a target of penstock has one catalog",
     "database": "a target of penstock has one catalog",
     "catalog": "a target of penstock has one catalog",
-    "dbt_valid_to_current": "current versions end with NULL here; correct readers that compare "
-    "with this value",
-    "snapshot_meta_column_names": "rename the columns of the table to those of dbt before you "
-    "adopt it, or set system_columns",
     "fail_calc": "count failing rows, or write the number as error_if",
     "submission_method": "a Python model runs in the session of its step",
     "job_cluster_config": "a Python model runs in the session of its step",

@@ -251,7 +251,7 @@ def _write_nodes(work: _Translation) -> None:
         targets: tuple[str, ...] = (node.target,)
         if node.kind is NodeKind.PYTHON:
             schema = _tables(work)[node.name].partition(".")[0]
-            options = table_options(config.merged, schema, log)
+            options = table_options(config.merged, config.header, schema, log)
             text = python_model(node, options, sources, log)
             targets = (node.target,) if text else ()
             if text:
@@ -369,7 +369,7 @@ def _left(work: _Translation, texts: Mapping[str, str]) -> Iterator[FileNotes]:
     """Yield notes of the files that no part of the import has read."""
     known = {each.source for each in work.sources}
     analyses = work.own.settings.paths["analysis-paths"]
-    for path in texts:
+    for path, text in texts.items():
         if path in known or path.startswith("dbt_packages/") or path == DBT_FILE:
             continue
         log = FileLog()
@@ -377,11 +377,15 @@ def _left(work: _Translation, texts: Mapping[str, str]) -> Iterator[FileNotes]:
             log.hand("analysis", "run it with penstock query, or move it into models/")
         elif path.endswith(".md") and path in _docs_files(work, texts):
             log.change("docs", "its blocks are in the descriptions that name them")
+        elif path == "selectors.yml":
+            log.take("selectors")
+            work.write(path, text, path)
         elif path in ("packages.yml", "dependencies.yml", "package-lock.yml"):
             log.drop(path, "packages are copied, not installed")
         else:
             log.drop(path, "penstock has no use for this file; copy it if you need it")
-        yield FileNotes(path, "other", (), log.sorted())
+        targets = (path,) if path in work.files else ()
+        yield FileNotes(path, "other", targets, log.sorted())
 
 
 def _docs_files(work: _Translation, texts: Mapping[str, str]) -> Iterable[str]:

@@ -229,8 +229,7 @@ def test_a_snapshot_block_is_a_file_of_its_name_with_the_columns_of_dbt():
         updated_at='ordered_at',
         invalidate_hard_deletes=True,
         materialized='snapshot',
-        layout='dbt',
-        valid_from='updated_at'
+        layout='dbt'
     )
 }}
 select * from {{ ref('stg_orders') }}

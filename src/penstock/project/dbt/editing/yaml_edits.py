@@ -44,6 +44,13 @@ def items(node: yaml.Node | None) -> Sequence[yaml.Node]:
     return node.value if isinstance(node, yaml.SequenceNode) else ()
 
 
+class _PlainLoader(yaml.SafeLoader):
+    """Reads dates as texts."""
+
+
+_PlainLoader.add_constructor(
+    "tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node)
+)
 _CONSTRUCTOR = yaml.SafeLoader("")
 
 
@@ -60,6 +67,22 @@ def plain(node: yaml.Node | None) -> Plain:
     except (yaml.YAMLError, ValueError):
         return str(node.value)
     return value if isinstance(value, str | int | float | bool | None) else str(node.value)
+
+
+class _WholeDumper(yaml.SafeDumper):
+    """Writes what aliases repeat."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  PyYAML asks so
+        """Write everything where it is."""
+        return True
+
+
+def without_aliases(text: str) -> str:
+    """Return a YAML text in which nothing is an alias; without any, it stays as it is."""
+    if not any(isinstance(each, yaml.AliasEvent) for each in yaml.parse(text, yaml.SafeLoader)):
+        return text
+    tree = yaml.load(text, _PlainLoader)  # noqa: S506  it is a SafeLoader
+    return yaml.dump(tree, Dumper=_WholeDumper, sort_keys=False, allow_unicode=True)
 
 
 def line_of(node: yaml.Node) -> int:
