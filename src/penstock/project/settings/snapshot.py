@@ -115,12 +115,12 @@ def _is_constant(text: str) -> bool:
     from penstock.project.sql.canonical import tokens_of, trees_of
 
     try:
-        trees = trees_of(tokens_of(text), text)
-    except SqlglotError:
+        tree, *others = trees_of(tokens_of(text), text)
+    except (SqlglotError, ValueError):  # none at all
         return False
-    changing = (exp.CurrentDate, exp.CurrentTimestamp, exp.Rand, exp.Uuid)
-    others = (exp.Column, exp.Query, exp.Star, exp.Command, exp.DDL, exp.DML, exp.Alias)
-    return len(trees) == 1 and bool(trees[0]) and not any(trees[0].find_all(*changing, *others))
+    changing = (exp.CurrentDate, exp.CurrentTimestamp, exp.Rand, exp.Uuid, exp.Anonymous)
+    of_rows = (exp.Column, exp.Query, exp.Star, exp.Command, exp.DDL, exp.DML, exp.Alias)
+    return tree is not None and not others and not any(tree.find_all(*changing, *of_rows))
 
 
 def is_meant_as_snapshot(config: Config) -> bool:
