@@ -74,6 +74,11 @@ test-matrix: setup ## the long cases that the gate leaves out, killed processes 
 test-lakes: setup postgres ## buckets, a Hive metastore, a cluster: what needs servers, all started here
 	$(WITH_JAVA) $(PYTEST) -q -m lakes $(ON_TWO)
 
+.PHONY: test-dbt
+test-dbt: setup ## import projects of dbt, and compare the rows of both; installs dbt into .venv/dbt
+	scripts/ensure-dbt >/dev/null
+	$(WITH_JAVA) $(PYTEST) -q -m dbt
+
 .PHONY: test-laws
 test-laws: setup ## the ten laws as property tests, on EXAMPLES=300 new random cases each
 	$(WITH_JAVA) $(PYTEST) -q -m laws --hypothesis-profile search $(SPREAD)

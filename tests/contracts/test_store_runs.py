@@ -22,7 +22,7 @@ def test_the_latest_runs_are_listed_newest_first_with_how_they_ended(store):
     }
 
 
-def test_steps_of_runs_and_models_are_listed_with_those_that_run_and_failed(store):
+def test_steps_of_runs_and_models_are_listed_once_with_those_that_run_and_failed(store):
     begin = store.journal.begin
     begin(intent("s-1", "a"), {}, HERE, None)
     store.journal.finish("s-1", wrote(1))
@@ -30,21 +30,16 @@ def test_steps_of_runs_and_models_are_listed_with_those_that_run_and_failed(stor
     store.journal.fail("s-2", BROKEN)
     begin(replace(intent("s-3", "a"), run=ELSEWHERE.run), {}, ELSEWHERE, None)
 
-    by_run = store.runs.steps_of_runs([HERE.run, ELSEWHERE.run, "nowhere"])
-    by_model = store.runs.steps_of_models(["b", "a", "nowhere"], 5)
+    def listed(*asked):
+        found = store.runs.steps_of(*asked)
+        return [(each.intent.step, each.intent.model, str(each.status)) for each in found]
 
-    shown = {
-        name: [(each.intent.step, str(each.status)) for each in steps]
-        for name, steps in {**by_run, **by_model}.items()
-    }
-    assert shown == {
-        HERE.run: [("s-1", "SUCCESS"), ("s-2", "FAILED")],
-        ELSEWHERE.run: [("s-3", "RUNNING")],
-        "a": [("s-1", "SUCCESS"), ("s-3", "RUNNING")],
-        "b": [("s-2", "FAILED")],
-    }
-    assert by_model["b"][0].failure == BROKEN
-    assert store.runs.steps_of_runs([]) == {}
+    first, failed = ("s-1", "a", "SUCCESS"), ("s-2", "b", "FAILED")
+    assert listed([], 5, [HERE.run, "nowhere"]) == [first, failed]
+    assert listed(["b", "nowhere"], 5) == [failed]
+    assert listed(["a", "b"], 5, [HERE.run]) == [first, failed, ("s-3", "a", "RUNNING")]
+    assert listed([], 5) == []
+    assert store.runs.steps_of(["b"], 1)[0].failure == BROKEN
 
 
 def test_the_latest_steps_of_models_are_listed_and_older_ones_by_their_numbers(store):
@@ -54,9 +49,8 @@ def test_the_latest_steps_of_models_are_listed_and_older_ones_by_their_numbers(s
         store.journal.finish(step, wrote(number))
 
     def listed(*asked):
-        found = store.runs.steps_of_models(*asked)
-        return {name: [each.intent.step for each in steps] for name, steps in found.items()}
+        return [each.intent.step for each in store.runs.steps_of(*asked)]
 
-    assert listed(["a", "b"], 1) == {"a": ["s-4"], "b": ["s-5"]}
-    assert listed(["b"], 2) == {"b": ["s-3", "s-5"]}
-    assert listed(["a", "b"], 1, {1, 4}) == {"a": ["s-4"], "b": ["s-1", "s-5"]}
+    assert listed(["a", "b"], 1) == ["s-4", "s-5"]
+    assert listed(["b"], 2) == ["s-3", "s-5"]
+    assert listed(["a", "b"], 1, [], {1, 4}) == ["s-1", "s-4", "s-5"]

@@ -8,7 +8,7 @@ import pytest
 from contracts.store_cases import BROKEN, HERE, check, failed_gate, intent, succeed, wrote
 from fakes.clock import NOON
 from penstock.core.checks.check import OnFailure
-from penstock.core.entities.slices import SliceId
+from penstock.core.entities.slices import SliceId, UnchangedSlice
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import SliceRecord, SliceSkip, Status
 from penstock.core.steps.step import StepKind
@@ -221,3 +221,56 @@ def test_any_name_can_be_that_of_a_slice(store, name):
     succeed(store, reads("step-1", replace(A, name=name)))
 
     assert became(store) == [(name, "SUCCESS", "step-1")]
+
+
+def cloned(step, *slices, **changes):
+    """Give a step that clones a table with the rows of some slices."""
+    unchanged = tuple(UnchangedSlice(each, "", 0, T1, {"recordsInSlice": 2}) for each in slices)
+    made = {"unchanged": unchanged, "triggered_by": "clone", "lowers_watermarks": True}
+    return replace(intent(step), **made, **changes)
+
+
+def test_a_clone_has_the_slices_that_it_lists_and_none_from_before(store):
+    succeed(store, reads("step-1", C))
+    succeed(store, cloned("step-2", A, B), version=1)
+
+    assert store.slices.recorded("orders") == tuple(
+        SliceRecord(each, Status.SUCCESS, "step-2", 2, T1, {"recordsInSlice": 2}, version=1)
+        for each in (A, B)
+    )
+
+
+def test_slices_that_are_read_after_a_clone_count_beside_those_in_it(store):
+    succeed(store, cloned("step-1", A, B))
+    succeed(store, reads("step-2", C), version=1)
+    fail(store, reads("step-3", A))
+    succeed(store, reads("step-4", replace(B, size=7)), version=2)
+
+    assert became(store) == [
+        ("a", "FAILED", "step-3"),
+        ("b", "SUCCESS", "step-4"),
+        ("c", "SUCCESS", "step-2"),
+    ]
+
+
+def test_a_clone_without_a_commit_of_its_own_lists_slices_too(store):
+    store.journal.begin(cloned("step-1", A), {}, HERE, None)
+    running = became(store)
+    store.journal.finish("step-1", replace(wrote(4), version=None))
+
+    assert running == []
+    assert became(store) == [("a", "SUCCESS", "step-1")]
+
+
+def test_a_clone_that_failed_lists_nothing(store):
+    succeed(store, reads("step-1", C))
+    fail(store, cloned("step-2", A))
+
+    assert became(store) == [("c", "SUCCESS", "step-1")]
+
+
+def test_a_rebuild_after_a_clone_forgets_the_slices_in_it(store):
+    succeed(store, cloned("step-1", A, B))
+    succeed(store, reads("step-2", A, lowers_watermarks=True), version=1)
+
+    assert became(store) == [("a", "SUCCESS", "step-2")]

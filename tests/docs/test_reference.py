@@ -26,7 +26,9 @@ seeds/countries.csv: "code,people\\n1,2\\n"
 models/m.sql: "{{ config(materialized='table') }} select 1 as id, 1 as n"
 models/users.sql: select 1 as id
 models/more.yml:
-  models: [{name: m, columns: [{name: id}]}]
+  models:
+    - {name: m, columns: [{name: id, type: INT}]}
+    - {name: users, constraints: [{type: check}], versions: [{v: "1", columns: [{name: id}]}]}
   snapshots:
     - {name: h, relation: ref('m'), config: {strategy: check, unique_key: id, check_cols: all}}
   sources:
@@ -111,6 +113,11 @@ PLACES = {
     "nested_snapshot": (MORE, "models.0.config.snapshot"),
     "retention": (MORE, "models.0.config.retention"),
     "column": (MORE, "models.0.columns.0"),
+    "contract": (MORE, "models.0.config.contract"),
+    "constraint": (MORE, "models.1.constraints.0"),
+    "model_version": (MORE, "models.1.versions.0"),
+    "version_column": (MORE, "models.1.versions.0.columns.0"),
+    "snapshot_meta_column_names": (MORE, "snapshots.0.config.snapshot_meta_column_names"),
     "checks": (MORE, "models.0.checks"),
     "check": (MORE, "models.0.checks.0"),
     "snapshot_entry": (MORE, "snapshots.0"),

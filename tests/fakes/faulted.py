@@ -7,8 +7,8 @@ from penstock.app.services import wire
 __all__ = ["HISTORIES", "OF_CHECKS", "POINTS", "UNDISTURBED", "VERSIONS"]
 
 OF_CHECKS = ("after-evaluating", "after-checks")
-POINTS = tuple(point for point in wire.POINTS if point not in OF_CHECKS)
-"""The points that a step without checks passes."""
+POINTS = tuple(point for point in wire.POINTS if point not in (*OF_CHECKS, "after-hook"))
+"""The points that a step without checks and hooks passes."""
 
 
 def _day(number: int) -> dt.datetime:

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.core.check_results import CheckRecords
 from penstock.core.errors import StateAwayError
 from penstock.core.ports.ports import Archive, Notes, Records, SliceRecords, Store
-from penstock.core.ports.runs import RunRecords
+from penstock.core.ports.runs import HookRecords, RunRecords
 from penstock.core.ports.sessions import PackageRecords
 
 
@@ -31,6 +31,10 @@ class FlakyStore:
     @property
     def runs(self) -> RunRecords:
         return self._store.runs
+
+    @property
+    def hooks(self) -> HookRecords:
+        return self._store.hooks
 
     @property
     def slices(self) -> SliceRecords:

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Block, blockAt } from "../grid/blocks";
+import { type Block, blockAt, type Interval } from "../grid/blocks";
 import { scaledContext } from "../parts/canvas";
 import { type Drawing, drawBlock, geometry, type Marks, positionUnder } from "./draw";
 import type { Pointed } from "./marking";
@@ -9,14 +9,14 @@ export interface BlockProps {
   readonly block: Block;
   readonly square: number;
   /** Draw it even out of sight, as for printing. */
-  readonly isForced: boolean;
-  readonly onPointer: (pointed: Pointed) => void;
+  readonly isForced?: boolean;
+  readonly onPointer?: (pointed: Pointed) => void;
 }
 
 const MARGIN = "400px";
 
 /** One block: its label, and its squares while it is in sight. */
-export function BlockView({ drawing, block, square, isForced, onPointer }: BlockProps) {
+export function BlockView({ drawing, block, square, isForced = false, onPointer }: BlockProps) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const isSeen = useInSight(frame) || isForced;
@@ -30,7 +30,7 @@ export function BlockView({ drawing, block, square, isForced, onPointer }: Block
 
   const tell = (kind: Pointed["kind"]) => (event: PointerEvent) => {
     const at = kind === "leave" ? null : positionUnder(block, geo, event.offsetX, event.offsetY);
-    onPointer({ kind, at, shiftKey: event.shiftKey, isHeld: event.buttons === 1 });
+    onPointer?.({ kind, at, shiftKey: event.shiftKey, isHeld: event.buttons === 1 });
   };
   return (
     <div class={block.rows === 1 ? "calendar-block calendar-row" : "calendar-block"}>
@@ -53,13 +53,12 @@ export function BlockView({ drawing, block, square, isForced, onPointer }: Block
 
 /** Leave out what is marked elsewhere, so that a block is drawn only if it changed. */
 function marksInside(marks: Marks, block: Block): Marks {
-  const touches = (each: { low: number; high: number } | null) =>
-    each !== null && each.low <= block.last && each.high >= block.first;
+  const touches = ({ low, high }: Interval) => low <= block.last && high >= block.first;
   const { cursor, marked, outlined } = marks;
   const isHere = cursor !== null && block.first <= cursor && cursor <= block.last;
   return {
     cursor: isHere ? cursor : null,
-    marked: touches(marked) ? marked : null,
+    marked: marked.filter(touches),
     outlined: outlined.filter(touches),
   };
 }

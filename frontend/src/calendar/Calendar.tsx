@@ -15,7 +15,7 @@ import { chosen, type Marking, type Pointed, point, press, startAt } from "./mar
 import { PartitionPanel } from "./PartitionPanel";
 import { indexAt, joined } from "./ranges";
 import { sentenceOf } from "./sentence";
-import { MEDIUM, SMALL, Zoom } from "./Zoom";
+import { MEDIUM, NARROW, SMALL, Zoom } from "./Zoom";
 
 export interface CalendarProps {
   readonly model: ModelRow;
@@ -26,7 +26,6 @@ export interface CalendarProps {
 
 const MOST_BLOCKS = 1500;
 const MOST_PRINTED = 60;
-const NARROW = 720;
 
 /** All partitions of a model as squares: coloured, walked by keys, marked, opened in a panel. */
 export function Calendar(props: CalendarProps) {
@@ -116,7 +115,7 @@ function marksOf(partitions: PartitionsDocument, marking: Marking) {
   const { low, high } = chosen(marking);
   return {
     cursor: marking.cursor,
-    marked: low === high ? null : { low, high },
+    marked: low === high ? [] : [{ low, high }],
     outlined: own === undefined ? [] : mappedIntervals(own, low, high),
   };
 }

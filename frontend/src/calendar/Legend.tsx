@@ -3,11 +3,7 @@ import { Choice } from "../parts/Choice";
 import { number } from "../parts/numbers";
 import type { Colouring, Way } from "./colouring";
 
-const NAMES: Readonly<Record<Way, string>> = {
-  state: "state",
-  version: "version",
-  code: "code",
-  age: "age",
+const NAMES: Readonly<Partial<Record<Way, string>>> = {
   rows: "rows of its step",
   bytes: "size of its step",
   seconds: "seconds of its step",
@@ -30,7 +26,7 @@ export function Legend({ colours, ways, way, onWay, children }: LegendProps) {
         values={ways}
         chosen={way}
         choose={(value) => onWay(value as Way)}
-        words={(value) => NAMES[value as Way]}
+        words={(value) => NAMES[value as Way] ?? value}
       />
       {children}
       <ul aria-label="Legend">

@@ -1,6 +1,7 @@
-import type { PartitionRange, ProjectDocument } from "../data/documents";
-import { chunks } from "../data/load";
-import { useAwaited } from "../data/use";
+import type { JSX } from "preact";
+import type { ModelRow, PartitionRange, ProjectDocument } from "../data/documents";
+import { modelNamed } from "../data/project";
+import { useChunk } from "../data/use";
 import { gridOf, keysOf, nameOf } from "../grid/grid";
 import { Command } from "../parts/Command";
 import { Facts } from "../parts/Facts";
@@ -15,7 +16,8 @@ import { Waiting } from "../parts/Waiting";
 import { address } from "../shell/route";
 import type { CalendarProps } from "./Calendar";
 import { CodeChange } from "./CodeChange";
-import { type MappedNode, mappedInputs, mappedReaders, syncCommand } from "./mapped";
+import { MappedCalendar } from "./MappedCalendar";
+import { type MappedNode, mappedInputs, mappedReader, syncCommand } from "./mapped";
 import { indexAt, statesOf, type Totals, totals } from "./ranges";
 import { versionWords } from "./sentence";
 
@@ -46,11 +48,11 @@ export function PartitionPanel(props: PanelProps) {
         </p>
       )}
       {range ? <One {...props} range={range} /> : <Many all={all} />}
-      <Mapped
-        title="Reads"
-        nodes={mappedInputs(partitions.mappings, project, low, high)}
-        project={project}
-      />
+      <Listed title="Reads">
+        {mappedInputs(partitions.mappings, project, low, high).map((each) => (
+          <MappedItem key={each.node} project={project} {...each} />
+        ))}
+      </Listed>
       <ReadBy {...props} />
     </Panel>
   );
@@ -116,40 +118,57 @@ function Many({ all }: { all: Totals }) {
 
 const FEW = 20;
 
-/** The documents of models below are loaded here: only for an open panel they are of use. */
+function Listed({ title, children }: { title: string; children: readonly JSX.Element[] }) {
+  if (children.length === 0) return null;
+  return (
+    <>
+      <h4>{title}</h4>
+      <ul>{children}</ul>
+    </>
+  );
+}
+
 function ReadBy({ model, project, low, high }: PanelProps) {
   const readers = project.models.filter((each) => each.reads.includes(model.name));
   const [shown, more] = useMore(readers, FEW);
-  const load = () => Promise.all(shown.map(({ number: own }) => chunks.load(`partitions-${own}`)));
-  const loading = useAwaited(load, [model.name, shown.length]);
-  const nodes = mappedReaders(loading.chunk ?? [], model.name, low, high);
   return (
     <>
-      <Waiting loading={loading} what="The models that read it" />
-      <Mapped title="Read by" nodes={nodes} project={project} />
+      <Listed title="Read by">
+        {shown.map((reader) => (
+          <Reader key={reader.name} {...{ reader, node: model.name, project, low, high }} />
+        ))}
+      </Listed>
       {more}
     </>
   );
 }
 
-interface MappedProps {
-  readonly title: string;
-  readonly nodes: readonly MappedNode[];
-  readonly project: ProjectDocument;
+interface ReaderProps extends Pick<PanelProps, "project" | "low" | "high"> {
+  readonly reader: ModelRow;
+  readonly node: string;
 }
 
-function Mapped({ title, nodes, project }: MappedProps) {
-  if (nodes.length === 0) return null;
+/** The document of a model below is loaded here: only for an open panel it is of use. */
+function Reader({ reader, node, project, low, high }: ReaderProps) {
+  const loading = useChunk(`partitions-${reader.number}`);
+  const { chunk } = loading;
+  if (chunk) return <MappedItem project={project} {...mappedReader(chunk, node, low, high)} />;
   return (
-    <>
-      <h4>{title}</h4>
-      <ul>
-        {nodes.map(({ node, partitions: keys }) => (
-          <li key={node}>
-            <Node project={project} node={node} />: {keys}
-          </li>
-        ))}
-      </ul>
-    </>
+    <li>
+      <Waiting loading={loading} what={reader.name} />
+    </li>
+  );
+}
+
+type MappedItemProps = MappedNode & { readonly project: ProjectDocument };
+
+function MappedItem({ project, node, intervals, words }: MappedItemProps) {
+  const model = intervals.length > 0 ? modelNamed(project, node) : undefined;
+  const { chunk } = useChunk(model ? `partitions-${model.number}` : null);
+  return (
+    <li>
+      <Node project={project} node={node} />: {words}
+      {chunk && <MappedCalendar document={chunk} project={project} intervals={intervals} />}
+    </li>
   );
 }

@@ -1,6 +1,9 @@
 export const SMALL = 5;
+export const LITTLE = 8;
 export const MEDIUM = 12;
-const SQUARES: readonly number[] = [SMALL, 8, MEDIUM, 18];
+const SQUARES: readonly number[] = [SMALL, LITTLE, MEDIUM, 18];
+/** Narrower windows begin with the smallest squares. */
+export const NARROW = 720;
 
 interface ZoomProps {
   readonly square: number;

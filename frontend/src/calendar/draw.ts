@@ -40,7 +40,7 @@ export function positionUnder(block: Block, geo: Geometry, x: number, y: number)
 
 export interface Marks {
   readonly cursor: number | null;
-  readonly marked: Interval | null;
+  readonly marked: readonly Interval[];
   readonly outlined: readonly Interval[];
 }
 
@@ -62,7 +62,7 @@ export function drawBlock(context: CanvasRenderingContext2D, drawing: Drawing): 
   drawLabels(context, drawing);
   drawSquares(context, drawing);
   for (const each of marks.outlined) outline(context, drawing, each, token("--quiet"));
-  if (marks.marked !== null) outline(context, drawing, marks.marked, token("--ink"));
+  for (const each of marks.marked) outline(context, drawing, each, token("--ink"));
   if (marks.cursor !== null) drawCursor(context, drawing, marks.cursor);
 }
 

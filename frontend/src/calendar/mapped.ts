@@ -48,10 +48,11 @@ export function readingIntervals(mapping: PartitionMapping, low: number, high: n
 
 const NOTHING: Interval = { low: 0, high: -1 };
 
-/** A model, seed or source and those of its partitions that marked ones map to, in words. */
+/** A model and those of its partitions that marked ones map to; no intervals for all of it. */
 export interface MappedNode {
   readonly node: string;
-  readonly partitions: string;
+  readonly intervals: readonly Interval[];
+  readonly words: string;
 }
 
 /** Return each input with the partitions of it that those from `low` to `high` read. */
@@ -63,31 +64,30 @@ export function mappedInputs(
 ): MappedNode[] {
   return mappings.map((mapping) => {
     const grid = gridOf(modelNamed(project, mapping.node) ?? { grain: "*" });
-    const intervals = mappedIntervals(mapping, low, high);
-    return { node: mapping.node, partitions: mappedWords(grid, mapping, intervals) };
+    return mappedNode(mapping.node, grid, mapping, mappedIntervals(mapping, low, high));
   });
 }
 
-/** Return each model that reads a node with its partitions that read those from `low` to `high`. */
-export function mappedReaders(
-  readers: readonly PartitionsDocument[],
+/** Return a model that reads a node with its partitions that read those from `low` to `high`. */
+export function mappedReader(
+  reader: PartitionsDocument,
   node: string,
   low: number,
   high: number,
-): MappedNode[] {
-  return readers.map((reader) => {
-    const mapping = reader.mappings.find((each) => each.node === node);
-    const intervals = mapping ? readingIntervals(mapping, low, high) : [];
-    return { node: reader.name, partitions: mappedWords(gridOf(reader), mapping, intervals) };
-  });
+): MappedNode {
+  const mapping = reader.mappings.find((each) => each.node === node);
+  const intervals = mapping ? readingIntervals(mapping, low, high) : [];
+  return mappedNode(reader.name, gridOf(reader), mapping, intervals);
 }
 
-function mappedWords(
+function mappedNode(
+  node: string,
   grid: Grid,
   mapping: PartitionMapping | undefined,
   intervals: readonly Interval[],
-): string {
-  if (grid.grain === "whole" || mapping?.ranges.length === 0) return "all of it";
-  if (!mapping) return "not known";
-  return intervals.map(({ low, high }) => keysOf(grid, low, high)).join(", ") || "none";
+): MappedNode {
+  const isAll = grid.grain === "whole" || mapping?.ranges.length === 0;
+  if (isAll || !mapping) return { node, intervals: [], words: isAll ? "all of it" : "not known" };
+  const keys = intervals.map(({ low, high }) => keysOf(grid, low, high));
+  return { node, intervals, words: keys.join(", ") || "none" };
 }

@@ -230,6 +230,7 @@ export interface ModelDocument {
   readonly name: string;
   readonly description_html: string;
   readonly place: string;
+  readonly exposures: readonly string[];
   readonly columns: readonly ColumnRow[];
   readonly written: CodeText | null;
   readonly codes: readonly CodeText[];

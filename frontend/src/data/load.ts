@@ -55,7 +55,7 @@ export class Chunks {
     const { resolve, reject } = this.waiting.get(name) ?? {};
     this.waiting.delete(name);
     if (name === "project" && chunk.format !== FORMAT) {
-      reject?.(new Error(otherFormat(`${this.folder()}/project.js`, chunk.format)));
+      reject?.(new Error(otherFormat(this.file(name), chunk.format)));
     } else {
       resolve?.(chunk as never);
     }
@@ -96,13 +96,17 @@ export class Chunks {
     return chunk;
   }
 
+  private file(name: string): string {
+    return `${this.folder().split("?")[0]}/${name}.js`;
+  }
+
   private request(name: string): Promise<unknown> {
-    const reloads = this.reloads.get(name);
+    const version = this.reloads.get(name) ?? this.folder().split("?")[1];
     return new Promise((resolve, reject) => {
       const mine: Waiting = { resolve, reject };
       this.waiting.set(name, mine);
-      const file = `${this.folder()}/${name}.js`;
-      this.addScript(`${file}${reloads ? `?${reloads}` : ""}`, () => {
+      const file = this.file(name);
+      this.addScript(`${file}${version ? `?${version}` : ""}`, () => {
         if (this.waiting.get(name) !== mine) return;
         this.waiting.delete(name);
         reject(new Error(`${file} cannot be loaded; reload the page, or ${GENERATE}`));
@@ -128,7 +132,7 @@ function addScript(address: string, failed: () => void): void {
   document.head.append(script);
 }
 
-/** Return the folder that `docs generate` named in the page; each site has a folder of its own. */
+/** Return the folder that `docs generate` named in the page, `?`, and a name of the site. */
 export function dataFolder(): string {
   const named = document.querySelector<HTMLMetaElement>('meta[name="penstock-data"]');
   return named?.content || SERVED;

@@ -69,9 +69,3 @@ export function statesText(project: ProjectDocument, model: ModelRow): string {
     .map(([state, count]) => `${count} ${stateLook(state).words}`)
     .join(", ");
 }
-
-/** Return whether the newest row of a source was older than its rule allows when it was read. */
-export function isLate(source: SourceRow, madeAt: string): boolean {
-  if (source.limit === null || !source.newest_row_at) return false;
-  return (Date.parse(madeAt) - Date.parse(source.newest_row_at)) / 1000 > source.limit;
-}

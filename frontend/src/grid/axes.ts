@@ -14,11 +14,7 @@ export interface AxisLabels {
 }
 
 const NONE: AxisLabels = { columns: [], rows: [] };
-const WEEKDAYS = [
-  { at: 0, text: "Mon" },
-  { at: 2, text: "Wed" },
-  { at: 4, text: "Fri" },
-];
+const WEEKDAYS = ["Mon", "Wed", "Fri"].map((text, n) => ({ at: 2 * n, text }));
 
 /** Return the labels of a block: months and weekdays, hours and days, or the key of each row. */
 export function axisLabels(grid: Grid, block: Block): AxisLabels {

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { scaledContext, useToken } from "../parts/canvas";
 import { listen } from "../parts/listen";
-import { mapScale, type Painting, paint, paintMap } from "./paint";
+import { MANY_LINES, mapScale, type Painting, paint, paintMap } from "./paint";
 import { nodeWords, type Scene, type SceneNode } from "./scene";
 import { fitted, nodesInSight, nodeUnder, type Size, type View, zoomed } from "./view";
 
@@ -126,18 +126,25 @@ function ZoomButtons({ press }: { press: (key: string) => void }) {
   );
 }
 
-type CanvasesProps = Omit<Painting, "token">;
+type CanvasesProps = Omit<Painting, "token" | "hasLines">;
+
+/** Milliseconds without a move after which many lines are drawn. */
+const REST = 120;
 
 function Canvases({ scene, view, screen, chosen, lit }: CanvasesProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const map = useRef<HTMLCanvasElement>(null);
   const token = useToken();
   useLayoutEffect(() => {
-    const painting = { scene, view, screen, chosen, lit, token };
+    const hasLines = scene.edges.length <= MANY_LINES;
+    const painting = { scene, view, screen, chosen, lit, token, hasLines };
     const large = canvas.current && scaledContext(canvas.current, screen.width, screen.height);
     if (large) paint(large, painting);
     const small = map.current && scaledContext(map.current, MAP.width, MAP.height);
     if (small) paintMap(small, painting, MAP);
+    if (hasLines || !large) return;
+    const timer = setTimeout(() => paint(large, { ...painting, hasLines: true }), REST);
+    return () => clearTimeout(timer);
   }, [scene, view, screen, chosen, lit, token]);
   const scale = mapScale(scene, MAP);
   const size = { width: `${scene.width * scale}px`, height: `${scene.height * scale}px` };

@@ -19,6 +19,7 @@ export interface Painting {
   readonly chosen: string | null;
   /** Nodes that stand out; null if all do. */
   readonly lit: ReadonlySet<string> | null;
+  readonly hasLines: boolean;
 }
 
 /** Draw lines, nodes in sight, and their names where they can be read. */
@@ -28,10 +29,13 @@ export function paint(context: CanvasRenderingContext2D, painting: Painting): vo
   context.clearRect(0, 0, screen.width, screen.height);
   context.translate(view.x, view.y);
   context.scale(view.scale, view.scale);
-  paintEdges(context, painting);
+  if (painting.hasLines) paintEdges(context, painting);
   for (const node of nodesInSight(painting.scene, view, screen)) paintNode(context, painting, node);
   context.restore();
 }
+
+/** More lines than this take too long to draw while a graph moves. */
+export const MANY_LINES = 1000;
 
 function paintEdges(context: CanvasRenderingContext2D, painting: Painting) {
   const { scene, view, lit, chosen, token } = painting;
@@ -39,7 +43,7 @@ function paintEdges(context: CanvasRenderingContext2D, painting: Painting) {
   const standsOut = (from: string, to: string) =>
     lit === null ? from === chosen || to === chosen : lit.has(from) && lit.has(to);
   context.lineWidth = 1 / Math.min(1, view.scale);
-  const isDense = scene.edges.length > 1000;
+  const isDense = scene.edges.length > MANY_LINES;
   for (const isOut of [false, true]) {
     context.strokeStyle = token(isOut ? "--ink" : "--strong-line");
     context.globalAlpha = isOut ? 1 : isDense ? 0.15 : lit === null ? 0.7 : 0.25;

@@ -1,6 +1,6 @@
 import type { CheckRow, ColumnRow, ProjectDocument } from "../data/documents";
-import { nodeAddress } from "../data/project";
 import { Html } from "../parts/Html";
+import { Node } from "../parts/Node";
 import { Sign } from "../parts/State";
 import { Table } from "../parts/Table";
 
@@ -54,19 +54,14 @@ function Verdict({ status }: { readonly status: string }) {
   );
 }
 
-interface OriginsProps {
-  readonly column: ColumnRow;
-  readonly project: ProjectDocument;
-}
-
-function Origins({ column, project }: OriginsProps) {
+function Origins({ column, project }: { column: ColumnRow; project: ProjectDocument }) {
   if (column.origins === null) return <span class="quiet">not known</span>;
   if (column.origins.length === 0) return <span class="quiet">no column</span>;
   return (
     <>
       {column.origins.map(({ node, column: name }) => (
         <div key={`${node} ${name}`}>
-          <a href={nodeAddress(project, node) || undefined}>{node}</a>.{name}
+          <Node project={project} node={node} />.{name}
         </div>
       ))}
     </>

@@ -1,7 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { ExecutionRow } from "../data/documents";
 import { Chart } from "../parts/Chart";
-import { useMore } from "../parts/More";
 import { bytes, number, seconds } from "../parts/numbers";
 import { State } from "../parts/State";
 import { inWords } from "../parts/states";
@@ -14,35 +13,24 @@ interface ExecutionsTabProps {
   readonly executions: readonly ExecutionRow[];
 }
 
+const NUMBERS = ["Rows", "Size", "Took", "Table version"];
 const FIRST = { colour: "--state-current" };
 const SECOND = { colour: "--state-sql_changed", isDashed: true };
 
 /** The executions of a model: seconds and rows over time, then each with its reason. */
 export function ExecutionsTab({ executions }: ExecutionsTabProps) {
-  const [shown, more] = useMore(executions, 100);
   return (
     <>
       <Durations executions={executions} />
       <Versions executions={executions} />
       <Table
-        heads={[
-          "Started",
-          "Result",
-          "Partitions",
-          "Reason",
-          "Rows",
-          "Size",
-          "Took",
-          "Table version",
-          "Step",
-        ]}
-        numbers={["Rows", "Size", "Took", "Table version"]}
+        heads={["Started", "Result", "Partitions", "Reason", ...NUMBERS, "Step"]}
+        numbers={NUMBERS}
       >
-        {shown.map((each) => (
+        {executions.map((each) => (
           <Execution key={each.step} {...each} />
         ))}
       </Table>
-      {more}
     </>
   );
 }

@@ -1,7 +1,6 @@
 import type { ModelDocument, ModelRow, ProjectDocument } from "../data/documents";
 import { stateCounts } from "../data/project";
 import { useChunk } from "../data/use";
-import { gridOf } from "../grid/grid";
 import { Neighbours } from "../lineage/Neighbours";
 import { Command } from "../parts/Command";
 import { codeFact, Facts } from "../parts/Facts";
@@ -58,7 +57,7 @@ interface HeaderProps {
 }
 
 function Header({ model, chunk, project }: HeaderProps) {
-  const isWhole = isOneWhole(model);
+  const isWhole = model.grain === "*";
   const attention = project.attention.filter((each) => each.node === model.name);
   return (
     <header class="model">
@@ -76,22 +75,19 @@ function Header({ model, chunk, project }: HeaderProps) {
           <State name={kind} /> {sentence} {command ? <Command text={command} /> : null}
         </p>
       ))}
-      <Facts facts={facts(model, chunk?.place ?? "")} />
+      <Facts facts={facts(model, chunk?.place ?? "", chunk?.exposures ?? [])} />
       <Html html={chunk?.description_html ?? ""} />
     </header>
   );
 }
 
-function isOneWhole(model: ModelRow): boolean {
-  return gridOf(model).grain === "whole";
-}
-
-function facts(model: ModelRow, place: string) {
+function facts(model: ModelRow, place: string, exposures: readonly string[]) {
   return [
     ["Kind", [model.kind, model.strategy].filter(Boolean).join(", ")],
-    ["Grain", isOneWhole(model) ? "" : model.grain.toLowerCase()],
+    ["Grain", model.grain === "*" ? "" : model.grain.toLowerCase()],
     ["Owner", model.owner],
     ["Tags", model.tags.length ? <Tags tags={model.tags} /> : ""],
+    ["Exposures", exposures.join(", ")],
     ["Package", model.package],
     ["File", codeFact(model.file && `${model.file}:${model.line}`)],
     ["Table", codeFact(model.table)],

@@ -10,7 +10,7 @@ import { Table } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { absolute } from "../parts/times";
 import { address } from "../shell/route";
-import { byUrgency, calmSentence, runBars } from "./overview";
+import { calmSentence, runBars } from "./overview";
 import "./overview.css";
 
 /** The first page: what is wrong, the models by state, the last runs, what commands would do. */
@@ -29,7 +29,7 @@ export function OverviewPage({ project }: { readonly project: ProjectDocument })
 }
 
 function NeedsAttention({ project }: { readonly project: ProjectDocument }) {
-  const [shown, more] = useMore(byUrgency(project.attention), 50);
+  const [shown, more] = useMore(project.attention, 50);
   if (project.attention.length === 0) {
     return (
       <p class="calm">
@@ -50,13 +50,9 @@ function NeedsAttention({ project }: { readonly project: ProjectDocument }) {
   );
 }
 
-function Line({
-  kind,
-  node,
-  sentence,
-  command,
-  project,
-}: Attention & { project: ProjectDocument }) {
+type LineProps = Attention & { readonly project: ProjectDocument };
+
+function Line({ kind, node, sentence, command, project }: LineProps) {
   return (
     <li>
       <State name={kind} />

@@ -1,6 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { ProjectDocument, SourceRow } from "../data/documents";
-import { isLate } from "../data/project";
 import { codeFact, Facts } from "../parts/Facts";
 import { Html } from "../parts/Html";
 import { Node } from "../parts/Node";
@@ -44,13 +43,14 @@ interface SourceProps {
 function Source({ source, project, isShown }: SourceProps) {
   const isPrinting = usePrinting();
   const place = useRef<HTMLElement>(null);
+  const isLate = project.attention.some((a) => a.kind === "late" && a.node === source.node);
   useEffect(() => {
     if (isShown) place.current?.scrollIntoView({ block: "start" });
   }, [isShown]);
   return (
     <article class={isShown ? "source shown" : "source"} ref={place}>
       <h2>
-        {source.node} {isLate(source, project.made_at) ? <State name="late" /> : null}
+        {source.node} {isLate ? <State name="late" /> : null}
       </h2>
       <Facts facts={facts(source)} />
       <Html html={source.description_html} />

@@ -1,18 +1,6 @@
-import type { Attention, ProjectDocument, RunRow } from "../data/documents";
+import type { ProjectDocument, RunRow } from "../data/documents";
 import { counted } from "../parts/numbers";
-import { urgency } from "../parts/states";
 import { secondsBetween } from "../parts/times";
-
-const FIRST = ["failed", "blocked", "quarantined", "tampered", "flagged", "late"];
-
-/** Return what needs a person, most urgent first: failures, then checks, then drift. */
-export function byUrgency(attention: readonly Attention[]): readonly Attention[] {
-  const place = ({ kind }: Attention) => {
-    const first = FIRST.indexOf(kind);
-    return first < 0 ? FIRST.length + urgency(kind) : first;
-  };
-  return [...attention].sort((a, b) => place(a) - place(b) || (a.node < b.node ? -1 : 1));
-}
 
 /** A run as a bar: its height is a share of the longest, 0 while it runs. */
 export interface RunBar {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 /** Copy a text; browsers without a clipboard for this page get the older way. */
-export async function copy(text: string): Promise<boolean> {
+async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -20,22 +20,39 @@ function copyBySelection(text: string): boolean {
   return isCopied;
 }
 
-/** A command with a button that copies it. */
-export function Command({ text }: { readonly text: string }) {
+interface CopyButtonProps {
+  readonly label: string;
+  readonly text: () => string;
+  readonly children: string;
+}
+
+/** A button that copies a text, and says whether it could. */
+export function CopyButton({ label, text, children }: CopyButtonProps) {
   const [answer, setAnswer] = useState("");
   const press = async () => {
-    setAnswer((await copy(text)) ? "Copied" : "Select the text to copy it");
+    setAnswer((await copy(text())) ? "Copied" : "The browser does not allow copying");
     setTimeout(() => setAnswer(""), 2000);
   };
   return (
-    <span class="command">
-      <code>{text}</code>
-      <button type="button" class="small" onClick={press} aria-label={`Copy: ${text}`}>
-        Copy
+    <>
+      <button type="button" class="small" onClick={press} aria-label={label}>
+        {children}
       </button>
       <span role="status" class="answer">
         {answer}
       </span>
+    </>
+  );
+}
+
+/** A command with a button that copies it. */
+export function Command({ text }: { readonly text: string }) {
+  return (
+    <span class="command">
+      <code>{text}</code>
+      <CopyButton label={`Copy: ${text}`} text={() => text}>
+        Copy
+      </CopyButton>
     </span>
   );
 }

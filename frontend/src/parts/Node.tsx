@@ -6,14 +6,11 @@ interface NodeProps {
   readonly node: string;
 }
 
-/** The name of a node as a link to its page. */
+/** The name of a node as a link to its page, if it has one. */
 export function Node({ project, node }: NodeProps) {
-  const href = nodeAddress(project, node);
-  return href ? (
-    <a href={href} title={node}>
+  return (
+    <a href={nodeAddress(project, node) || undefined} title={node}>
       {node}
     </a>
-  ) : (
-    <span>{node}</span>
   );
 }

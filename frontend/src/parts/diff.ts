@@ -71,19 +71,29 @@ function commonLengths(a: readonly string[], b: readonly string[]) {
   return at;
 }
 
+/** A change, and the lines after it that are the same. */
+type Piece = Readonly<Record<DiffLine["kind"], string[]>>;
+
+function piecesOf(lines: readonly DiffLine[]): readonly Piece[] {
+  let piece: Piece = { removed: [], added: [], same: [] };
+  const pieces = [piece];
+  for (const { kind, line } of lines) {
+    if (kind !== "same" && piece.same.length > 0) {
+      piece = { removed: [], added: [], same: [] };
+      pieces.push(piece);
+    }
+    piece[kind].push(line);
+  }
+  return pieces;
+}
+
 /** Within each change, put removed lines before added ones. */
 function removedFirst(lines: readonly DiffLine[]): DiffLine[] {
-  const sorted: DiffLine[] = [];
-  let added: DiffLine[] = [];
-  for (const each of lines) {
-    if (each.kind === "added") added.push(each);
-    else if (each.kind === "removed") sorted.push(each);
-    else {
-      sorted.push(...added, each);
-      added = [];
-    }
-  }
-  return [...sorted, ...added];
+  return piecesOf(lines).flatMap(({ removed, added, same }) => [
+    ...mark("removed", removed),
+    ...mark("added", added),
+    ...mark("same", same),
+  ]);
 }
 
 /** One row of two columns: a text and what stands beside it, null where it has no partner. */
@@ -95,24 +105,12 @@ export interface DiffRow {
 
 /** Return a difference as rows side by side; the nth removed line stands beside the nth added. */
 export function sideBySide(lines: readonly DiffLine[]): readonly DiffRow[] {
-  const rows: DiffRow[] = [];
-  let removed: string[] = [];
-  let added: string[] = [];
-  const flush = () => {
-    for (let n = 0; n < Math.max(removed.length, added.length); n += 1) {
-      rows.push({ before: removed[n] ?? null, after: added[n] ?? null, isSame: false });
-    }
-    removed = [];
-    added = [];
-  };
-  for (const { kind, line } of lines) {
-    if (kind === "removed") removed.push(line);
-    else if (kind === "added") added.push(line);
-    else {
-      flush();
-      rows.push({ before: line, after: line, isSame: true });
-    }
-  }
-  flush();
-  return rows;
+  return piecesOf(lines).flatMap(({ removed, added, same }): DiffRow[] => {
+    const longer = removed.length > added.length ? removed : added;
+    const changed = longer.map((_, n) => [removed[n] ?? null, added[n] ?? null] as const);
+    return [
+      ...changed.map(([before, after]) => ({ before, after, isSame: false })),
+      ...same.map((line) => ({ before: line, after: line, isSame: true })),
+    ];
+  });
 }

@@ -4,7 +4,7 @@ import { geometry, positionUnder } from "../../src/calendar/draw";
 import {
   mappedInputs,
   mappedIntervals,
-  mappedReaders,
+  mappedReader,
   readingIntervals,
   syncCommand,
 } from "../../src/calendar/mapped";
@@ -169,21 +169,16 @@ describe("commands and mappings", () => {
     });
     const weekly = { low: 2817, high: 2820, first: FIRST, last: FIRST + 6, moves: false };
 
-    const readers = mappedReaders(
-      [
-        JANUARY,
-        below("weekly", "week", [{ node: JANUARY.name, ranges: [weekly] }]),
-        below("whole", "whole", []),
-        below("all", "day", [{ node: JANUARY.name, ranges: [] }]),
-        below("unknown", "day", []),
-        below("none", "week", [{ node: JANUARY.name, ranges: [{ ...weekly, first: 0, last: 0 }] }]),
-      ],
-      JANUARY.name,
-      FIRST,
-      FIRST + 1,
-    );
+    const readers = [
+      JANUARY,
+      below("weekly", "week", [{ node: JANUARY.name, ranges: [weekly] }]),
+      below("whole", "whole", []),
+      below("all", "day", [{ node: JANUARY.name, ranges: [] }]),
+      below("unknown", "day", []),
+      below("none", "week", [{ node: JANUARY.name, ranges: [{ ...weekly, first: 0, last: 0 }] }]),
+    ].map((reader) => mappedReader(reader, JANUARY.name, FIRST, FIRST + 1));
 
-    expect(readers.map(({ node, partitions }) => [node, partitions])).toEqual([
+    expect(readers.map(({ node, words }) => [node, words])).toEqual([
       ["marts.revenue_by_day", "2024-01-02 to 2024-01-03"],
       ["weekly", "2024-01-01 to 2024-01-22"],
       ["whole", "all of it"],
@@ -195,10 +190,14 @@ describe("commands and mappings", () => {
 
   test("inputs are listed with keys of their own grain", () => {
     expect(mappedInputs(JANUARY.mappings, PROJECT, FIRST + 2, FIRST + 3)).toEqual([
-      { node: "countries", partitions: "all of it" },
-      { node: "marts.revenue_by_day", partitions: "2024-01-02 to 2024-01-03" },
+      { node: "countries", intervals: [], words: "all of it" },
+      {
+        node: "marts.revenue_by_day",
+        intervals: [{ low: FIRST + 1, high: FIRST + 2 }],
+        words: "2024-01-02 to 2024-01-03",
+      },
     ]);
-    expect(mappedInputs(JANUARY.mappings, PROJECT, FIRST, FIRST)[1]?.partitions).toBe("none");
+    expect(mappedInputs(JANUARY.mappings, PROJECT, FIRST, FIRST)[1]?.words).toBe("none");
   });
 });
 

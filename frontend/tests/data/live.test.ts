@@ -71,7 +71,7 @@ describe("followServer", () => {
 test("only pages of serve ask: generate names a folder of its own", () => {
   expect([
     isServed("http:", "data"),
-    isServed("https:", "data-1a2b"),
+    isServed("https:", "data-1a?2b"),
     isServed("file:", "data"),
   ]).toEqual([true, false, false]);
 });

@@ -9,7 +9,7 @@ let chunks: Chunks;
 beforeEach(() => {
   scripts = [];
   chunks = new Chunks(
-    () => "data-1a",
+    () => "data-1a?2b",
     (address, failed) => scripts.push({ address, failed }),
   );
 });
@@ -25,7 +25,7 @@ describe("Chunks", () => {
 
     expect(await first).toBe(PROJECT);
     expect(await chunks.load("project")).toBe(PROJECT);
-    expect(addresses()).toEqual(["data-1a/project.js"]);
+    expect(addresses()).toEqual(["data-1a/project.js?2b"]);
   });
 
   test("says which file is missing, and asks again the next time", async () => {
@@ -36,7 +36,7 @@ describe("Chunks", () => {
       "data-1a/model-3.js cannot be loaded; reload the page, or run `penstock docs generate` again",
     );
     chunks.load("model-3");
-    expect(addresses()).toEqual(["data-1a/model-3.js", "data-1a/model-3.js"]);
+    expect(addresses()).toEqual(["data-1a/model-3.js?2b", "data-1a/model-3.js?2b"]);
   });
 
   test("refuses a project of another format", async () => {
@@ -63,14 +63,14 @@ describe("Chunks", () => {
     chunks.reload(["project"]);
 
     expect(heard).toEqual([["search"]]);
-    expect(addresses()).toEqual(["data-1a/search.js", "data-1a/search.js?1"]);
+    expect(addresses()).toEqual(["data-1a/search.js?2b", "data-1a/search.js?1"]);
   });
 
   test("a chunk that changes while it loads is loaded after that", async () => {
     const old = chunks.load("search");
     chunks.reload(["search"]);
     const fresh = chunks.load("search");
-    expect(addresses()).toEqual(["data-1a/search.js"]);
+    expect(addresses()).toEqual(["data-1a/search.js?2b"]);
 
     chunks.receive("search", { texts: ["old"] } as never);
     expect(await old).toEqual({ texts: ["old"] });
@@ -78,6 +78,6 @@ describe("Chunks", () => {
     chunks.receive("search", { texts: ["new"] } as never);
 
     expect(await fresh).toEqual({ texts: ["new"] });
-    expect(addresses()).toEqual(["data-1a/search.js", "data-1a/search.js?1"]);
+    expect(addresses()).toEqual(["data-1a/search.js?2b", "data-1a/search.js?1"]);
   });
 });

@@ -1,7 +1,6 @@
 // @vitest-environment node
 import { describe, expect, test } from "vitest";
 import {
-  isLate,
   modelNamed,
   modelState,
   modelsByState,
@@ -12,7 +11,6 @@ import {
 import { modelRow, PROJECT } from "../fixtures";
 
 const BY_WEEK = modelNamed(PROJECT, "marts.revenue_by_week") ?? modelRow({});
-const RAW = PROJECT.sources[0];
 
 describe("states of a model", () => {
   test("are counted most urgent first, pending ones by themselves", () => {
@@ -50,16 +48,4 @@ test("nodes have addresses, unknown ones none", () => {
     "#/sources?node=countries",
     "",
   ]);
-});
-
-test("a source is late when its newest row is older than its limit", () => {
-  if (!RAW) throw new Error("the project has a source");
-
-  expect([
-    isLate(RAW, "2024-01-31T12:00:00Z"),
-    isLate(RAW, "2024-02-01T08:59:00Z"),
-    isLate(RAW, "2024-02-01T08:59:01Z"),
-    isLate({ ...RAW, limit: null }, "2024-12-31T00:00:00Z"),
-    isLate({ ...RAW, newest_row_at: "" }, "2024-12-31T00:00:00Z"),
-  ]).toEqual([false, false, true, false, false]);
 });

@@ -5,7 +5,7 @@ import { valueLine } from "../../src/pages/checks";
 import { executionLines, versionsByDay } from "../../src/pages/executions";
 import { modelColumns } from "../../src/pages/ModelsPage";
 import { choices, filterModels } from "../../src/pages/models";
-import { byUrgency, calmSentence, runBars } from "../../src/pages/overview";
+import { calmSentence, runBars } from "../../src/pages/overview";
 import { RUN_COLUMNS } from "../../src/pages/RunsPage";
 import { byTime } from "../../src/pages/SlicesTab";
 import { nextSort, sortByColumn } from "../../src/parts/Rows";
@@ -109,22 +109,6 @@ test("arrows go round the tabs", () => {
 });
 
 describe("the overview", () => {
-  test("puts failures before checks before drift", () => {
-    const line = (kind: string) => ({ kind, node: "a", sentence: "", command: "" });
-
-    const kinds = byUrgency(
-      ["sql_changed", "late", "upstream_changed", "blocked", "failed"].map(line),
-    );
-
-    expect(kinds.map((each) => each.kind)).toEqual([
-      "failed",
-      "blocked",
-      "late",
-      "sql_changed",
-      "upstream_changed",
-    ]);
-  });
-
   test("draws runs oldest first, as shares of the longest", () => {
     const running = runRow({ id: "run-3", ended: "", status: "running" });
 

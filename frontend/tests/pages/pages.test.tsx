@@ -10,6 +10,7 @@ const BY_DAY: ModelDocument = {
   name: "marts.revenue_by_day",
   description_html: "<p>Money a day.</p>",
   place: "/lake/marts/revenue_by_day",
+  exposures: ["weekly_sales"],
   columns: [
     {
       name: "total",

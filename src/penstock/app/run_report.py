@@ -24,6 +24,8 @@ from penstock.core.errors import (
     LeaseHeldError,
     interruption,
 )
+from penstock.core.masking import mask
+from penstock.core.records import HookRecord
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.plan.values import PassesNow, Plan, Step
 
@@ -41,6 +43,7 @@ _RESULT = (
     f"watermarks[input column {_VALUE}] inputs[input version=pin] "
     "started duration notes partitions count trigger slice?"
 )
+_HOOK = "moment step? model? number status sql=text started duration_ms error=failure.message?"
 _DEFERRED = "input=source.input target=source.target version=pin uri=source.uri"
 
 
@@ -76,6 +79,8 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
     not_run: tuple[str, ...] = ()
     preview: SyncPreview | None = None
     aborted: bool = False
+    hooks: tuple[HookRecord, ...] = ()
+    """The hooks that ran, for earlier steps and in this run."""
 
     @property
     def steps(self) -> tuple[ModelResult, ...]:
@@ -86,7 +91,8 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
     def succeeded(self) -> bool:
         """Whether every model succeeded or had nothing to do."""
         stopped = self.interrupted or self.aborted
-        return all(result.ok for result in self.results) and not stopped
+        done = all(result.ok for result in self.results) and all(hook.ok for hook in self.hooks)
+        return done and not stopped
 
     @property
     def exit_code(self) -> int:
@@ -101,8 +107,9 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
             return 0
         errors = [result.error for result in self.results if result.error is not None]
         codes = {error.exit_code for error in errors if isinstance(error, _HAVE_CODES)}
-        others = [error for error in errors if not isinstance(error, _HAVE_CODES)]
-        return min(codes) if codes and not others else 1
+        fails = any(not isinstance(error, _HAVE_CODES) for error in errors)
+        fails |= any(not hook.ok for hook in self.hooks)
+        return min(codes) if codes and not fails else 1
 
     def to_json(self) -> str:
         """Return the document that `penstock run --json` prints, without secrets."""
@@ -113,7 +120,8 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
         lines = [each.line for each in self.results]
         counted = Counter(each.status for each in self.results)
         total = ", ".join(f"{number} {status}" for status, number in counted.items())
-        return "\n".join([*lines, total or "nothing to do", *self.notes])
+        failures = [each.failure.message for each in self.hooks if each.failure and not each.ok]
+        return "\n".join([*lines, total or "nothing to do", *map(mask, failures), *self.notes])
 
     def __getitem__(self, name: str) -> ModelResult:
         """Return the result of a model; raise `KeyError` if the run did not include it."""
@@ -131,7 +139,9 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
         return len(self.results)
 
 
-def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}) -> Json:
+def run_document(
+    report: RunReport, planned: Planned = lambda _result, _step: {}
+) -> dict[str, Json]:
     """Return the results, model by model in topological order; with partitions step by step.
 
     `planned` adds fields to each model of a dry run.
@@ -148,7 +158,7 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
         "limits": [_of_package(each) for each in report.packages],
         "models": models,
         "resume": resume_document(report.left, report.resume),
-        **document_of(report, "not_run recovered notes"),
+        **document_of(report, f"not_run recovered notes hooks[{_HOOK}]"),
         **document_of(report.plan, f"deferred[{_DEFERRED}]"),
         "log": None if report.plan.is_empty else report.log_path or None,
         "preview": sync_document(report.preview) if report.preview else None,

@@ -32,6 +32,7 @@
     │   ├── DuplicateKeysError       keys occur more than once
     │   ├── CheckFailedError         a gate failed                              exit 3
     │   └── IncrementalConfigError   options and rows do not fit; a TableError  exit 1
+    ├── HookError                    SQL beside a step or a run failed          exit 1
     ├── SessionLimitsError           a package has no limits that can be        exit 1
     ├── QueryError                   Spark refused a model's SQL                exit 1
     ├── PythonModelError             a function gave what no table can hold     exit 1
@@ -224,6 +225,10 @@ class PlanOutdatedError(StateError):
 
 class LeaseLostError(PenstockError):
     """The lease lapsed and another run took it: this step must not commit or finish."""
+
+
+class HookError(PenstockError):
+    """SQL that runs beside a step or a run failed."""
 
 
 class SessionLimitsError(PenstockError):

@@ -21,7 +21,7 @@ class LogCommit:
     replace the table. `row_change` is the difference in the number of rows, from the statistics of
     its files; None if they are missing. `read_version` is the version that the writer had read,
     `overwrites` whether it replaced all rows, and `restored` the version that a RESTORE restored;
-    None if unknown.
+    None if unknown. `cloned` are the folder and the version that a CLONE copied.
     """
 
     version: int
@@ -38,6 +38,7 @@ class LogCommit:
     read_version: int | None = None
     overwrites: bool = False
     restored: int | None = None
+    cloned: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,14 @@ class TableFacts:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files under a path, sorted by relative name, as one version of a file source."""
+    """The files under a path, sorted by relative name, as one version of a file source.
+
+    `changed` is when the newest of them was written, None without any.
+    """
 
     pin: FilesPin
     files: tuple[str, ...]
+    changed: dt.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,11 @@ valid_to)`; the current version of a key has no `valid_to`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, fields
 from enum import StrEnum
+
+from penstock.core.names import quoted
 
 
 class HardDeletes(StrEnum):
@@ -61,9 +64,16 @@ class Retention:
     keep_days: int | None = None
 
 
+_OWN = 5
+"""How many columns penstock adds of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class SystemColumns:
     """The names of the columns that penstock adds to a history table.
+
+    A table with the columns of dbt has no `is_current` and no `row_hash`. Its current versions end
+    at `current_end`, SQL for a timestamp; without it, and elsewhere, they end at NULL.
 
     >>> SystemColumns.with_prefix("dlf_", "pascal").valid_from
     'dlf_ValidFrom'
@@ -74,19 +84,50 @@ class SystemColumns:
     is_current: str
     is_deleted: str
     row_hash: str
+    scd_id: str = ""
+    updated_at: str = ""
+    current_end: str = ""
 
     @classmethod
     def with_prefix(cls, prefix: str = "_ps_", case: str = "snake") -> SystemColumns:
         """Return the names with a prefix, in `snake` or `pascal` case."""
-        words = [each.name for each in fields(cls)]
+        words = [each.name for each in fields(cls)][:_OWN]
         if case == "pascal":
             words = [word.title().replace("_", "") for word in words]
         return cls(*(prefix + word for word in words))
 
+    @classmethod
+    def of_dbt(cls, renamed: Mapping[str, str], current_end: str = "") -> SystemColumns:
+        """Return dbt's names, each of which may be `renamed`."""
+        words = ("valid_from", "valid_to", "is_deleted", "scd_id", "updated_at")
+        start, end, deleted, scd_id, at = (renamed.get(f"dbt_{w}") or f"dbt_{w}" for w in words)
+        return cls(start, end, "", deleted, "", scd_id, at, current_end)
+
     @property
     def names(self) -> tuple[str, ...]:
-        """All five, in the order of the table's columns."""
-        return astuple(self)
+        """All of them, in the order of the table's columns."""
+        if self.scd_id:
+            return (self.scd_id, self.updated_at, self.valid_from, self.valid_to, self.is_deleted)
+        return astuple(self)[:_OWN]
+
+    @property
+    def meaning(self) -> tuple[str, ...]:
+        """The names and the end of current versions, which a table never changes."""
+        return (*self.names, *((self.current_end,) if self.current_end else ()))
+
+    def end(self, stored: str) -> str:
+        """Return SQL for the end of a version, NULL if it is current."""
+        return f"nullif({stored}, {self.current_end})" if self.current_end else stored
+
+    def stored_end(self, end: str) -> str:
+        """Return SQL for an end as the table stores it."""
+        return f"coalesce({end}, {self.current_end})" if self.current_end else end
+
+    def is_open(self, alias: str = "") -> str:
+        """Return the condition for versions without an end."""
+        column = alias + quoted(self.valid_to)
+        ends = f" OR {column} = {self.current_end}" if self.current_end else ""
+        return f"({column} IS NULL{ends})" if ends else f"{column} IS NULL"
 
 
 ENGINE_PREFIX = "__penstock_"

@@ -6,6 +6,8 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from penstock.core.beside.exposures import Access
+from penstock.core.beside.hooks import Grant, Hooks
 from penstock.core.checks.check import Check, Checks
 from penstock.core.columns.schema import Schema
 from penstock.core.entities.entity import Entity
@@ -178,6 +180,8 @@ class Model(ShownInNotebooks):
     """The reaction to new or missing columns of the query."""
     columns: tuple[ColumnDoc, ...] = ()
     """Comments on its columns."""
+    contract: Schema = Schema()
+    """The columns that its query must return; empty without an enforced contract."""
     description: str = ""
     """A description for readers."""
     tags: tuple[str, ...] = ()
@@ -198,6 +202,14 @@ class Model(ShownInNotebooks):
     """The entity that provides its rows."""
     outside: str = ""
     """The text behind the checksum of its settings, if files or variables are part of them."""
+    hooks: Hooks = Hooks()
+    """SQL that runs before and after each of its steps; no part of any fingerprint."""
+    grants: tuple[Grant, ...] | None = None
+    """The rights that its table has; None leaves those of the catalog."""
+    group: str = ""
+    """The group that it belongs to."""
+    access: Access = Access.PROTECTED
+    """Who may read it."""
     partition: PartitionSettings | None = field(init=False, repr=False, compare=False)
     """How it is partitioned, None for a model without partitions."""
     history: HistorySettings | None = field(init=False, repr=False, compare=False)

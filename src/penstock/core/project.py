@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from penstock.core.beside.exposures import Exposure, ModelGroup
+from penstock.core.beside.hooks import Hook, Hooks, shown_grants
 from penstock.core.checks.check import CheckSettings
 from penstock.core.entities.entity import Entity, EntityEnvironment, WholeTable
 from penstock.core.findings import Finding, Location
@@ -14,6 +17,7 @@ from penstock.core.graph import reach
 from penstock.core.masking import Json, is_secret_key
 from penstock.core.model import MODEL_COLUMNS, Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
+from penstock.core.query import at, substitute
 from penstock.core.sessions.package import SessionPackage
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.storage import StoreAccess
@@ -37,6 +41,7 @@ class LeaseSettings:
     heartbeat: dt.timedelta = dt.timedelta(seconds=10)
 
 
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 _LONG = 8  # characters of a text that can be a secret
 _HEADERS = ("Authorization", "authorization", "Cookie", "cookie")
 STATE_PATIENCE = dt.timedelta(minutes=5)
@@ -162,6 +167,10 @@ class Project(ProjectSettings, ShownInNotebooks):
     environment: EntityEnvironment = EntityEnvironment()
     """The common settings of entity documents."""
     packages: Mapping[str, SessionPackage] = field(default_factory=dict)
+    hooks: Hooks = Hooks()
+    """SQL that runs before the first step of a run and after its last."""
+    exposures: Mapping[str, Exposure] = field(default_factory=dict)
+    groups: Mapping[str, ModelGroup] = field(default_factory=dict)
     selectors: Mapping[str, Selection] = field(default_factory=dict)
     """The selections of selectors.yml by name."""
     deferred: Mapping[str, str] = field(default_factory=dict)
@@ -279,3 +288,50 @@ def read_uri(project: Project, name: InputName) -> str:
     if is_deferred(project, name):
         return project.deferred[name.name]
     return project.uri_of(project.table_of(name))
+
+
+def hook_sql(project: Project, text: str, model: Model | None, run_timestamp: dt.datetime) -> str:
+    """Return a hook's SQL: each table by its folder, or by its name in the catalog.
+
+    Inside quotes it is the name that users know.
+    """
+
+    def with_names(quoted_text: re.Match[str]) -> str:
+        return substitute(
+            quoted_text[0], lambda name, _: shown_name(str(project.table_of(name, model)))
+        )
+
+    named = _QUOTED.sub(with_names, text)
+    return at(substitute(named, lambda name, _: _sql_of_input(project, name, model)), run_timestamp)
+
+
+def _sql_of_input(project: Project, name: InputName, model: Model | None) -> str:
+    source = project.sources.get(name.name) if name.kind is InputKind.SOURCE else None
+    if source is None:
+        table = project.table_of(name, model)
+        is_elsewhere = is_deferred(project, name)
+        return f"delta.{quoted(read_uri(project, name))}" if is_elsewhere else project.sql_of(table)
+    if source.path and not source.in_catalog:
+        return f"{source.format}.{quoted(source.path)}"
+    catalog = project.target.catalog
+    return f"{quoted(catalog)}.{source.table.sql}" if catalog else source.table.sql
+
+
+def shown_hook(project: Project, hook: Hook, model: Model | None = None) -> str:
+    """Return a hook for users: tables have their names."""
+    return hook.display({n: shown_name(str(project.table_of(n, model))) for n in hook.inputs})
+
+
+def hook_lines(project: Project, model: Model | None = None) -> tuple[str, ...]:
+    """Return the hooks of a model and its grants, or those of runs, one line each."""
+    hooks, of = (project.hooks, " the run") if model is None else (model.hooks, "")
+    lines = [f"before{of}: {shown_hook(project, each, model)}" for each in hooks.before]
+    lines += [f"after{of}: {shown_hook(project, each, model)}" for each in hooks.after]
+    if model is not None and model.grants is not None and project.target.catalog:
+        lines.append(shown_grants(model.grants))
+    return tuple(lines)
+
+
+def exposures_of(project: Project, name: str) -> tuple[str, ...]:
+    """Return the names of the exposures that read a model."""
+    return tuple(each.name for each in project.exposures.values() if name in each.models)

@@ -7,10 +7,13 @@ lines of the user's file, so positions from Spark are positions in that file.
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from zoneinfo import ZoneInfo
 
 from penstock.core.names import InputKind, InputName, quoted
 
@@ -18,6 +21,8 @@ _TOKEN = re.compile(r"`penstock:(model|source|external|this):([^`:]+)(:bare:[^`:
 _PRESENT = re.compile(r"`penstock:present:(model|source|external|this):([^`:]+)`")
 
 RUN_TIMESTAMP = "penstock__run_timestamp"
+RUN_WORD = "penstock__run__"
+"""How a word begins that becomes plain text at the time of the run, see `run_word`."""
 PARAMETERS = ("partition_date", "start_date", "end_date", "run_date")
 """The parameter names that SQL may write after `@`."""
 PARAMETER = re.compile(r"`penstock:param:(\w+)`")
@@ -25,6 +30,8 @@ _STAMPED = re.compile(
     r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/)|""" + RUN_TIMESTAMP,
     re.DOTALL,
 )
+_RUN_WORDS = re.compile(RUN_WORD + "((?:[0-9a-f]{2})+)__")
+_RUN_ID = "id"
 
 
 def mention(name: InputName, alias: str = "") -> str:
@@ -160,6 +167,8 @@ def at(text: str, run_timestamp: dt.datetime) -> str:
     typed literal.
     """
     utc = run_timestamp.astimezone(dt.UTC)
+    if RUN_WORD in text:
+        text = _RUN_WORDS.sub(lambda found: _run_text(found[1], utc), text)
     text = with_parameters(text, {"run_date": f"DATE '{utc.date().isoformat()}'"})
     if RUN_TIMESTAMP not in text:
         return text
@@ -169,3 +178,44 @@ def at(text: str, run_timestamp: dt.datetime) -> str:
         return match[1].replace(RUN_TIMESTAMP, stamp) if match[1] else f"TIMESTAMP '{stamp}'"
 
     return _STAMPED.sub(stamped, text)
+
+
+def run_word(
+    form: str = "", shift: dt.timedelta = dt.timedelta(0), zone: str = "UTC", sep: str = " "
+) -> str:
+    """Return the word that `at` replaces by the shifted run timestamp in a format of `strftime`.
+
+    Without a format it is written as ISO 8601, with `sep` between date and time.
+
+    >>> at(run_word("%Y%m%d", dt.timedelta(days=-1)), dt.datetime(2024, 3, 1, tzinfo=dt.UTC))
+    '20240229'
+    """
+    return _word_of([form, shift // dt.timedelta(microseconds=1), zone, sep])
+
+
+def run_id_word() -> str:
+    """Return the word that `at` replaces by a UUID made from the run timestamp."""
+    return _word_of([_RUN_ID])
+
+
+def run_words(text: str) -> int:
+    """Return the number of words of the run in a text."""
+    return len(_RUN_WORDS.findall(text))
+
+
+def _word_of(parts: Sequence[object]) -> str:
+    return f"{RUN_WORD}{json.dumps(parts).encode().hex()}__"
+
+
+def _run_text(word: str, utc: dt.datetime) -> str:
+    form, *rest = json.loads(bytes.fromhex(word))
+    if not rest:
+        parts = re.fullmatch("(.{8})(.{4})(.{4})(.{4})(.{12}).*", _digest(utc.isoformat()))
+        return "-".join(parts.groups()) if parts else ""
+    shift, zone, sep = rest
+    moved = (utc + dt.timedelta(microseconds=shift)).astimezone(ZoneInfo(zone))
+    return moved.strftime(form) if form else moved.isoformat(sep)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

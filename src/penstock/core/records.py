@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from penstock.core.beside.hooks import HookMoment
 from penstock.core.entities.slices import SliceId
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid
@@ -76,6 +77,31 @@ class Begun:
     step_seq: int
     lease_token: int
     epoch: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HookRecord:
+    """One hook of a step, or of a run if `step` is "": how it ended, or that it is to run.
+
+    `text` is for display. `run_timestamp` is that of its run; `started` is None before it ran.
+    """
+
+    run: str
+    moment: HookMoment
+    number: int
+    text: str
+    run_timestamp: dt.datetime
+    step: str = ""
+    model: str = ""
+    status: Status = Status.RUNNING
+    started: dt.datetime | None = None
+    duration_ms: int = 0
+    failure: StepFailure | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it did not fail."""
+        return self.status is not Status.FAILED
 
 
 @dataclass(frozen=True, slots=True)

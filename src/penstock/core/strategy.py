@@ -77,6 +77,8 @@ class PartitionSettings:
     `field` is the column that determines the partition of a row, `type` its Spark type. With
     `ready_after` a partition is due that long after its end, otherwise at its beginning.
     `batch_size` is the greatest number of partitions in one step; None leaves it to the statement.
+    `lookback` is the number of partitions before the newest that a run includes, and builds again
+    if an input changed whose versions do not say where.
     """
 
     field: str
@@ -85,6 +87,7 @@ class PartitionSettings:
     start: dt.date | None = None
     ready_after: dt.timedelta | None = None
     batch_size: int | None = None
+    lookback: int | None = None
 
 
 class Writing(StrEnum):
@@ -199,6 +202,8 @@ class Buildable(Protocol):
 @dataclass(frozen=True, slots=True)
 class HistoryRun:
     """The parameters of one run of a history table; `retention` is the one for this run.
+
+    Other tables have the run timestamp alone.
 
     `properties` are the table's own properties, written with its first version.
     """

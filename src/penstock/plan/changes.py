@@ -352,6 +352,31 @@ def input_differences(
                     yield Difference(state, name, hit)
 
 
+def lookback_differences(
+    model: Model,
+    partitions: Ranges,
+    runs: tuple[PartitionRun, ...],
+    all_pins: Mapping[int, Mapping[str, Pin]],
+    changes: Changes,
+) -> Iterator[Difference]:
+    """Return the newest partitions, if an input changed without versions that say in which."""
+    settings = model.partition
+    if settings is None or settings.lookback is None or not partitions:
+        return
+    last = partitions[-1][1]
+    newest = intersection(partitions, ((last - settings.lookback, last),))
+    for run in runs:
+        here = intersection(((run.low, run.high),), newest)
+        if not here:
+            continue
+        for name, pin in all_pins.get(run.step_seq, {}).items():
+            table = None if changes.partitions(name) else changes.tables(name)
+            now = table.pin if table else pin
+            is_unknown = isinstance(pin, NoPin | FilesPin) or isinstance(now, NoPin | FilesPin)
+            if is_unknown and table and (pin != now or isinstance(now, NoPin)):
+                yield Difference(State.SOURCE_CHANGED, f"{name}, looked back", here)
+
+
 def hull_of(mapping: RangeMapping, grid: Grid, grid_input: Grid) -> Hull:
     """Return what all candidates read together, from the first and the last; None if uncertain.
 

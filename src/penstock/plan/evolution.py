@@ -32,7 +32,7 @@ from penstock.core.history import (
 from penstock.core.model import Model
 from penstock.core.names import NAMES_HINT, maps_columns, refused_by_delta
 from penstock.core.strategy import OnSchemaChange, Writing
-from penstock.plan.table_columns import differing_parts, keeps_types
+from penstock.plan.table_columns import contract_findings, differing_parts, keeps_types
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
 _TIMES = ("date", "timestamp", "timestamp_ntz", "string")
@@ -185,7 +185,7 @@ def evolve(
     `check_history`; one error names every difference.
     """
     stays = properties if table is not None and model.writing is not Writing.WHOLE else None
-    wrong = list(check_query(model, query, stays))
+    wrong = [*check_query(model, query, stays), *contract_findings(model, query)]
     if model.keeps_history:
         wrong += check_history(model, query)
     if table is None:

@@ -117,7 +117,7 @@ def _dump(snapshot: HistorySettings) -> dict[str, object]:
         "updated_at": updated_at,
         "valid_from": "updated_at" if snapshot.event_time else "run_timestamp",
         "hash_columns": hashed,
-        "columns": list(snapshot.columns.names),
+        "columns": list(snapshot.columns.meaning),
     }
 
 

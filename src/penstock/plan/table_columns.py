@@ -21,6 +21,7 @@ from penstock.core.columns.types import (
     widens,
 )
 from penstock.core.facts import TableFacts
+from penstock.core.findings import Finding
 from penstock.core.model import Model
 from penstock.core.strategy import OnSchemaChange
 
@@ -31,6 +32,24 @@ def keeps_types(model: Model, properties: Mapping[str, str]) -> bool:
     """Return whether type widening was switched off, for the sake of other readers."""
     wanted = {**properties, **model.layout.properties}.get(WIDENING, "true")
     return wanted.lower() == "false"
+
+
+def contract_findings(model: Model, query: Schema) -> Iterator[Finding]:
+    """Return every difference between a query and the enforced contract of its model."""
+    wanted = model.contract.columns
+    texts = []
+    for column in wanted:
+        found = query.find(column.name)
+        if found is None:
+            texts.append(f"{column.name} is not in the query")
+        elif found.type != column.type:
+            types = found.type.upper(), column.type.upper()
+            texts.append(f"{column.name} is {types[0]} in the query and {types[1]} in the contract")
+    more = (c for c in query.columns if wanted and model.contract.find(c.name) is None)
+    texts += (f"{each.name} is not in the contract" for each in more)
+    for text in texts:
+        hint = "cast it in the SELECT, or change the columns of the contract"
+        yield Finding(model.where, "contract-broken", f"{model.name}: {text}", hint)
 
 
 class Turn(StrEnum):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
 from penstock.core.checks.check import Checks, Phase
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.graph import find_cycle, reach
+from penstock.core.graph import reach
 from penstock.core.model import Model, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grid
 from penstock.core.strategy import PartitionSettings
 from penstock.project.checks import scene
 from penstock.project.checks.attach import Attacher
-from penstock.project.checks.kept import Edge, Result
+from penstock.project.checks.kept import Result, order_edges
 from penstock.project.files.discovery import decode
 from penstock.project.files.nodes import TemplateText
 from penstock.project.linking import LinkedFiles
@@ -85,36 +85,11 @@ def attach_checks(files: LinkedFiles) -> LinkedFiles:
             first.findings += result.findings
     parents = {name: model.depends_on for name, model in models.items()}
     edges = [edge for name, each in results.items() if name in models for edge in each.edges]
-    order, dropped = _order_edges(parents, edges)
+    order, dropped = order_edges(parents, edges)
     first.findings += dropped
     names = [name for name in results if name in models]
     changed = {n: _with_result(models[n], results[n], order.get(n, ())) for n in names}
     return replace(files, models={**models, **changed})
-
-
-def _order_edges(
-    parents: Mapping[str, Sequence[str]], edges: Sequence[Edge]
-) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Return the models to build before each beside `parents`, and findings for dropped edges."""
-    new = [e for e in sorted(edges) if e.reads in parents and e.reads not in parents[e.model]]
-    if not new or find_cycle(parents):
-        return {}, []
-    before, wanted = ({name: list(read) for name, read in parents.items()} for _ in range(2))
-    for edge in new:
-        wanted[edge.model].append(edge.reads)
-    is_cyclic = bool(find_cycle(wanted))  # asked once, for it is rare and each edge costs a walk
-    found: dict[str, set[str]] = {}
-    findings = []
-    for edge in new:
-        if is_cyclic and edge.model in reach([edge.reads], before):
-            late = f"{edge.reads}, which is built after {edge.model}"
-            sentence = f'check "{edge.check}" reads {late}: it reads what is there'
-            info = Severity.INFO
-            findings.append(Finding(edge.where, "check-order-dropped", sentence, severity=info))
-        else:
-            before[edge.model].append(edge.reads)
-            found.setdefault(edge.model, set()).add(edge.reads)
-    return {model: tuple(sorted(reads)) for model, reads in found.items()}, findings
 
 
 def _checked_models(files: LinkedFiles, columns: _Columns) -> Iterator[scene.CheckedModel]:

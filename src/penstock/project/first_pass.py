@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,8 +20,11 @@ from penstock.core.query import Query
 from penstock.project.checks.phases import TEST
 from penstock.project.files.cache import ParseCache, unpacked
 from penstock.project.files.discovery import Content, decode, discover, read_content
+from penstock.project.files.docs import fill_docs
+from penstock.project.files.macro_files import shipped_macros, tests_of
 from penstock.project.files.nodes import TemplateText
 from penstock.project.files.parsed import (
+    KnownTables,
     RefKind,
     RenderContext,
     SqlFile,
@@ -35,12 +38,12 @@ from penstock.project.sql.names import NameResolver, QueryOwner, link
 
 if TYPE_CHECKING:
     from penstock.project.python.declare import PythonModel
-    from penstock.project.sql.template import Renderer, Rendering
+    from penstock.project.sql.context.rendering import Rendering
+    from penstock.project.sql.template import Renderer
 
 F = TypeVar("F", SqlFile, YamlFile)
 _QUERY = "query"
 _TEMPLATE = re.compile("{[{%#]")
-_MACRO = re.compile(r"\{%-?\s*(test|macro)\s+(\w+)")
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
 
 
@@ -79,24 +82,33 @@ class Templates:
     render_context: RenderContext
     renderer: Renderer | None = None
     digest: str = ""
+    macro_digest: str = ""
     tests: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find the parametrised tests, with the macro of each."""
         context = self.render_context
-        known = (sorted(self.macros.items()), sorted(context.vars.items()), context.target)
+        self.macro_digest = digest(
+            repr((sorted({**shipped_macros(), **self.macros}.items()), context.project))
+        )
+        known = (self.macro_digest, sorted(context.vars.items()), context.target)
         self.digest = digest(repr(known))
-        found: dict[str, str] = {}
-        for word, name in (each for text in self.macros.values() for each in _MACRO.findall(text)):
-            own = name.removeprefix(TEST) if word == "macro" else name
-            found[own] = name if word == "macro" else f"{TEST}{name}"
-        self.tests = found
+        self.tests = tests_of(self.macros)
 
     def with_macro(self, text: TemplateText) -> TemplateText:
         """Let the SQL of a parametrised test call its macro."""
         macro = self.tests.get(text.test, "")
         start, call = f"{{{{ {TEST}{text.test}(", f"{{{{ {macro}("
         return TemplateText.of(text.replace(start, call), text.test) if macro else text
+
+    def digest_of(self, content: Content) -> str:
+        """Return a digest of a query with all macros."""
+        return digest(f"{content.digest} {self.macro_digest}")
+
+    def know(self, tables: KnownTables) -> None:
+        """Let templates ask for tables from now on."""
+        self.render_context = replace(self.render_context, tables=tables)
+        self.renderer = None
 
 
 @dataclass(slots=True)
@@ -110,6 +122,8 @@ class FirstPass:
     documents: dict[str, YamlFile] = field(default_factory=dict)
     contents: dict[str, Content | None] = field(default_factory=dict)
     secrets: set[str] = field(default_factory=set)
+    queries: dict[str, Content] = field(default_factory=dict)
+    """Model files and queries of entries, by key."""
     templates: Templates = field(default_factory=lambda: Templates({}, RenderContext({})))
 
     def __post_init__(self) -> None:
@@ -126,7 +140,12 @@ class FirstPass:
     def filled(self, path: str) -> Plain:
         """Return the content of a YAML file with environment values filled in."""
         file = self.yaml_file(path)
-        return self.fill(file.tree) if file.reads else file.tree
+        tree = self.fill(file.tree) if file.reads else file.tree
+        if any(each.kind == "doc" for each in file.reads):
+            blocks = self.templates.render_context.docs
+            tree, findings = fill_docs(tree, blocks, lambda at: file.place(*at))
+            self.findings += findings
+        return tree
 
     def fill(self, tree: Plain) -> Plain:
         """Fill environment values into a tree, and register secret ones."""
@@ -162,22 +181,23 @@ class FirstPass:
         self.findings += file.findings
         return file
 
-    def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
-        """Parse the SQL of a check that is a template on a line of a file."""
+    def check_template(
+        self, path: str, text: TemplateText, line: int, *, is_hook: bool = False
+    ) -> SqlFile:
+        """Parse the SQL of a check, or a hook, that is a template on a line of a file."""
         templates = self.templates
-        text = templates.with_macro(text)
+        text = text if is_hook else templates.with_macro(text)
         fingerprint = digest(f"{text} {templates.digest}")
-        key = place_key((path, "test", line, digest(text)[:12]))
+        key = place_key((path, "hook" if is_hook else "test", line, digest(text)[:12]))
         file = self._recalled(key, fingerprint, SqlFile, templates.render_context)
         if file is None:
-            from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
+            from penstock.project.sql import hook_sql, sql_file  # costs 0.2 s, see above
 
-            if templates.renderer is None:
-                templates.renderer = sql_file.renderer_of(
-                    templates.macros, templates.render_context
-                )
-            file = sql_file.parse_check(templates.renderer, path, text, line)
-            self._keep(key, fingerprint, file)
+            parse = hook_sql.parse_hook if is_hook else sql_file.parse_check
+            file = parse(self._renderer(), path, text, line)
+            secret = any(each.kind == "env" and is_secret_key(each.name) for each in file.reads)
+            if not secret and mask(text) == text:
+                self._keep(key, fingerprint, file)
         return file
 
     def known_tests(self) -> Mapping[str, str]:
@@ -192,14 +212,13 @@ class FirstPass:
     def sql_files(self, contents: Sequence[Content]) -> dict[str, SqlFile]:
         """Return the readable model files and queries of YAML entries by path."""
         macros, context = self.templates.macros, self.templates.render_context
-        macro_digest = digest(repr(sorted(macros.items())))
+        self.queries |= {content.path: content for content in contents}
         known: dict[str, SqlFile] = {}
-        fingerprints: dict[str, str] = {}
         texts: dict[str, str] = {}
         for content in contents:
             path = content.path
-            fingerprints[path] = digest(f"{content.digest} {macro_digest}")
-            cached = self._recalled(path, fingerprints[path], SqlFile, context)
+            digest_of = self.templates.digest_of(content)
+            cached = self._recalled(path, digest_of, SqlFile, context)
             if cached is not None:
                 known[path] = cached
                 continue
@@ -215,11 +234,19 @@ class FirstPass:
 
             parsed = sql_file.parse_sql_files(texts, macros, context)
             for path, file in parsed.items():
-                if not any(each.kind == "env" and is_secret_key(each.name) for each in file.reads):
-                    self._keep(path, fingerprints[path], file)
+                _keep_sql(self, path, file)
             known |= parsed
         self.findings += (f for file in known.values() for f in file.findings)
         return {c.path: known[c.path] for c in contents if c.path in known}
+
+    def _renderer(self) -> Renderer:
+        """Return what renders the checks, and what is rendered again."""
+        from penstock.project.sql import sql_file  # as above
+
+        templates = self.templates
+        if templates.renderer is None:
+            templates.renderer = sql_file.renderer_of(templates.macros, templates.render_context)
+        return templates.renderer
 
     def _recalled(
         self, key: str, fingerprint: str, kind: type[F], render_context: RenderContext | None = None
@@ -252,6 +279,37 @@ class FirstPass:
         if path not in self.contents:
             self.contents[path] = read_content(self.root, path, self.findings)
         return self.contents[path]
+
+
+def render_again(first: FirstPass, key: str, file: SqlFile) -> SqlFile:
+    """Render a query with what is known of tables now, unless it is unchanged."""
+    templates = first.templates
+    text = None
+    if not templates.render_context.agrees(file.reads):
+        text = decode(first.queries[key], [])
+    if text is None:
+        return file
+    from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
+
+    renderer = templates.renderer
+    templates.renderer = None  # the file may ask for another, which is rendered meanwhile
+    renderer = renderer or sql_file.renderer_of(templates.macros, templates.render_context)
+    fresh = sql_file.parse_model(renderer, key, text)
+    templates.renderer = renderer
+    kept = tuple(each for each in file.findings if each.where.path != file.path)
+    first.findings[:] = [f for f in first.findings if f not in file.findings or f in kept]
+    fresh = replace(fresh, findings=(*fresh.findings, *kept))
+    first.findings += fresh.findings
+    _keep_sql(first, key, fresh)
+    return fresh
+
+
+def _keep_sql(first: FirstPass, key: str, file: SqlFile) -> None:
+    """Cache a rendered query, unless it is to be rendered again or may hold a secret."""
+    is_secret = any(each.kind == "env" and is_secret_key(each.name) for each in file.reads)
+    is_broken = any(each.is_error for each in file.findings)
+    if not (is_secret or is_broken or file.is_pending):
+        first.cache.keep(key, first.templates.digest_of(first.queries[key]), SqlFile, file)
 
 
 def holds_secret(tree: Plain, *, is_named: bool = False) -> bool:
@@ -313,9 +371,12 @@ def _rendered(project: Project, sql: str, environ: Mapping[str, str]) -> Renderi
     contents = {path: read_content(root, path, findings) for path in paths}
     macros = {path: decode(found, findings) or "" for path, found in contents.items() if found}
     view = TargetView(target.name, target.catalog, target.schema_prefix)
-    renderer = Renderer(macros, RenderContext(environ, project.vars, view))
-    rendered = renderer.render(_QUERY, sql, incremental=False)
+    context = RenderContext(environ, project.vars, view, project.name, project.threads)
+    rendered = Renderer(macros, context).render(_QUERY, sql, incremental=False)
     _refuse(rendered.findings)
+    if rendered.is_pending:
+        sentence = "a query of this command knows no parts and columns of tables"
+        raise UsageError("template-needs-table", sentence, hint="write their names")
     return rendered
 
 

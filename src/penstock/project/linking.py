@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from penstock.core.beside.exposures import Exposure, ModelGroup
+from penstock.core.beside.hooks import Hooks
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
 from penstock.core.model import Body, Model, Seed, Source
@@ -19,6 +21,8 @@ from penstock.project.files.discovery import Discovery, entry_key
 from penstock.project.files.parsed import SqlFile, YamlFile
 from penstock.project.files.values import Plain, did_you_mean, mapping_of
 from penstock.project.first_pass import FirstPass
+from penstock.project.known_tables import ProjectTables
+from penstock.project.model_versions import model_versions
 from penstock.project.models import SNAPSHOTS, Built, Draft, draft
 from penstock.project.outside import Outside
 from penstock.project.settings.project import (
@@ -96,6 +100,9 @@ class LinkedFiles:
     """The checks of sources and seeds: their readers run them."""
     tests: Mapping[str, WrittenChecks]
     """Tests in their own files, by the model with which they run."""
+    hooks: Hooks = Hooks()
+    exposures: Mapping[str, Exposure] = field(default_factory=dict)
+    groups: Mapping[str, ModelGroup] = field(default_factory=dict)
 
 
 def link(parsed: ParsedFiles) -> LinkedFiles:
@@ -124,6 +131,7 @@ def link(parsed: ParsedFiles) -> LinkedFiles:
             sources.append(source)
     if parsed.sessions:
         parsed.sessions.link(resolver)
+    _known_tables(parsed, enabled, seeds, sources, resolver).settle()
     built = {each.name: each.link(resolver) for each in enabled}
     return LinkedFiles(
         parsed,
@@ -139,6 +147,25 @@ def link(parsed: ParsedFiles) -> LinkedFiles:
     )
 
 
+def _known_tables(
+    parsed: ParsedFiles,
+    enabled: Sequence[Draft],
+    seeds: Sequence[Seed],
+    sources: Sequence[Source],
+    resolver: NameResolver,
+) -> ProjectTables:
+    """Return what templates can know of the tables."""
+    return ProjectTables(
+        parsed.first,
+        resolver,
+        dict(parsed.sql),
+        {each.name: each for each in enabled},
+        {each.name: each for each in seeds},
+        {each.table.folded: each for each in sources},
+        parsed.settings.target.catalog,
+    )
+
+
 def _drafts(
     parsed: ParsedFiles, descriptions: dict[str, YamlEntry]
 ) -> tuple[list[Draft], list[Source]]:
@@ -148,8 +175,13 @@ def _drafts(
     """
     settings = parsed.settings
     drafts: list[Draft] = [*(parsed.sessions.drafts if parsed.sessions else ())]
-    for path, file in parsed.sql.items():
-        if path == file.path:  # else it is the query of an entry
+    files = {path: file for path, file in parsed.sql.items() if path == file.path}
+    stems = {path.rpartition("/")[2].removesuffix(".sql"): path for path in files}
+    versions = model_versions(descriptions, stems, parsed.findings)
+    for path, file in files.items():  # the others are queries of entries
+        if path in versions:
+            drafts.append(draft(file, None, settings, versions[path]))
+        else:
             name = path.rpartition("/")[2].removesuffix(".sql")
             entry = descriptions.pop(name, None) or descriptions.pop(name.partition(".")[0], None)
             drafts.append(draft(file, entry, settings))
@@ -246,7 +278,9 @@ def _check_tables(
     """Report tables with two owners, or in the staging folder, which is cleared automatically."""
     owners = [(s.table, f"seed {s.name}", s.where) for s in seeds]
     owners += [(d.table, d.owner, d.where) for d in drafts if d.enabled]
+    loaded = {s.table.folded for s in seeds}  # dbt's users read seeds as sources, too
     read = [(s.table, f"source {s.table}", s.where) for s in sources]
+    read = [each for each in read if each[0].folded not in loaded]
     taken: dict[str, tuple[str, Location]] = {}
     for table, owner, where in (*read, *owners):
         other = taken.setdefault(table.folded, (owner, where))
@@ -295,6 +329,8 @@ def _resolver(
             resolver.history[each.name] = columns
     for each in enabled:
         resolver.models.setdefault(each.stem.lower(), resolver.models[each.name.lower()])
+        if each.version is not None and each.version.is_latest:
+            resolver.models.setdefault(each.version.base.lower(), each.reference)
         resolver.add_table(each.written, each.name)
         resolver.places[target.uri_of(each.table).rstrip("/")] = each.reference
     disabled = (each for each in drafts if not each.enabled)

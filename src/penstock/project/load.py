@@ -26,10 +26,13 @@ from penstock.project.files.discovery import (
     discover,
     project_root,
     queries_of,
+    read_content,
 )
+from penstock.project.files.docs import docs_blocks
 from penstock.project.files.parsed import RenderContext, TargetView, YamlFile
 from penstock.project.files.values import Plain, mapping_of
 from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts, Templates
+from penstock.project.hooks import attach_hooks
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.linking import LinkedFiles, ParsedFiles, link
 from penstock.project.settings.project import Settings, refuse_remote, settings_of
@@ -121,7 +124,12 @@ def _templates(settings: Settings, files: Discovery, first: FirstPass) -> Templa
     SECRETS.add_settings(target.spark.conf)
     view = TargetView(target.name, target.catalog, target.schema_prefix)
     macros = {path: text for path in files.macros if (text := first.text(path)) is not None}
-    return Templates(macros, RenderContext(first.environ, settings.vars, view))
+    read = ((path, read_content(first.root, path, [])) for path in files.docs)
+    texts = {path: found.data.decode("utf-8", "replace") for path, found in read if found}
+    docs = docs_blocks(texts, first.findings)
+    name, threads = settings.name, settings.threads
+    context = RenderContext(first.environ, settings.vars, view, name, threads, docs)
+    return Templates(macros, context)
 
 
 def _read(
@@ -215,6 +223,9 @@ def assemble(files: LinkedFiles) -> Project:
         entities=entities.entities if entities else {},
         packages=sessions.packages if sessions else {},
         environment=entities.environment if entities else EntityEnvironment(),
+        hooks=files.hooks,
+        exposures=files.exposures,
+        groups=files.groups,
         selectors=selectors,
     )
     bad = check_name("project", project.name, parsed.document.place("name"))
@@ -247,6 +258,7 @@ PHASES: tuple[Callable[[Any], Any], ...] = (
     check_packages,
     map_ranges,
     attach_checks,
+    attach_hooks,
     assemble,
 )
 """From `ParsedFiles` to `LinkedFiles` to `Project`."""

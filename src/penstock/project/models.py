@@ -20,10 +20,12 @@ from penstock.core.names import (
 from penstock.core.project import Target
 from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.checks.scene import WrittenChecks, written_in_header, written_in_yaml
+from penstock.project.contracts import constraint_checks, contract_of
 from penstock.project.files.discovery import check_name, model_name
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.values import Plain, digest, mapping_of, switch_of, texts_of
 from penstock.project.input_ranges.inputs import Declared
+from penstock.project.model_versions import ModelVersion
 from penstock.project.outside import is_outside
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import lift, merged, shown_config
@@ -53,7 +55,7 @@ class Draft:
     """One model before linking. `stem` is another name for ref(): that of its file without .sql.
 
     `written` is its table without the schema prefix, `entry` its entry in a YAML file, `path` the
-    folder of its table if it is outside the warehouse.
+    folder of its table if it is outside the warehouse, `version` the one that it is of a model.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Draft:
     entry: YamlEntry | None = None
     findings: list[Finding] = field(default_factory=list)
     path: str = ""
+    version: ModelVersion | None = None
 
     @property
     def enabled(self) -> bool:
@@ -116,29 +119,41 @@ class Draft:
     def checks(self, fill: Callable[[Plain], Plain]) -> tuple[WrittenChecks, ...]:
         """Return the checks of its files."""
         written = [written_in_header(self.file)]
-        if self.entry:
+        if self.version:
+            written += self.version.checks(fill)
+        elif self.entry:
             written.append(written_in_yaml(self.entry.file, self.entry.path, fill))
-        return tuple(each for each in written if each is not None)
+        found = tuple(each for each in written if each is not None)
+        of_contract = constraint_checks(self.entry, self.config, found) if self.entry else None
+        return (*found, *((of_contract,) if of_contract else ()))
 
 
-def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
+def draft(
+    file: SqlFile,
+    entry: YamlEntry | None,
+    settings: Settings,
+    version: ModelVersion | None = None,
+) -> Draft:
     """Combine the settings of a SQL file: its header, then YAML, then defaults.
 
     An entry of `snapshots:` is a separate model, and `file` its query.
     """
+    if version:
+        entry = version.entry
     if entry and entry.path[0] == SNAPSHOTS:
         name = stem = entry.name
         where = Location(entry.file.path, entry.where.line)
     else:
-        name, where = model_name(file.path), Location(file.path)
+        name, where = version.name if version else model_name(file.path), Location(file.path)
         stem = file.path.rpartition("/")[2].removesuffix(".sql")
     config = _config(name, file, entry, settings)
     folder = PurePosixPath(file.path).parent
     usual = settings.name if str(folder) in settings.folders else folder.name
     written = TableName(config.text("schema") or usual, config.text("alias") or name)
     table = TableName(settings.target.schema_prefix + written.schema, written.table)
-    result = Draft(name, where, stem, file, config, table, written, entry)
-    named = (("model", name), ("schema", written.schema), ("table", written.table))
+    result = Draft(name, where, stem, file, config, table, written, entry, version=version)
+    plain = f"{version.base}_v{version.number}" if version else name
+    named = (("model", plain), ("schema", written.schema), ("table", written.table))
     for what, word in named:
         bad = check_name(what, word, config.where if word != name else where)
         said_elsewhere = (what == "table" and word == name) or word == settings.name
@@ -188,6 +203,9 @@ def entry_settings(tree: Mapping[str, Plain]) -> dict[str, Plain]:
     tags = (*texts_of(tree.get("tags")), *texts_of(config.get("tags")))
     if tags:
         config["tags"] = list(tags)
+    for key in ("group", "access"):
+        if tree.get(key):
+            config.setdefault(key, tree[key])
     if tree.get("meta"):
         config["meta"] = {**mapping_of(config.get("meta")), **mapping_of(tree["meta"])}
     return config
@@ -207,10 +225,8 @@ class Built:
 
 def model_of(item: Draft, resolver: NameResolver) -> Built:
     """Resolve every setting and every name of a model."""
-    config, file = item.config, item.file
+    config, file, strategy = item.config, item.file, strategy_of(item.config)
     description = (config.text("description") or config.text("comment")).strip()
-    strategy = strategy_of(config)
-    partition = strategy.partitioning
     layout = layout_of(config, strategy)
     built = Built(strategy, findings=config.findings)
     if not file.branches:
@@ -219,9 +235,10 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
     branches = file.branches if strategy.is_incremental else file.branches[:1]
     linked = link(branches, resolver, QueryOwner(file.path, item.reference))
     config.findings += linked.findings
-    config.findings += parameter_findings(branches, file.path, has_partition=bool(partition))
+    has_partition = strategy.partitioning is not None
+    config.findings += parameter_findings(branches, file.path, has_partition=has_partition)
     inputs = _with_dependencies(item, dict(linked.inputs), resolver)
-    is_whole = len(inputs) == len(linked.inputs)  # most models: nothing is said beside their SQL
+    is_whole = len(inputs) == len(linked.inputs)  # most models: `depends_on` adds nothing
     kinds = (InputKind.MODEL, InputKind.THIS) if strategy.is_view else (InputKind.MODEL,)
     built.parents = {each.name: line for each, line in inputs.items() if each.kind in kinds}
     built.model = Model(
@@ -239,11 +256,12 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         layout=layout,
         on_schema_change=config.word("on_schema_change", OnSchemaChange.APPEND),
         columns=config.columns,
+        contract=contract_of(config, item.entry),
         description=description,
         tags=config.texts("tags"),
         config=shown_config({"materialized": "view", **config.settings}),
     )
-    if partition:
+    if has_partition:
         built.model = _with_version(built.model, linked.display, built)
     return built
 

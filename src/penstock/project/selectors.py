@@ -89,6 +89,7 @@ _WORDS: Mapping[str, Callable[[Model, Known], Iterable[str]]] = {
     "strategy": lambda model, _: (model.shown_strategy,),
     "state": lambda model, known: known.states.get(model.name, ()),
     "result": lambda model, known: filter(None, [known.results.get(model.name)]),
+    "access": lambda model, _: (str(model.access),),
     "resource_type": lambda model, _: ("snapshot" if model.keeps_history else "model",),
     "file": lambda model, _: _names_of_file(PurePosixPath(model.where.path)),
 }
@@ -105,7 +106,9 @@ _INSTEAD = {
     "unit_test": "penstock test --test NAME",
 }
 """Methods of dbt that penstock does not have, with what does it here."""
-METHODS = ("name", "fqn", "path", "package", "source", NAMED, *_WORDS, *OF_ENTITIES)
+METHODS = ("name", "fqn", "path", "package", "source", "exposure", NAMED, *_WORDS, *OF_ENTITIES)
+_ONE_AWAY = ("source", "exposure")
+"""Methods whose value is one arrow away from the models that they select."""
 PACKAGES = ("models", "packages")
 """Where the models of each package are."""
 
@@ -163,6 +166,8 @@ def _find(project: Project, model_states: Known, term: SelectorTerm) -> set[str]
             return found or _nothing(term, "model file", folders)
         case "source":
             return _by_source(project, term)
+        case "exposure":
+            return _by_exposure(project, term)
         case "package":
             return _among(term, "package", {n: _packages(project, m) for n, m in models.items()})
     if method.startswith("config."):
@@ -202,6 +207,8 @@ def _by_entity(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
     entities = {name: model.entity for name, model in models.items() if model.entity}
     words_of = OF_ENTITIES[term.method]
     words = {name: [*filter(None, words_of(each))] for name, each in entities.items()}
+    if term.method == "group":  # of dbt, too
+        words |= {name: [model.group] for name, model in models.items() if model.group}
     if not any(words.values()):
         raise SelectorError("no-match", f"{term.text!r}: no model of this project has one")
     return _among(term, term.method, words)
@@ -217,6 +224,17 @@ def _by_source(project: Project, term: SelectorTerm) -> set[str]:
     if not found:
         raise SelectorError("no-match", f"no model reads the source {value!r}")
     return found
+
+
+def _by_exposure(project: Project, term: SelectorTerm) -> set[str]:
+    """Return the models that an exposure depends on."""
+    wanted = {name for name in project.exposures if _matches(name, term.value)}
+    if not wanted:
+        return _nothing(term, "exposure", project.exposures)
+    found = {name for each in wanted for name in project.exposures[each].models}
+    if not found & set(project.models):
+        raise SelectorError("no-match", f"the exposure {term.value!r} depends on no model")
+    return found & set(project.models)
 
 
 def _by_config(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
@@ -248,7 +266,8 @@ def _nothing(term: SelectorTerm, what: str, candidates: Iterable[str]) -> set[st
 
 def _is_named(model: Model, wanted: str, project: str) -> bool:
     path = PurePosixPath(model.where.path)
-    names = (model.name, path.name.removesuffix(".sql"), str(model.table))
+    base = model.name.rpartition(".v")[0]  # of a version as dbt has them
+    names = (model.name, base, path.name.removesuffix(".sql"), str(model.table))
     if any(_matches(name, wanted) for name in names):
         return True
     full = (*path.parts[1:-1], model.name)
@@ -362,12 +381,12 @@ class _Graph:
         else:
             start = _models_of_term(self._project, self._states, term)
         result = set(start)
+        away = 1 if term.method in _ONE_AWAY else 0
         if term.up is not None:
-            result |= reach(start, self.parents, int(term.up) if term.up else None)
-        if term.down is not None:
-            # a source is one arrow above the models that read it
-            above = 1 if term.method == "source" else 0
-            depth = max(0, int(term.down) - above) if term.down else None
+            depth = max(0, int(term.up) - away) if term.up else None
+            result |= reach(start, self.parents, depth)
+        if term.down is not None and term.method != "exposure":  # nothing reads it
+            depth = max(0, int(term.down) - away) if term.down else None
             result |= reach(start, self._children, depth)
         if term.whole_build:
             result |= reach(reach(start, self._children), self.parents)

@@ -22,7 +22,7 @@ from penstock.state.sql import postgres, sqlite
 from penstock.state.sql.archive import SqlArchive
 from penstock.state.sql.checks import SqlChecks
 from penstock.state.sql.database import MOVED, MOVING, Database, lacking, moved_error
-from penstock.state.sql.journal import SqlRuns, StoreJournal, StoreLeases
+from penstock.state.sql.journal import SqlRuns, StoreHooks, StoreJournal, StoreLeases
 from penstock.state.sql.packages import SqlPackages
 from penstock.state.sql.records import SqlNotes, SqlRecords
 from penstock.state.sql.slices import SqlSlices
@@ -342,6 +342,7 @@ class SqlStore:
         self.leases = StoreLeases(transactions)
         self.records = SqlRecords(database)
         self.runs = SqlRuns(database)
+        self.hooks = StoreHooks(database, transactions)
         self.slices = SqlSlices(database)
         self.checks = SqlChecks(database)
         self.notes = SqlNotes(database)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         SliceRecords,
         Store,
     )
-    from penstock.core.ports.runs import Journal, Leases, RunRecords
+    from penstock.core.ports.runs import HookRecords, Journal, Leases, RunRecords
     from penstock.core.ports.sessions import PackageRecords
 
 Answer = TypeVar("Answer")
@@ -167,6 +167,7 @@ class PatientStore:
         self.leases = cast("Leases", patient(store.leases))
         self.records = cast("Records", patient(store.records))
         self.runs = cast("RunRecords", patient(store.runs))
+        self.hooks = cast("HookRecords", patient(store.hooks))
         self.slices = cast("SliceRecords", patient(store.slices))
         self.checks = cast("CheckRecords", patient(store.checks))
         self.notes = cast("Notes", patient(store.notes))

@@ -13,6 +13,7 @@ from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Passing, Row, Rule, Stage, Work
 from penstock.strategies import build as pieces
 from penstock.strategies.build import listed
+from penstock.strategies.merge_options import MergeOptions
 from penstock.strategies.values import equals
 
 SOURCE_VIEW = "penstock_source"
@@ -36,9 +37,15 @@ class Merge(port.Strategy):
     order_by: tuple[str, ...] = ()
     match_null_keys: bool = False
     newest: str = ""
+    options: MergeOptions = MergeOptions()
 
     name = "merge"
-    settings = port.STORED | port.WINDOWED | {"unique_key", "null_keys", "on_duplicate", "order_by"}
+    settings = (
+        port.STORED
+        | port.WINDOWED
+        | {"unique_key", "null_keys", "on_duplicate", "order_by", "incremental_predicates"}
+        | {"merge_update_columns", "merge_exclude_columns"}
+    )
     writing = port.Writing.MERGED
     keeps_rows = True
     is_incremental = True
@@ -60,7 +67,8 @@ class Merge(port.Strategy):
             sentence = "order_by has no effect without on_duplicate: latest"
             settings.warn("order_by", "option-without-effect", sentence)
         match, newest = settings.text("null_keys") == "match", settings.text("newest_by")
-        return cls(keys, settings.window(), order if latest else (), match, newest)
+        options = MergeOptions.read(settings)
+        return cls(keys, settings.window(), order if latest else (), match, newest, options)
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
         """Return all its settings: each affects the values of rows."""
@@ -71,6 +79,7 @@ class Merge(port.Strategy):
             "order_by": list(self.order_by),
             "match_null_keys": self.match_null_keys,
             **({"newest": self.newest} if self.newest else {}),
+            **self.options.fingerprint,
         }
 
     def work(self, build: port.Build) -> Work:
@@ -84,6 +93,8 @@ class Merge(port.Strategy):
         view = SOURCE_VIEW if first else STAGE_VIEW
         rows = _shaped_rows(build, self, view)
         source = _source_stage(build, self)
+        if self.options.replaces and not first:
+            return _replace_keys(build, self, source)
         if build.reruns and not first:
             return Work(
                 (source, _changes(build, self), _missing_keys(build, self)),
@@ -101,15 +112,24 @@ class Merge(port.Strategy):
 
 
 def _shaped_rows(build: port.Build, strategy: Merge, view: str) -> str:
-    """Return the rows of a view in table form; columns that the query lacks keep their values."""
-    columns = listed(build.query.names, "s.")
+    """Return the rows of a view in table form; columns that are not updated keep their values."""
     table = build.table or Schema()
+    updated = set(strategy.options.updated_columns(build))
+    updated = updated if build.table else set(build.query.names)
     gone = tuple(name for name in table.names if build.query.find(name) is None)
-    if not gone:
+    values = []
+    for name in build.query.names:
+        stored = f"t.{quoted(name)}" if table.find(name) else "NULL"
+        is_new, value = f"s.{quoted(_IS_NEW)}", f"s.{quoted(name)}"
+        kept = f"CASE WHEN {is_new} THEN {value} ELSE {stored} END AS {quoted(name)}"
+        values.append(value if name in updated else kept)
+    columns = ", ".join(values)
+    if not gone and len(updated) == len(values):
         return f"SELECT {columns} FROM {quoted(view)} s"
+    more = f", {listed(gone, 't.')}" if gone else ""
     return (
-        f"SELECT {columns}, {listed(gone, 't.')} FROM {quoted(view)} s "
-        f"LEFT JOIN {quoted(TARGET_VIEW)} t ON {_match(strategy, 't', 's')}"
+        f"SELECT {columns}{more} FROM {quoted(view)} s "
+        f"LEFT JOIN {quoted(TARGET_VIEW)} t ON {_stored_match(build, strategy, 't', 's')}"
     )
 
 
@@ -117,7 +137,9 @@ def _source_stage(build: port.Build, strategy: Merge) -> Stage:
     keys, columns = listed(strategy.keys), listed(build.query.names)
     copies = f"count(*) OVER (PARTITION BY {keys}) AS {quoted(_COPIES)}"
     rows = f"SELECT {columns}, {copies} FROM {quoted(QUERY_VIEW)}"
-    if strategy.newest and strategy.order_by:
+    if strategy.options.replaces:
+        rows = f"SELECT {columns}, 1 AS {quoted(_COPIES)} FROM {quoted(QUERY_VIEW)}"
+    elif strategy.newest and strategy.order_by:
         first = f"rank() OVER (PARTITION BY {keys} ORDER BY {quoted(strategy.newest)} DESC)"
         known = f"(SELECT DISTINCT {columns} FROM {quoted(QUERY_VIEW)})"
         newest = f"(SELECT *, {first} AS `_ps_rank` FROM {known}) WHERE `_ps_rank` = 1"
@@ -170,7 +192,8 @@ def _key_rules(build: port.Build, strategy: Merge) -> tuple[Rule, ...]:
 def _changes(build: port.Build, strategy: Merge) -> Stage:
     matched = (
         f"SELECT {listed(strategy.keys, 's.')}, {_differs(build, strategy)} AS `_ps_differs` "
-        f"FROM {quoted(SOURCE_VIEW)} s JOIN {quoted(TARGET_VIEW)} t ON {_match(strategy, 's', 't')}"
+        f"FROM {quoted(SOURCE_VIEW)} s JOIN {quoted(TARGET_VIEW)} t "
+        f"ON {_stored_match(build, strategy, 's', 't')}"
     )
     sql = (
         f"SELECT {listed(build.query.names, 's.')}, m.`_ps_differs` IS NULL AS {quoted(_IS_NEW)} "
@@ -191,23 +214,30 @@ def _merge(build: port.Build, strategy: Merge, row: Row) -> Commit | None:
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
     if not row["changed"]:
         return Commit(f"INSERT {evolution}INTO {build.target} BY NAME {rows}")
-    sets = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in columns)
-    clauses = [f"WHEN MATCHED THEN UPDATE SET {'*' if build.evolves else sets}"]
+    updated = strategy.options.updated_columns(build)
+    is_whole = build.evolves and len(updated) == len(columns)
+    clauses = [f"WHEN MATCHED THEN UPDATE SET {'*' if is_whole else _sets(updated)}"]
     if row["new"]:
         values = "*" if build.evolves else f"({listed(columns)}) VALUES ({listed(columns, 's.')})"
         clauses.append(f"WHEN NOT MATCHED THEN INSERT {values}")
     return Commit(
         f"MERGE {evolution}INTO {build.target} t USING {pieces.sent_rows(rows, _total(row))} s "
-        f"ON {_match(strategy, 't', 's')} {' '.join(clauses)}",
+        f"ON {_stored_match(build, strategy, 't', 's')} {' '.join(clauses)}",
         pieces.OF_STAGED,
     )
+
+
+def _sets(names: tuple[str, ...]) -> str:
+    return ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in names)
 
 
 def _differs(build: port.Build, strategy: Merge) -> str:
     """Return the condition for a difference from the table's row: exact, NULL equals NULL."""
     keys = {key.lower() for key in strategy.keys}
     terms = []
-    for column in (c for c in build.query.columns if c.name.lower() not in keys):
+    updated = set(strategy.options.updated_columns(build)) if build.table else set()
+    compared = (c for c in build.query.columns if c.name in updated)
+    for column in (c for c in compared if c.name.lower() not in keys):
         known = build.table.find(column.name) if build.table else None
         left, right = f"s.{quoted(column.name)}", f"t.{quoted(known.name if known else '')}"
         if known and "variant" in scalars(parse_type(column.type)):  # Spark cannot compare these
@@ -246,7 +276,7 @@ def _rerun_commit(build: port.Build, strategy: Merge, row: Row) -> Commit | None
     if not row["new"] and not row["changed"] and not row["gone"]:
         return None
     names = build.query.names
-    updated = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in names)
+    updated = _sets(strategy.options.updated_columns(build))
     return Commit(
         f"MERGE INTO {build.target} t USING ({_merge_rows(build, strategy)}) s "
         f"ON {_match(strategy, 't', 's')} "
@@ -279,10 +309,43 @@ def _table_after(build: port.Build, strategy: Merge) -> Callable[[Row], str] | N
     return lambda seen: pieces.merged_rows(
         table,
         pieces.sent_rows(fed, _total(seen)),
-        _match(strategy, "t", "s"),
-        {name: f"s.{quoted(name)}" for name in names},
+        _stored_match(build, strategy, "t", "s"),
+        {name: f"s.{quoted(name)}" for name in strategy.options.updated_columns(build)},
         (f"SELECT {listed(names)} FROM {stage} WHERE {quoted(_IS_NEW)}", build.query),
         "s.`_ps_gone`" if build.reruns else "false",
+    )
+
+
+def _replace_keys(build: port.Build, strategy: Merge, source: Stage) -> Work:
+    """Replace all rows of the query's keys in one commit; a rerun removes missing keys, too.
+
+    The MERGE gets each key once to delete its stored rows, and the query's rows, which match none.
+    """
+    names, keys = build.query.names, {key.lower() for key in strategy.keys}
+    gone = (_missing_keys(build, strategy),) if build.reruns else ()
+    lost = ", ".join(
+        quoted(name) if name.lower() in keys else f"NULL AS {quoted(name)}" for name in names
+    )
+    rows = f"SELECT {listed(names)} FROM {quoted(SOURCE_VIEW)}"
+    views = (SOURCE_VIEW, GONE_VIEW)[: 1 + len(gone)]
+    asked = (f"SELECT {listed(strategy.keys)} FROM {quoted(view)}" for view in views)
+    fed = (
+        f"SELECT {listed(names)}, false AS `_ps_gone` FROM {quoted(SOURCE_VIEW)} UNION ALL "
+        f"SELECT {lost}, true AS `_ps_gone` FROM (SELECT DISTINCT * FROM "
+        f"({' UNION ALL '.join(asked)}))"
+    )
+    evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
+    commit = Commit(
+        f"MERGE {evolution}INTO {build.target} t USING ({fed}) s "
+        f"ON s.`_ps_gone` AND {_stored_match(build, strategy, 't', 's')} "
+        "WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND NOT s.`_ps_gone` "
+        f"THEN INSERT ({listed(names)}) VALUES ({listed(names, 's.')})",
+        pieces.HASH_JOIN,
+    )
+    return Work(
+        (source, *gone),
+        lambda seen: commit if seen["rows"] or seen.get("gone") else None,
+        rows=lambda _: rows,
     )
 
 
@@ -293,6 +356,11 @@ def _total(row: Row) -> int:
 
 def _match(strategy: Merge, left: str, right: str) -> str:
     return pieces.same_key(strategy.keys, left, right, matches_null=strategy.match_null_keys)
+
+
+def _stored_match(build: port.Build, strategy: Merge, left: str, right: str) -> str:
+    """Return the condition for a stored row `t` of the same key that the step reads."""
+    return " AND ".join((_match(strategy, left, right), *strategy.options.conditions(build)))
 
 
 def _has_null_key(strategy: Merge) -> str:

@@ -37,6 +37,7 @@ class Partition(port.PartitionSettings, port.Strategy):
         "start",
         "ready_after",
         "batch_size",
+        "lookback",
     }
     writing = port.Writing.RANGES
     rerun_is_safe = True

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.core.beside.exposures import Access, Contact, Exposure
 from penstock.core.errors import SelectorError
 from penstock.core.findings import Location
 from penstock.core.model import Fingerprint, Model, Source
@@ -153,6 +155,47 @@ def test_a_repeated_select_narrows_and_a_repeated_exclude_excludes_more():
 )
 def test_models_that_only_some_of_several_selects_take_are_counted(include, count):
     assert left_out(SHOP, include, KNOWN) == count
+
+
+EXPOSED = replace(
+    SHOP,
+    exposures={
+        "weekly": Exposure(
+            "weekly", "dashboard", Contact("Ann"), Location("models/e.yml"), ("joined", "seed")
+        )
+    },
+    models={
+        **SHOP.models,
+        "users": replace(SHOP.models["users"], group="web", access=Access.PRIVATE),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ("exposure:weekly", ["joined"]),
+        ("exposure:w*", ["joined"]),
+        ("+exposure:weekly", ["joined", "orders", "users"]),
+        ("1+exposure:weekly", ["joined"]),
+        ("2+exposure:weekly", ["joined", "orders", "users"]),
+        ("exposure:weekly+", ["joined"]),
+        ("group:web", ["users"]),
+        ("access:private", ["users"]),
+    ],
+)
+def test_models_are_selected_by_their_exposures_groups_and_access(value, names):
+    assert sorted(select(EXPOSED, [value], [], NOTHING)) == names
+
+
+def test_an_unknown_exposure_names_the_nearest():
+    with pytest.raises(SelectorError) as caught:
+        select(EXPOSED, ["exposure:weakly"], [], NOTHING)
+
+    assert (caught.value.sentence, caught.value.hint) == (
+        "'exposure:weakly' matches no exposure",
+        "did you mean 'weekly'?",
+    )
 
 
 def test_a_name_that_stands_alone_is_told_from_patterns_neighbours_and_methods():

@@ -106,18 +106,24 @@ def test_migrations_from_every_past_schema_reach_the_same_schema(name, file, mig
     assert schema(file) == schema(fresh)
 
 
-@pytest.mark.parametrize(("name", "steps", "partitions"), [("0005", 24, 11)])
+@pytest.mark.parametrize(
+    ("name", "steps", "partitions", "hooks"), [("0005", 24, 11, 0), ("0006", 24, 11, 2)]
+)
 def test_a_database_of_a_past_schema_keeps_everything_it_held(
-    file, migrated, tmp_path, name, steps, partitions
+    file, migrated, tmp_path, name, steps, partitions, hooks
 ):
     untouched = tmp_path / "untouched.db"
     with closing(sqlite3.connect(untouched)) as database:
         database.executescript((PAST / f"{name}.sql").read_text())
     migrated(name)
+    before, after = contents(untouched), contents(file)
 
-    assert contents(file) == contents(untouched)
-    assert len(contents(file)["steps"]) == steps
-    assert len(contents(file)["partition_state_full"]) == partitions
+    assert before == {
+        n: before["alembic_version"] if n == "alembic_version" else after[n] for n in before
+    }
+    assert len(after["steps"]) == steps
+    assert len(after["partition_state_full"]) == partitions
+    assert len(after["hook_results"]) == hooks
 
 
 def test_models_of_a_past_schema_read_as_they_were_written(migrated):
@@ -202,13 +208,20 @@ def test_steps_of_a_past_schema_can_be_checked(migrated):
 
 
 def test_a_document_of_a_past_schema_is_imported(migrated, tmp_path, clock):
-    document = (PAST / "0005.json").read_text()
+    document = (PAST / "0006.json").read_text()
     fresh = open_store(f"sqlite:///{tmp_path}/fresh.db", identity=OURS, clock=clock, lease=LEASE)
     fresh.archive.load(document)
 
     assert fresh.archive.export() == document
-    assert fresh.records.models() == migrated("0005").records.models()
+    assert fresh.records.models() == migrated("0006").records.models()
     fresh.close()
+
+
+def test_hooks_of_a_past_schema_are_due_as_they_were(migrated):
+    (due,) = migrated("0006").hooks.due()
+
+    assert (due.model, due.step, due.text) == ("users", "step-7", "optimise mart.users")
+    assert (due.failure.code, due.failure.where) == ("hook-failed", "models/users.sql:1")
 
 
 @pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004"])

@@ -9,12 +9,15 @@ from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
+from penstock.core.beside.exposures import Exposure, ModelGroup
+from penstock.core.beside.hooks import Hook
 from penstock.core.checks.check import ANY_ROW, Check, Phase
 from penstock.core.checks.check_type import CheckType, Condition, fields_of, parts_of
 from penstock.core.graph import children
+from penstock.core.masking import mask
 from penstock.core.model import ColumnDoc, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, literal, shown_name
-from penstock.core.project import Project
+from penstock.core.project import Project, shown_hook
 from penstock.core.query import Query, mentioned
 
 
@@ -167,8 +170,8 @@ def _arguments(project: Project, model: Model, rule: CheckType) -> Node:
 
 # The maps that dbt's readers expect and that penstock has nothing for.
 _EMPTY_MAPS = (
-    *("macros", "docs", "exposures", "metrics", "groups", "selectors", "disabled"),
-    *("group_map", "saved_queries", "semantic_models", "unit_tests"),
+    *("macros", "docs", "metrics", "selectors", "disabled"),
+    *("saved_queries", "semantic_models", "unit_tests"),
 )
 
 
@@ -186,10 +189,19 @@ def manifest(project: Project, metadata: Node) -> Node:
                 key = check_id(project, model.name, check.phase, check.name)
                 nodes[key] = _check(project, model, check)
                 parents[key] = _upstream(project, model, check)
+    exposures = {exposure_id(project, e.name): e for e in project.exposures.values()}
+    parents |= {key: _used(project, each) for key, each in exposures.items()}
+    groups = {f"group.{project.name}.{each.name}": each for each in project.groups.values()}
     return {
         "metadata": metadata,
         "nodes": {**nodes},
         "sources": {**sources},
+        "exposures": {key: _exposure(project, each) for key, each in exposures.items()},
+        "groups": {key: _group(project, each) for key, each in groups.items()},
+        "group_map": {
+            each.name: [node_id(project, n) for n, m in project.models.items() if m.group == name]
+            for name, each in project.groups.items()
+        },
         **{name: {} for name in _EMPTY_MAPS},
         "parent_map": {key: [*parents[key]] for key in sorted(parents)},
         "child_map": {key: [*ids] for key, ids in sorted(children(parents).items())},
@@ -205,7 +217,9 @@ def _model(project: Project, model: Model) -> Node:
             text = Path(project.root, model.where.path).read_text(encoding="utf-8")
     return layer | {
         "checksum": _sha256(model.fingerprint.sql),
-        "config": _model_config(model),
+        "config": _model_config(project, model),
+        "group": model.group or None,
+        "access": str(model.access),
         "tags": [*model.tags],
         "meta": _meta(model),
         "description": model.description,
@@ -216,6 +230,54 @@ def _model(project: Project, model: Model) -> Node:
         "depends_on": {"macros": [], "nodes": [*upstream_ids(project, model)]},
         "compiled": True,
         "compiled_code": project.shown_sql(model),
+    }
+
+
+def exposure_id(project: Project, name: str) -> str:
+    """Return the unique id of an exposure."""
+    return f"exposure.{project.name}.{name}"
+
+
+def _used(project: Project, exposure: Exposure) -> list[str]:
+    """Return the ids of what an exposure depends on."""
+    models = {node_id(project, name) for name in exposure.models}
+    return sorted(models | {source_id(project, project.sources[n]) for n in exposure.sources})
+
+
+def _exposure(project: Project, exposure: Exposure) -> Node:
+    labels: Node = {"tags": [*exposure.tags], "meta": {**exposure.meta}}
+    read = [InputName(InputKind.MODEL, name) for name in exposure.models]
+    read += [InputName(InputKind.SOURCE, name) for name in exposure.sources]
+    return {
+        **_declared(project, "exposure", exposure),
+        "fqn": [project.name, exposure.name],
+        "type": exposure.type,
+        "label": exposure.label or None,
+        "url": exposure.url or None,
+        "maturity": exposure.maturity or None,
+        "config": {"enabled": True, **labels},
+        **labels,
+        **_read(read),
+        "metrics": [],
+        "depends_on": {"macros": [], "nodes": [*_used(project, exposure)]},
+    }
+
+
+def _group(project: Project, group: ModelGroup) -> Node:
+    return _declared(project, "group", group)
+
+
+def _declared(project: Project, kind: str, each: Exposure | ModelGroup) -> Node:
+    """Return what exposures and groups have alike."""
+    return {
+        "name": each.name,
+        "resource_type": kind,
+        "package_name": project.name,
+        "path": PurePosixPath(*PurePosixPath(each.where.path).parts[1:]).as_posix(),
+        "original_file_path": each.where.path,
+        "unique_id": f"{kind}.{project.name}.{each.name}",
+        "owner": {"name": each.owner.name or None, "email": each.owner.email or None},
+        "description": each.description,
     }
 
 
@@ -274,7 +336,13 @@ def _resource_names(project: Project, table: TableName, path: str, kind: str, na
     }
 
 
-def _model_config(model: Model) -> Node:
+def _hooks(project: Project, model: Model, hooks: Iterable[Hook]) -> list[Json]:
+    """Return hooks as dbt writes them; no hook is part of a transaction."""
+    shown = (shown_hook(project, each, model) for each in hooks)
+    return [{"sql": mask(sql), "transaction": False, "index": n} for n, sql in enumerate(shown)]
+
+
+def _model_config(project: Project, model: Model) -> Node:
     """Return the strategy in dbt's terms: `incremental` with its details."""
     strategy, (materialized, how) = model.strategy, model.strategy.dbt
     config: Node = {
@@ -285,6 +353,11 @@ def _model_config(model: Model) -> Node:
         "tags": [*model.tags],
         "meta": _meta(model),
         "on_schema_change": str(model.on_schema_change),
+        "pre-hook": _hooks(project, model, model.hooks.before),
+        "post-hook": _hooks(project, model, model.hooks.after),
+        "group": model.group or None,
+        "access": str(model.access),
+        "grants": _grants(model),
     }
     if how:
         config["incremental_strategy"] = how
@@ -295,6 +368,12 @@ def _model_config(model: Model) -> Node:
     if strategy.window is not None:
         config["event_time"] = strategy.window.time_column
     return config
+
+
+def _grants(model: Model) -> Node:
+    grants = model.grants or ()
+    privileges = dict.fromkeys(each.privilege for each in grants)
+    return {each: [g.grantee for g in grants if g.privilege == each] for each in privileges}
 
 
 def _meta(model: Model) -> Node:

@@ -105,7 +105,9 @@ class CheckTarget:
             views[self.this] = AFTER_VIEW
         current, history = table, self.model.history
         if table is not None and history is not None:
-            sql = f"{table.sql} WHERE {quoted(history.columns.is_current)}"
+            columns = history.columns
+            is_current = quoted(columns.is_current) if columns.is_current else columns.is_open()
+            sql = f"{table.sql} WHERE {is_current}"
             current = replace(table, sql=sql)
         inputs = self.check_inputs()
         inputs = replace(

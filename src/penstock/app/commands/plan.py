@@ -29,6 +29,7 @@ from penstock.core.graph import ordered
 from penstock.core.masking import mask
 from penstock.core.model import kind_of as kind_of_model
 from penstock.core.partitions.ranges import Ranges, merged, union
+from penstock.core.project import hook_lines
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import parents_of, upstream_models
 from penstock.plan.values import Plan, Step
@@ -160,6 +161,8 @@ class Preview:
     changes: tuple[SqlChange, ...] = ()
     checks: Mapping[str, PlannedChecks] = field(default_factory=dict)
     sql: Mapping[str, str] = field(default_factory=dict)
+    hooks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The hooks of each step by its key, and those of the run by ""."""
 
 
 @in_one_state
@@ -203,7 +206,12 @@ def preview_of(services: Services, planned: Planned, request: AnyRun | AnySync) 
         checks[step.key] = alike[kind]
     changed = tuple(change for change in changes if change is not None)
     texts = {key: each.sql for key, each in slices.items() if each.sql}
-    return Preview(report, changed, checks, texts)
+    hooks = {
+        step.key: hook_lines(project, project.models[step.model])
+        for step in planned.plan.steps
+        if not step.only_alters
+    }
+    return Preview(report, changed, checks, texts, {"": hook_lines(project), **hooks})
 
 
 def _expected(
@@ -241,6 +249,17 @@ def preview_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:
     parents = {name: upstream_models(model) for name, model in services.project.models.items()}
     place = {name: number for number, name in enumerate(ordered(parents))}
     return tuple(sorted(planned_results(services, plan), key=lambda result: place[result.name]))
+
+
+def unchanged_results(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
+    """Return the results of models that are current."""
+    found = []
+    for name in planned.plan.current:
+        record = planned.project_state.records.get(name)
+        version = record.settled_version if record else None
+        result = ModelResult.of(services.project.models[name], "unchanged", "current")
+        found.append(replace(result, version=version))
+    return tuple(found)
 
 
 def rehearse(services: Services, request: AnyRun) -> RunReport:

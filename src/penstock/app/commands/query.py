@@ -14,6 +14,7 @@ from typing import BinaryIO
 from penstock.app.checking.flags import staging_root
 from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.preparing.pins import limits_read, source_read, tombstone_column
+from penstock.app.services.catalog_sources import find_places
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.names import InputKind, InputName, shown_name
@@ -31,7 +32,8 @@ def query(services: Services, sql: str, limit: int) -> QueryResult:
     """Run a query and return at most `limit` rows.
 
     Tables are read at their newest version when the query starts, views as their queries, and file
-    sources as they are. Every name is checked before Spark starts.
+    sources as they are. Every name is checked before Spark starts. A note tells which tables of a
+    catalog are read without a version, because their logs cannot be found.
     """
     bound = _bound(services, sql)
     return services.engine.query(bound.relations, bound.sql, limit)
@@ -114,20 +116,40 @@ def bound_now(services: Services, parsed: Query) -> BoundQuery:
     """Bind a query to the current state of everything it reads; raise `not-built-yet`."""
     project = services.project
     reads: dict[InputName, Read] = {}
-    for name in query_tables(project, parsed.inputs):
+    names = query_tables(project, parsed.inputs)
+    by_name = [each for each in names if _is_by_name(project, each)]
+    for name in names:
         model = project.models.get(name.name)
-        if name.kind is not InputKind.MODEL or model is None or not model.is_view:
-            reads[name] = _read(services, name)
-        else:
+        if name.kind is InputKind.MODEL and model is not None and model.is_view:
             reads |= limits_read(services, name)
+        elif name not in by_name:
+            reads[name] = _read(services, name)
+    find_places(services, (each.name for each in by_name))  # this starts Spark
+    reads |= {name: _read_by_name(services, name) for name in by_name}
+    unpinned = [read.name for read in reads.values() if isinstance(read, CatalogRead)]
+    if unpinned:
+        are = "is" if len(unpinned) == 1 else "are"
+        services.note(f"{', '.join(unpinned)} {are} read without a version: no Delta log was found")
     return bind_query(project, parsed, reads, services.clock.now())
+
+
+def _is_by_name(project: Project, name: InputName) -> bool:
+    return name.kind is InputKind.SOURCE and project.sources[name.name].in_catalog
+
+
+def _read_by_name(services: Services, name: InputName) -> Read:
+    """Return how to read a source that only a catalog names: at its newest version, if known."""
+    source = services.project.sources[name.name]
+    try:
+        head = services.log.head(source.path) if source.path else None
+    except (TableError, OSError):  # Spark may have the right to read it
+        head = None
+    return DeltaRead(source.path, head.version) if head else CatalogRead(shown_name(name.name))
 
 
 def _read(services: Services, name: InputName) -> Read:
     project = services.project
     if name.kind is InputKind.SOURCE:
-        if project.sources[name.name].in_catalog:
-            return CatalogRead(shown_name(name.name))
         view = ObservedTables.empty(services.clock.now())
         pin = pin_source(services, project.sources[name.name], view.listings)
         return source_read(project, name, pin, view)

@@ -11,10 +11,11 @@ from typing import TypeVar
 from penstock.app.artifacts.write import write_artifacts
 from penstock.app.checking.flags import drop_repeated
 from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
-from penstock.app.commands.plan import context_of, report_of
+from penstock.app.commands.plan import context_of, report_of, unchanged_results
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
 from penstock.app.execution.commit import Ended, refresh_record
-from penstock.app.execution.recover import recover
+from penstock.app.execution.hooks import project_hooks, retried_text, retry_hooks
+from penstock.app.execution.recover import Recovery, recover
 from penstock.app.execution.results import (
     failed_partitions,
     final_error,
@@ -42,6 +43,7 @@ from penstock.app.run_report import SIGTERM, RunReport
 from penstock.app.services.catalog_sources import find_places
 from penstock.app.services.services import Services
 from penstock.app.services.workers import beating
+from penstock.core.beside.hooks import HookMoment
 from penstock.core.errors import (
     ConcurrentWriterError,
     PenstockError,
@@ -51,7 +53,7 @@ from penstock.core.errors import (
     TableError,
     interruption,
 )
-from penstock.core.records import Status
+from penstock.core.records import HookRecord, Status
 from penstock.engine.jvm import warnings_of
 from penstock.plan.cascade import parents_of
 from penstock.plan.values import Step
@@ -94,7 +96,7 @@ def _run(services: Services, request: AnyRun, listener: Listener, ask: AskRefres
         refresh(services, packages)
     if not planned.plan.is_empty:
         return Runner(services, request, listener, planned, report).run()
-    results = (*planned.settled.results, *_unchanged(services, planned))
+    results = (*planned.settled.results, *unchanged_results(services, planned))
     report = replace(report, results=results)
     return with_resume_command(report, request, planned.again)
 
@@ -109,10 +111,13 @@ def begun(
     """Settle what a crash left open, then plan; return a report before any step."""
     if listener is not silent:
         services.patience.tell = lambda sentence: listener(Said(sentence))
-    recovery = recover(services, give_up=anew)
+    recovery: Recovery = recover(services, give_up=anew)
     for sentence in recovery.messages_by_step:
         listener(Said(sentence))
     settled = settle(services)
+    hooks: tuple[HookRecord, ...] = retry_hooks(services)
+    for sentence in map(retried_text, hooks):
+        listener(Said(sentence))
     planned = planner(services, request)
     if planned.plan.steps and find_places(services, planned.sources):
         planned = planner(services, request)
@@ -121,17 +126,8 @@ def begun(
         listener(Said(sentence))
     report = report_of(planned, request)
     run_id = services.run_id or services.clock.new_id()
-    return planned, replace(report, run_id=run_id, recovered=recovery.messages_by_step)
-
-
-def _unchanged(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
-    found = []
-    for name in planned.plan.current:
-        record = planned.project_state.records.get(name)
-        version = record.settled_version if record else None
-        result = ModelResult.of(services.project.models[name], "unchanged", "current")
-        found.append(replace(result, version=version))
-    return tuple(found)
+    recovered = (*recovery.messages_by_step, *map(retried_text, hooks))
+    return planned, replace(report, run_id=run_id, recovered=recovered, hooks=hooks)
 
 
 @dataclass(slots=True)
@@ -178,10 +174,9 @@ class Runner:
             frames = shared_frames(services, self._context, self.planned.plan.steps)
             sharing = services.engine.sharing(frames)
             with beating(services.writing.leases, report.run_id, beat), sharing:
-                self.tell(RunStarted(report.run_id, self.planned.plan))
-                self._collect()
-            if all(result.ok for result in self._results):
-                status = Status.SUCCESS
+                self._collect_with_hooks()
+            ends = [*(each.ok for each in self._results), *(h.ok for h in self._context.hooks)]
+            status = Status.SUCCESS if all(ends) else status
         except KeyboardInterrupt as error:
             self._interrupted, self._terminated = True, SIGTERM in error.args
         finally:
@@ -193,6 +188,7 @@ class Runner:
         report = replace(
             report,
             results=self._in_order(),
+            hooks=(*report.hooks, *self._context.hooks),
             notes=(*report.notes, *notes, *of_log),
             interrupted=self._interrupted,
             terminated=self._terminated,
@@ -210,6 +206,20 @@ class Runner:
         except StateError as error:
             return (*notes, error.render())
         return notes
+
+    def _collect_with_hooks(self) -> None:
+        """Run the steps between the hooks of the project; those after them run in any case."""
+        report, hooks = self.report, self._context.hooks
+        self.tell(RunStarted(report.run_id, self.planned.plan))
+        blank = HookRecord(report.run_id, HookMoment.START, 0, "", report.run_timestamp)
+        hooks += project_hooks(self.services, blank) if self._steps else ()
+        if all(each.ok for each in hooks):
+            self._collect()
+        else:
+            for step in self.planned.plan.steps:
+                self._end(self._of_step(step, "skipped", "a hook before the run failed"))
+        if self._steps and not self._spark_died:
+            hooks += project_hooks(self.services, blank, self._results)
 
     def _collect(self) -> None:
         plan, settled = self.planned.plan, self.planned.settled
@@ -235,7 +245,8 @@ class Runner:
         try:
             for found in schedule.results(fail_fast=self.request.fail_fast):
                 self._end(*found)
-                self._heed()
+                if self._raised:
+                    raise KeyboardInterrupt  # noqa: TRY301  it is caught below
         except BaseException as error:  # a bug too: no step may go on behind a run that ended
             if isinstance(error, KeyboardInterrupt):
                 self._interrupted = True
@@ -245,11 +256,6 @@ class Runner:
                 self._end(*found)
             self._holds = False
             raise
-
-    def _heed(self) -> None:
-        """Treat an interrupt raised by a function like Ctrl-C."""
-        if self._raised:
-            raise KeyboardInterrupt
 
     def _end(self, *results: ModelResult) -> None:
         """Report the result of one planned step; the last of its results ends it."""
@@ -387,6 +393,6 @@ class Runner:
         for result in self._results:
             by_name.setdefault(result.name, []).append(result)
         order = dict.fromkeys((*(name for name in by_name if name not in known), *known))
-        for result in _unchanged(self.services, self.planned):
+        for result in unchanged_results(self.services, self.planned):
             by_name.setdefault(result.name, [result])
         return tuple(result for name in order for result in by_name.get(name, ()))

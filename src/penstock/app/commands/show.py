@@ -19,7 +19,7 @@ from penstock.core.masking import mask
 from penstock.core.model import Body, ColumnDoc, Fingerprint, Model
 from penstock.core.names import InputKind, InputName, shown_name
 from penstock.core.partitions.partition import Grain
-from penstock.core.project import Project
+from penstock.core.project import Project, exposures_of, hook_lines
 from penstock.core.records import Execution, ModelRecord
 from penstock.plan.resolve import due_partitions, resolve
 from penstock.project.first_pass import parse_user_query
@@ -82,6 +82,10 @@ class ModelDetail:
     executions: tuple[Execution, ...]
     versions: tuple[str, ...]
     checks: tuple[tuple[int, Check], ...]
+    hooks: tuple[str, ...] = ()
+    """Its hooks and grants, one line each."""
+    exposures: tuple[str, ...] = ()
+    """The exposures that read it."""
 
 
 @in_one_state
@@ -119,6 +123,8 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
         executions=services.reading.records.history(model.name, _EXECUTIONS),
         versions=tuple(_versions(model)),
         checks=tuple((version, each) for version, checks in sets for each in checks.all),
+        hooks=hook_lines(services.project, model),
+        exposures=exposures_of(services.project, model.name),
     )
 
 
@@ -193,7 +199,7 @@ def compile_query(services: Services, sql: str) -> tuple[CompiledModel, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A table in the graph. `kind` is model, seed, source or external.
+    """A table in the graph, or an exposure. `kind` is model, seed, source, external or exposure.
 
     `strategy` is that of a model, `version` the one for the run date; 0 for other kinds.
     """
@@ -230,6 +236,13 @@ def graph(services: Services, request: ModelsRequest) -> Graph:
             nodes.setdefault(node.table, node)
             if node.table != str(model.table):  # a model may read its own earlier partitions
                 edges.add((node.table, str(model.table)))
+    for exposure in project.exposures.values():
+        used = [InputName(InputKind.MODEL, name) for name in exposure.models]
+        used += [InputName(InputKind.SOURCE, name) for name in exposure.sources]
+        tables = [table for each in used if (table := str(project.table_of(each))) in nodes]
+        node = GraphNode(f"exposure:{exposure.name}", exposure.name, "exposure")
+        nodes |= {node.table: node} if tables else {}
+        edges |= {(table, node.table) for table in tables}
     return Graph(tuple(nodes[table] for table in sorted(nodes)), tuple(sorted(edges)))
 
 

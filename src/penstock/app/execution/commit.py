@@ -49,10 +49,7 @@ Given = TypeVar("Given")
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A finished step: its intent, its outcome, its check results.
-
-    `undone` is the outcome of the step that undid it, `restored` the version that came back.
-    """
+    """A finished step. If another one undid it, `undone` is its outcome, `restored` the version."""
 
     intent: Intent
     outcome: Outcome

@@ -13,13 +13,14 @@ from penstock.app.preparing.outcomes import base_of, outcome_of
 from penstock.app.preparing.statements import enter_catalog
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, left_open
+from penstock.core.entities.slices import UnchangedSlice
 from penstock.core.errors import PenstockError, StateError, TableError, UsageError
 from penstock.core.facts import LogCommit
 from penstock.core.names import TableName
 from penstock.core.ports.ports import RebuiltStep
-from penstock.core.records import ModelRecord, Status
+from penstock.core.records import HookRecord, ModelRecord, Status
 from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
-from penstock.core.steps.token import project_of, read_intent
+from penstock.core.steps.token import project_of, read_intent, read_metrics
 from penstock.core.strategy import strategy_named
 
 
@@ -73,11 +74,15 @@ def _merge_by_number(tables: Iterable[Sequence[RebuiltStep]]) -> list[RebuiltSte
 
 def _may_lack_skips(services: Services, name: str) -> bool:
     """Return whether slices of a model may have been skipped without a record."""
-    model = services.project.models.get(name)
-    if model is None or not model.strategy.reads_slices:
+    if not _reads_slices(services, name):
         return False
     known = services.reading.slices.recorded(name)
     return all(each.status is not Status.SKIPPED for each in known)
+
+
+def _reads_slices(services: Services, name: str) -> bool:
+    model = services.project.models.get(name)
+    return model is not None and model.strategy.reads_slices
 
 
 def _logged_tables(services: Services) -> Iterator[tuple[str, TableName]]:
@@ -104,6 +109,8 @@ def steps_in_log(
             continue
         if project_of(commit.token) not in ("", services.project.name):
             continue  # another project's, of a model of the same name
+        if commit.cloned and _reads_slices(services, name):  # a token has no room for all of them
+            intent = replace(intent, unchanged=_cloned_slices(services, name, commit.cloned))
         known = table_id or (facts.table_id if facts else "")
         yield from _idle_steps(intent, before or known, commit)
         since = base_of(intent) if since is None else since
@@ -113,8 +120,10 @@ def steps_in_log(
 
 
 def _idle_steps(intent: Intent, table_id: str, commit: LogCommit) -> Iterator[RebuiltStep]:
-    """Yield earlier steps without a commit that a commit lists."""
+    """Yield earlier steps without a commit that a commit lists; slices of a clone have none."""
     for each in intent.unchanged:
+        if not each.step:
+            continue
         own = replace(
             intent,
             step=each.step,
@@ -128,6 +137,32 @@ def _idle_steps(intent: Intent, table_id: str, commit: LogCommit) -> Iterator[Re
         )
         outcome = Outcome(None, table_id, intent.base_version, metrics=each.metrics)
         yield RebuiltStep(own, outcome, commit.time)
+
+
+def _cloned_slices(
+    services: Services, name: str, cloned: tuple[str, int]
+) -> tuple[UnchangedSlice, ...]:
+    """Return the slices in the rows of a clone, from the log of the table that it copied."""
+    uri, upto = cloned
+    found: dict[str, UnchangedSlice] = {}
+    for commit in services.log.commits(uri, -1, partial=True):
+        try:
+            intent = read_intent(commit.token) if commit.step else None
+        except (KeyError, ValueError):  # the token was cut
+            continue
+        if intent is None or intent.model != name or commit.version > upto:
+            continue
+        number, at = intent.step_seq, intent.run_timestamp
+        if intent.kind is StepKind.ROLLBACK:
+            found = {n: each for n, each in found.items() if each.step_seq < intent.restores}
+        if intent.lowers_watermarks:
+            found.clear()
+        read = _cloned_slices(services, name, commit.cloned) if commit.cloned else intent.unchanged
+        found |= {each.id.name: replace(each, step="", step_seq=number) for each in read}
+        if intent.slice and intent.kind is StepKind.BUILD:
+            own = UnchangedSlice(intent.slice, "", number, at, read_metrics(commit.token))
+            found[intent.slice.name] = own
+    return tuple(replace(each, step_seq=0) for each in found.values())
 
 
 _SLICE = '"slice":'  # as tokens say it
@@ -163,6 +198,8 @@ class Recovery:
 
     steps: tuple[Recovered, ...] = ()
     stuck: Mapping[str, PenstockError] = field(default_factory=dict)
+    hooks: tuple[HookRecord, ...] = ()
+    """Hooks of earlier steps that ran now."""
 
     @property
     def messages_by_step(self) -> tuple[str, ...]:
@@ -340,7 +377,7 @@ def _unknown_steps(
         # and a slice that brought a column and no row has changed none, but was run all the same
         counted = (c for c in since if c.changes_data or after < 0 or _SLICE in c.token)
         commits = unrecorded(services, counted)
+        steps = [*steps_in_log(services, name, uri, commits, after)] if commits else []
     except (TableError, OSError):  # its model will say so when its turn comes
         return []
-    steps = steps_in_log(services, name, uri, commits, after) if commits else ()
     return [replace(step, new_table=is_new) for step in steps]

@@ -16,7 +16,13 @@ from penstock.core.statement import TARGET_VIEW, Commit
 from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.evolution import check_names, raise_all
 from penstock.plan.obstacles import incompatible_type
-from penstock.plan.table_columns import Migration, migration, target_schema, with_described
+from penstock.plan.table_columns import (
+    Migration,
+    contract_findings,
+    migration,
+    target_schema,
+    with_described,
+)
 from penstock.strategies.reshape import (
     allow_widening,
     alter_properties,
@@ -66,8 +72,8 @@ class Reshaping:
         """Raise for invalid names and type changes before anything is written."""
         facts = self._facts()
         stays = None if facts is None or self._is_replaced(facts) else facts
-        wrong = tuple(check_names(self.model, described, stays.properties if stays else None))
-        raise_all(wrong)
+        named = check_names(self.model, described, stays.properties if stays else None)
+        raise_all((*named, *contract_findings(self.model, described)))
         if facts is None or stays is None:
             return
         moved = self._migration(facts, described)

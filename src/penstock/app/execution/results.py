@@ -114,6 +114,8 @@ def with_resume_command(
         command, selecting = resume_sync(report, request), {}
     else:
         command = resume_command(report, request, selecting)
+    if not command and any(each.step and not each.ok for each in report.hooks):
+        command = "penstock recover"  # all models are done
     left = _selectors(_unfinished_models(report), selecting) if command else ()
     return replace(report, resume=command, left=tuple(left))
 

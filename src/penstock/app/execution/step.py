@@ -10,6 +10,7 @@ from penstock.app.checking.chosen import checks_of_step
 from penstock.app.checking.gates import Ahead, look_ahead, look_at_views, version_of
 from penstock.app.checking.target import CheckTarget
 from penstock.app.execution.commit import Committer, Ended, alter_each
+from penstock.app.execution.hooks import promise_after, run_after, run_before
 from penstock.app.execution.step_state import Staged, StepRun, StepState, WorkKind
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import decide
@@ -100,6 +101,7 @@ def check_before(state: StepState) -> StepState:
 def begin(state: StepState) -> StepState:
     """Prepare the table, one step per change; record the step and take the lease."""
     state = state.run.kind.prepare(state)
+    promise_after(state)
     promised = state.watch.promised(state.intent) if state.watch else state.intent
     return replace(state, intent=state.run.committer.begin(promised))
 
@@ -185,7 +187,10 @@ def record(state: StepState) -> StepState:
 
 
 Phase = Callable[[StepState], StepState]
-PHASES: tuple[Phase, ...] = (pin, inspect, check_before, begin, stage, write, check_after, record)
+PHASES: tuple[Phase, ...] = (
+    *(run_before, pin, inspect, check_before, begin, stage, write, check_after, record),
+    run_after,
+)
 """A crash is safe between any two phases: before `begin` nothing is on record, after it
 `recover` reads from the table's log whether `write` was reached, and does the rest.
 """

@@ -17,6 +17,7 @@ from penstock.app.preparing.step_inputs import NOTHING, StepInputs
 from penstock.app.services.services import Services
 from penstock.core.check_results import Checked, CheckResult
 from penstock.core.model import Model
+from penstock.core.ports.engine import StepSession
 from penstock.core.statement import Work
 from penstock.core.steps.step import Intent, Outcome
 from penstock.plan.resolve import Segment
@@ -89,6 +90,17 @@ class StepRun:
     """The SQL of a step of partitions."""
     ahead: Ahead | None = None
     """Check results from the step that these partitions are the rest of."""
+
+
+def open_session(run: StepRun, session: StepSession | None = None) -> StepRun:
+    """Open the session of a step, unless it shares one, or its hooks have opened it."""
+    if session is None and hasattr(run.committer, "session"):
+        return run
+    if session is None:
+        own = run.services.engine.session(run.model.name, run.committer.where)
+        session = run.closing.enter_context(own)
+    run.committer.session = session
+    return run
 
 
 @dataclass(frozen=True, slots=True)

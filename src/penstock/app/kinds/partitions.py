@@ -7,9 +7,9 @@ from functools import partial
 
 from penstock.app.checking.watch import Watch
 from penstock.app.execution.reshaping import Reshaping, Shape
-from penstock.app.execution.step_state import Share, StepRun, StepState, need
+from penstock.app.execution.step_state import Share, StepRun, StepState, need, open_session
 from penstock.app.kinds import tables
-from penstock.app.kinds.tables import open_session, renewed_step
+from penstock.app.kinds.tables import renewed_step
 from penstock.app.preparing.pins import Inputs, pin_names
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import of_range, parameter_type

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from penstock.app.checking.watch import watched
 from penstock.app.execution.commit import alter_each
-from penstock.app.execution.step_state import Share, StepRun, StepState
+from penstock.app.execution.step_state import Share, StepRun, StepState, open_session
 from penstock.app.observation.late_rows import changed_below
 from penstock.app.observation.log_reader import open_log_reader
 from penstock.app.observation.observe import observe
@@ -126,15 +126,6 @@ def examine(state: StepState, way: type[Looking], session: StepSession | None = 
         intent = looking.with_findings(state.intent, found)
     changes = () if found.is_idle else found.schema_changes
     return replace(state, intent=intent, step_inputs=found, changes=changes)
-
-
-def open_session(run: StepRun, session: StepSession | None = None) -> StepRun:
-    """Open the session of a step, unless it shares one."""
-    if session is None:
-        own = run.services.engine.session(run.model.name, run.committer.where)
-        session = run.closing.enter_context(own)
-    run.committer.session = session
-    return run
 
 
 def prepare(state: StepState) -> StepState:

@@ -180,8 +180,9 @@ class ProjectState:
             if intersection(((group.low, group.high),), fit) != ((group.low, group.high),):
                 return False
         inputs = {m.input.name: m for s in segments for m in s.body.inputs}
+        unknown = model.partition is not None and model.partition.lookback is not None
         return self._is_untouched(model, parts) and all(
-            not self._has_news(mapping, parts) for mapping in inputs.values()
+            not self._has_news(mapping, parts, unknown=unknown) for mapping in inputs.values()
         )
 
     def _is_untouched(self, model: Model, parts: PartitionsRecord) -> bool:
@@ -207,8 +208,8 @@ class ProjectState:
         facts = self._facts(model)
         return facts is not None and facts.table_id == parts.table_id
 
-    def _has_news(self, mapping: InputMapping, parts: PartitionsRecord) -> bool:
-        """Return whether an input changed after a step of the model read it."""
+    def _has_news(self, mapping: InputMapping, parts: PartitionsRecord, *, unknown: bool) -> bool:
+        """Return whether an input changed after a step read it; `unknown` if that is not known."""
         name = mapping.input.name
         pin = parts.pins.get(name)
         above = self._parts_of_input(name)
@@ -223,7 +224,7 @@ class ProjectState:
             case None if name in self.project.models or name in self.project.seeds:
                 return is_newer(pin, parts.steps, "", None)
             case _:
-                return False
+                return unknown
 
     def _evidence(self, model: Model, parts: PartitionsRecord | None, *, same: bool) -> Evidence:
         name = model.name

@@ -245,7 +245,10 @@ def timed(services: Services, request: Asked) -> tuple[Asked, tuple[str, ...]]:
 
 
 def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
-    """Return the partitions for `run`: those of the dates, or the newest due ones."""
+    """Return the partitions for `run`: those of the dates, or the newest due ones.
+
+    With `lookback` they include that number of partitions before the newest one.
+    """
     verdicts = {
         name: project_state.verdict(name)
         for name in project_state.names
@@ -257,8 +260,10 @@ def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
         there = due_partitions(model, project_state.run_timestamp)
         if request.range.is_open and not request.options.full_refresh:
             effective = intersection(verdict.effective, there)
+            last = effective[-1][1] if effective else 0
+            back = model.partition.lookback or 0 if model.partition else 0
             timed = model.grid.grain is not Grain.RANGE
-            within[name] = ((effective[-1][1],) * 2,) if effective and timed else effective
+            within[name] = intersection(effective, ((last - back, last),)) if timed else effective
             continue
         check_named(model, request.range, verdict, there)
         within[name] = narrowed(model, request.range, project_state.run_timestamp, there)

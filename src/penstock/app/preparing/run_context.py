@@ -12,7 +12,7 @@ from penstock.app.preparing.pass_runs import PassRuns
 from penstock.core.check_results import InvariantReport
 from penstock.core.partitions.ranges import Ranges, union
 from penstock.core.project import Project
-from penstock.core.records import Holder, ModelRecord, upstream_records
+from penstock.core.records import Holder, HookRecord, ModelRecord, upstream_records
 from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.step import Intent
 from penstock.plan.values import Options, Step
@@ -76,7 +76,8 @@ class Context:
     `records` is updated as steps end, so that later steps pin what earlier ones wrote. `changed`
     are the partitions whose rows this run changed, `failed` those that it could not build, by
     model. `bases` are the earlier versions of tables with a single partition. `views` are the check
-    results of views that its steps read, `passes` the passes of session packages.
+    results of views that its steps read, `passes` the passes of session packages, `hooks`
+    those that ran.
     """
 
     holder: Holder
@@ -93,6 +94,7 @@ class Context:
     bases: dict[str, int] = field(default_factory=dict)
     views: ViewReports = field(default_factory=ViewReports)
     passes: PassRuns = field(default_factory=PassRuns)
+    hooks: list[HookRecord] = field(default_factory=list)
 
     @property
     def upstreams(self) -> Mapping[str, ModelRecord]:

@@ -152,7 +152,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         flags = {name: tombstone_column(services, name) for name, _ in model.query.deleted_flags}
         marked = {name: live(column) for name, column in flags.items() if column}
         view_sql = services.project.view_sql(model, marked)
-    history, options = None, context.options
+    history, options = HistoryRun(context.run_timestamp), context.options
     if model.history is not None:
         retention, messages = retention_of(model, options), {PROPERTY: property_of(model)}
         history = HistoryRun(context.run_timestamp, retention, options.allow_empty, messages)

@@ -79,6 +79,7 @@ POINTS = (
     "after-commit",
     "during-finish",
     "after-finish",
+    "after-hook",
 )
 
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from penstock.app.artifacts.manifest import Json
 from penstock.app.services.files import replace_file
+from penstock.app.site.tasks import Task, do_on_all_cores, do_tasks
 from penstock.core.masking import SECRETS
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(slots=True)
@@ -33,18 +35,31 @@ class SiteCache:
 
     def of(self, make: Callable[[], Json], *parts: object) -> Json:
         """Return the value for these parts; compute it if the last site did not have it."""
-        text = json.dumps([self.salt, *parts], default=str, ensure_ascii=False)
-        key = hashlib.sha256(text.encode()).hexdigest()
+        key = _key(parts)
         if key not in self._now:
             last = self._read()
             self._now[key] = last[key] if key in last else make()
         return self._now[key]
 
+    def computed(self, *task: object) -> Json:
+        """Return the result of a task."""
+        return self.of(lambda: do_tasks([cast("Task", task)])[0], *task)
+
+    def is_new(self, models: int) -> bool:
+        """Return whether the last site had almost nothing of so many models."""
+        return len(self._read()) <= models // 2
+
+    def compute_ahead(self, tasks: Iterable[Task]) -> None:
+        """Do tasks on all cores."""
+        missing = {_key(each): each for each in tasks}
+        self._now |= zip(missing, do_on_all_cores([*missing.values()]), strict=True)
+
     def save(self) -> None:
         """Write the values of this site, unless nothing is new or one contains a secret."""
         if self.path is None or self._now.keys() == self._read().keys():
             return
-        text = json.dumps({"format": _FORMAT, "values": self._now}, ensure_ascii=False)
+        document = {"format": _FORMAT, "salt": self.salt, "values": self._now}
+        text = json.dumps(document, ensure_ascii=False)
         if SECRETS.hide(text) != text:
             return
         with suppress(OSError):
@@ -59,6 +74,11 @@ class SiteCache:
                 return self._last
             with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
                 document = json.loads(self.path.read_text(encoding="utf-8"))
-                if document["format"] == _FORMAT:
+                if (document["format"], document["salt"]) == (_FORMAT, self.salt):
                     self._last = dict(document["values"])
         return self._last
+
+
+def _key(parts: Sequence[object]) -> str:
+    text = json.dumps(parts, default=str, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

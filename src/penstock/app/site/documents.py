@@ -76,7 +76,7 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A source or seed; `changed_at` is the time of its newest version.
+    """A source or seed; `changed_at` is the time of its newest version, or of its newest file.
 
     `limit` is the age in seconds that its newest row may have, null without such a rule.
     """
@@ -99,7 +99,10 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What needs a person: `kind` is a state, `blocked`, `flagged`, `quarantined` or `late`."""
+    """What needs a person, most urgent first.
+
+    `kind` is a state, `blocked`, `flagged`, `quarantined` or `late`.
+    """
 
     kind: str
     node: str

@@ -1,12 +1,14 @@
 """The folder of a site: written beside what is there, which is in use until all is complete.
 
-`index.html` names the folder of its data, so replacing that one file replaces the whole site.
+`index.html` names the folder of its data, so replacing that one file replaces the whole site. After
+the folder it names the site, so that a browser that remembers files asks again.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -24,6 +26,7 @@ PAGE = "index.html"
 MARKER = ".penstock-site"
 _DATA = 'content="data"'
 """The place of the data's folder in the page."""
+_NAMED = re.compile(r'content="(data-[^"?]+)')
 
 
 def chunk_text(name: str, document: object) -> str:
@@ -71,24 +74,43 @@ def require_ours(output: Path) -> None:
 def write_site(output: Path, generation: str, chunks: Iterable[tuple[str, object]]) -> int:
     """Write a site and return its size in bytes; a reader sees the old one or the new one.
 
-    Data of earlier sites are removed at the end. Two processes write one after the other.
+    Data of earlier sites are removed at the end, and stay if only the project changed. Two
+    processes write one after the other.
     """
     output.mkdir(parents=True, exist_ok=True)
+    contents = {name: chunk_text(name, document).encode() for name, document in chunks}
     with (output / MARKER).open("w") as marker, _alone(marker):
-        data, size = output / f"data-{generation}", 0
-        data.mkdir()
-        for name, document in chunks:
-            content = chunk_text(name, document).encode()
-            (data / f"{name}.js").write_bytes(content)
-            size += len(content)
+        data = _data_in_use(output, contents)
+        if data is not None:
+            replace_file(data / "project.js", contents["project"].decode())
+            (data / "project.js").chmod(0o644)
+        else:
+            data = output / f"data-{generation}"
+            data.mkdir()
+            for name, content in contents.items():
+                (data / f"{name}.js").write_bytes(content)
         for path in BUNDLE.iterdir():
             if path.name != PAGE:
                 shutil.copyfile(path, output / path.name)
-        page = (BUNDLE / PAGE).read_text(encoding="utf-8").replace(_DATA, f'content="{data.name}"')
+        named = f'content="{data.name}?{generation}"'
+        page = (BUNDLE / PAGE).read_text(encoding="utf-8").replace(_DATA, named)
         replace_file(output / PAGE, page)
         (output / PAGE).chmod(0o644)
         _remove_others(output, data)
-    return size
+    return sum(map(len, contents.values()))
+
+
+def _data_in_use(output: Path, contents: Mapping[str, bytes]) -> Path | None:
+    """Return the folder of the page's data if it has these files, all equal but the project."""
+    with suppress(OSError):
+        found = _NAMED.search((output / PAGE).read_text(encoding="utf-8"))
+        data = output / (found[1] if found else "")
+        if {path.name for path in data.iterdir()} == {f"{name}.js" for name in contents} and all(
+            name == "project" or (data / f"{name}.js").read_bytes() == content
+            for name, content in contents.items()
+        ):
+            return data
+    return None
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +34,13 @@ from penstock.app.site.documents import (
     SearchDocument,
 )
 from penstock.app.site.files import BUNDLE, chunk_text, require_bundle, require_ours, write_site
-from penstock.app.site.models import MOST_EVALUATIONS, Shapes, model_document, package_parts
+from penstock.app.site.models import (
+    MOST_EVALUATIONS,
+    Shapes,
+    model_document,
+    package_parts,
+    slow_tasks,
+)
 from penstock.app.site.overview import (
     RUNS_IN_A_FILE,
     notice_of,
@@ -48,6 +55,7 @@ from penstock.core.project import Project
 from penstock.plan.values import Plan
 
 _CACHE = Path(".penstock", "cache", "site.json")
+_LOGS_AT_ONCE = 8
 _SETTINGS = "penstock.yml"
 """Without it, tables would be looked for in the wrong places."""
 AnySite = SiteRequest | ServeRequest
@@ -157,9 +165,11 @@ def _read(services: Services, request: AnySite, notices: tuple[Notice, ...]) -> 
     cache = SiteCache(Path(services.project.root, _CACHE), version())
     inputs = read_site(services, names, run_timestamp, cache)
     nodes = (*names, *map(inputs.node, inputs.project.sources))
-    shapes = {node: inputs.shape_of(node) for node in nodes}
-    steps = services.reading.runs.steps_of_runs([each.id for each in inputs.runs])
-    runs = tuple(run_document(inputs, each, steps.get(each.id, ())) for each in inputs.runs)
+    with ThreadPoolExecutor(_LOGS_AT_ONCE if cache.is_new(len(names)) else 1) as reading:
+        shapes = dict(zip(nodes, reading.map(inputs.shape_of, nodes), strict=True))
+    if cache.is_new(len(names)):
+        cache.compute_ahead(slow_tasks(inputs, shapes))
+    runs = tuple(run_document(inputs, each) for each in inputs.runs)
     plans = _plans(services, str(request.project), inputs.state)
     project = project_document(inputs, shapes, plans, runs, notices)
     chunks = tuple(_chunks(inputs, shapes, runs))

@@ -5,12 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
-
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from pygments.formatters import HtmlFormatter
     from pygments.lexer import Lexer
 
 
@@ -20,7 +17,9 @@ def code_lines(text: str, language: str) -> tuple[str, ...]:
     >>> code_lines("select <b>", "text")
     ('select &lt;b&gt;',)
     """
-    html = highlight(text, _lexer(language), _FORMATTER)
+    from pygments import highlight
+
+    html = highlight(text, _lexer(language), _formatter())
     return tuple(html.removesuffix("\n").split("\n"))
 
 
@@ -30,23 +29,35 @@ def markdown(text: str) -> str:
     >>> markdown("**Bold** <b>")
     '<p><strong>Bold</strong> &lt;b&gt;</p>'
     """
-    return _MARKDOWN.render(text).strip() if text.strip() else ""
+    return _markdown().render(text).strip() if text.strip() else ""
+
+
+@cache
+def _formatter() -> HtmlFormatter[str]:
+    from pygments.formatters import HtmlFormatter
+
+    return HtmlFormatter(nowrap=True)
 
 
 @cache
 def _lexer(language: str) -> Lexer:
+    from pygments.lexers import get_lexer_by_name
+
     return get_lexer_by_name(language, stripnl=False, ensurenl=False)
 
 
-class _Markdown(MarkdownIt):
-    """Markdown without HTML of its own, and without links that run something."""
+@cache
+def _markdown() -> MarkdownIt:
+    """Return Markdown without HTML of its own, and without links that run something."""
+    from markdown_it import MarkdownIt
 
-    def validateLink(self, url: str) -> bool:  # noqa: N802  its name there
-        return url.startswith(("https://", "http://", "#"))
+    found = MarkdownIt("commonmark", {"html": False}).enable("table")
+    found.validateLink = _is_link  # type: ignore[method-assign]
+    return found
 
 
-_FORMATTER = HtmlFormatter(nowrap=True)
-_MARKDOWN = _Markdown("commonmark", {"html": False}).enable("table")
+def _is_link(url: str) -> bool:
+    return url.startswith(("https://", "http://", "#"))
 
 
 def grouped(number: int) -> str:

@@ -115,6 +115,7 @@ class ModelDocument:
     name: str
     description_html: str
     place: str
+    exposures: tuple[str, ...]
     columns: tuple[ColumnRow, ...]
     written: CodeText | None
     codes: tuple[CodeText, ...]
@@ -196,9 +197,10 @@ class PartitionMapping:
 class PartitionsDocument:
     """`data/partitions-N.js`: the partitions of one model, as ranges in ascending order.
 
-    `grain` is `hour`, `day`, `week`, `month`, `year`, `range` or `whole`. Positions count: hours
-    and days from 1970-01-01; weeks from Monday, 1970-01-05; months as year * 12 + month - 1; years
-    from 0; of a `range`, position p is [start + p * width, start + (p + 1) * width).
+    `grain` is `hour`, `day`, `week`, `month`, `year`, `range`, or `*` for the whole table.
+    Positions count: hours and days from 1970-01-01; weeks from Monday, 1970-01-05; months as
+    year * 12 + month - 1; years from 0; of a `range`, position p is
+    [start + p * width, start + (p + 1) * width).
     """
 
     name: str

@@ -8,10 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from penstock.app.artifacts.manifest import Json
 from penstock.app.commands.sessions import sessions_quarantine
 from penstock.app.planning.packages import plan_package
-from penstock.app.site.markup import grouped, markdown
+from penstock.app.site.markup import grouped
 from penstock.app.site.model_documents import (
     CheckRow,
     CodeText,
@@ -23,16 +22,19 @@ from penstock.app.site.model_documents import (
     PackagePart,
     SliceRow,
 )
+from penstock.app.site.partitions import mapping_tasks
 from penstock.app.site.reading import MOST_EXECUTIONS, SiteInputs, TableShape, utc
+from penstock.app.site.tasks import Task
 from penstock.core.check_results import CheckRecord, CheckResult
 from penstock.core.checks.check import Check
 from penstock.core.errors import PenstockError
-from penstock.core.model import ColumnDoc, Fingerprint, Model, kind_of
+from penstock.core.model import Body, ColumnDoc, Fingerprint, Model, kind_of
 from penstock.core.names import InputName
 from penstock.core.partitions.partition import write_ranges
+from penstock.core.project import exposures_of
 from penstock.core.records import StepRecord
+from penstock.core.sessions.manifest import limit_lines
 from penstock.core.steps.step import Outcome
-from penstock.project.sql.lineage import column_lineage
 
 _SHOWN_SESSIONS = 50
 _OPENED = ("opened_new", "opened_changed", "opened_late", "reopened")
@@ -56,13 +58,14 @@ def model_document(
     model, steps = inputs.model(name), inputs.steps.get(name, ())
     return ModelDocument(
         name=name,
-        description_html=markdown(model.description),
+        description_html=inputs.markdown(model.description),
         place="" if model.is_view else inputs.project.uri_of(model.table),
+        exposures=exposures_of(inputs.project, name),
         columns=_columns(inputs, model, shapes),
         written=_written(inputs, model),
         codes=tuple(_codes(inputs, model, steps)),
         executions=tuple(_execution(each) for each in [*steps][: -MOST_EXECUTIONS - 1 : -1]),
-        checks=tuple(_checks(model, checked)),
+        checks=tuple(_checks(inputs, model, checked)),
         slices=_slices(inputs, model),
         package=(),
     )
@@ -87,7 +90,7 @@ def _columns(inputs: SiteInputs, model: Model, shapes: Shapes) -> tuple[ColumnRo
         ColumnRow(
             name=each.name,
             type=each.type,
-            description_html=markdown(each.description),
+            description_html=inputs.markdown(each.description),
             checks=tuple(dict.fromkeys(checks.get(each.name.lower(), ()))),
             origins=origins.get(each.name.lower()),
         )
@@ -106,16 +109,8 @@ def _origins(
     if kind_of(model) != "sql":
         return {}
     nodes = {str(inputs.project.table_of(each, model)): each for each in model.query.inputs}
-    schemas = {
-        table: columns
-        for table, name in nodes.items()
-        if (columns := _schema(inputs, name, shapes)) is not None
-    }
-    sql = inputs.project.shown_sql(model)
-    read = cast(
-        "Mapping[str, Sequence[tuple[str, str]]]",
-        inputs.cache.of(lambda: _lineage(sql, schemas), "columns", sql, schemas),
-    )
+    found = inputs.cache.computed(*_columns_task(inputs, model, shapes))
+    read = cast("Mapping[str, Sequence[tuple[str, str]]]", found)
     return {
         column.lower(): tuple(
             ColumnOrigin(inputs.node_of(nodes[table]), name)
@@ -127,12 +122,17 @@ def _origins(
     }
 
 
-def _lineage(sql: str, schemas: Mapping[str, Mapping[str, str]]) -> Json:
-    found = column_lineage(sql, schemas)
-    return {column: [[*origin] for origin in origins] for column, origins in found.items()}
+def _columns_task(inputs: SiteInputs, model: Model, shapes: Shapes) -> Task:
+    nodes = {str(inputs.project.table_of(each, model)): each for each in model.query.inputs}
+    schemas = {
+        table: columns
+        for table, name in nodes.items()
+        if (columns := _schema(inputs, name, shapes)) is not None
+    }
+    return "columns", inputs.project.shown_sql(model), schemas
 
 
-def _schema(inputs: SiteInputs, name: InputName, shapes: Shapes) -> Mapping[str, str] | None:
+def _schema(inputs: SiteInputs, name: InputName, shapes: Shapes) -> dict[str, str] | None:
     found = shapes.get(inputs.node_of(name))
     if found is not None:
         return dict(found.columns)
@@ -142,37 +142,64 @@ def _schema(inputs: SiteInputs, name: InputName, shapes: Shapes) -> Mapping[str,
     return None
 
 
+def slow_tasks(inputs: SiteInputs, shapes: Shapes) -> Iterator[Task]:
+    """Yield what the pages of the models need and takes long to compute."""
+    for name in inputs.names:
+        model = inputs.model(name)
+        written, language = _written_text(inputs, model), _language(model)
+        texts = [(language, text) for _, _, text in _current_texts(inputs, model)]
+        yield from (("code", *each) for each in ([written, *texts] if written else texts))
+        if kind_of(model) == "sql":
+            yield _columns_task(inputs, model, shapes)
+        yield from (task for _, task in mapping_tasks(inputs, name))
+
+
 def _written(inputs: SiteInputs, model: Model) -> CodeText | None:
     """Return the file of a model, or the function; an entity's file holds others too."""
-    if model.function is not None:
-        text, language = model.function.text, "python"
-    elif kind_of(model) != "sql":
+    found = _written_text(inputs, model)
+    if found is None:
         return None
-    else:
-        path = Path(inputs.project.root, model.where.path)
-        text, language = "", _LANGUAGES.get(path.suffix, "text")
-        with suppress(OSError, UnicodeDecodeError):
-            text = path.read_text(encoding="utf-8")
-    if not text:
-        return None
+    language, text = found
     return CodeText("", model.where.path, "", language, inputs.code_lines(text, language))
+
+
+def _written_text(inputs: SiteInputs, model: Model) -> tuple[str, str] | None:
+    """Return the language and the text of a model's file, or of the function."""
+    if model.function is not None:
+        return "python", model.function.text
+    if kind_of(model) != "sql":
+        return None
+    path = Path(inputs.project.root, model.where.path)
+    with suppress(OSError, UnicodeDecodeError):
+        if text := path.read_text(encoding="utf-8"):
+            return _LANGUAGES.get(path.suffix, "text"), text
+    return None
+
+
+def _language(model: Model) -> str:
+    return "python" if model.function is not None else "sql"
+
+
+def _current_texts(
+    inputs: SiteInputs, model: Model
+) -> Iterator[tuple[Fingerprint, Body | None, str]]:
+    """Yield each text that is for partitions now; without versions it is for all of them."""
+    for version in model.versions:
+        yield from ((body.fingerprint, body, body.text) for body in version.bodies)
+    if not model.versions:
+        text = model.function.text if model.function else inputs.project.shown_sql(model)
+        yield model.fingerprint, None, text
 
 
 def _codes(inputs: SiteInputs, model: Model, steps: tuple[StepRecord, ...]) -> Iterator[CodeText]:
     """Yield the texts that are for partitions now, then those that built some before."""
     known: set[str] = set()
-    verdict = inputs.drift.verdicts[model.name]
-    language = "python" if model.function is not None else "sql"
-    for version in model.versions:
-        for body in version.bodies:
-            ranges = tuple(s.range for s in verdict.segments if s.body is body)
-            words = ", ".join(write_ranges(model.grid, ranges)[:3])
-            yield _code(inputs, body.fingerprint, body.text, words, language)
-            known.add(body.fingerprint.sql)
-    if not model.versions:
-        text = model.function.text if model.function else inputs.project.shown_sql(model)
-        yield _code(inputs, model.fingerprint, text, "*", language)
-        known.add(model.fingerprint.sql)
+    segments, language = inputs.drift.verdicts[model.name].segments, _language(model)
+    for fingerprint, body, text in _current_texts(inputs, model):
+        ranges = tuple(s.range for s in segments if s.body is body)
+        words = ", ".join(write_ranges(model.grid, ranges)[:3]) if body else "*"
+        yield _code(inputs, fingerprint, text, words, language)
+        known.add(fingerprint.sql)
     older = {each.intent.fingerprint.sql: each.intent.fingerprint for each in steps}
     gone = older.keys() - known
     texts = inputs.services.reading.records.texts(gone) if gone else {}
@@ -216,7 +243,9 @@ def _total(outcome: Outcome | None, names: tuple[str, ...]) -> int | None:
     return sum(found) if found else None
 
 
-def _checks(model: Model, checked: tuple[CheckRecord, ...]) -> Iterator[CheckRow]:
+def _checks(
+    inputs: SiteInputs, model: Model, checked: tuple[CheckRecord, ...]
+) -> Iterator[CheckRow]:
     """Yield the checks of a model with their results, oldest first."""
     for check in {(each.name, each.phase): each for each in model.all_checks}.values():
         results = [
@@ -230,7 +259,7 @@ def _checks(model: Model, checked: tuple[CheckRecord, ...]) -> Iterator[CheckRow
             phase=str(check.phase),
             column=str(getattr(check.rule, "column", None) or ""),
             on_failure=str(check.severity),
-            description_html=markdown(check.description),
+            description_html=inputs.markdown(check.description),
             evaluations=tuple(
                 _evaluation(each, check) for each in reversed(results[:MOST_EVALUATIONS])
             ),
@@ -292,15 +321,12 @@ def package_parts(inputs: SiteInputs, package: str) -> tuple[PackagePart, ...]:
 
 
 def _next_run(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:
-    planned = plan_package(
-        inputs.services, inputs.project.packages[package], inputs.state.run_timestamp
-    )
+    declared = inputs.project.packages[package]
+    planned = plan_package(inputs.services, declared, inputs.state.run_timestamp)
     for each in planned.limits:
-        limits = each.limits
-        words = each.idle or f"{limits.state.name.lower()}, {len(each.models)} models"
-        yield PackagePart("Next run", str(each.kind), words)
-        if not each.idle:
-            yield PackagePart("Next run", "events", _span(limits.lower_limit, limits.upper_limit))
+        lines = limit_lines(package, each)
+        head = f"{lines[0].partition(': ')[0]}: "
+        yield PackagePart("Next run", head[:-2], ". ".join(x.removeprefix(head) for x in lines))
 
 
 def _last_run(inputs: SiteInputs, package: str) -> Iterator[PackagePart]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from penstock.app.commands.status import status_of_models
 from penstock.app.reports import ModelStatus, StateCount
@@ -35,6 +35,11 @@ from penstock.plan.values import Plan, State
 
 RUNS_IN_A_FILE = 100
 _SHOWN_STEPS = 50
+_URGENT = (
+    *("failed", "blocked", "quarantined", "tampered", "flagged", "late", "unreadable"),
+    *("unrecorded", "foreign_table", "missing", "version_upgraded", "sql_changed"),
+    *("schema_changed", "source_changed", "upstream_changed"),
+)
 _BLOCKING = ("before-check-failed", "after-check-failed")
 
 
@@ -63,7 +68,7 @@ def project_document(
             for number, name in enumerate(inputs.names)
         ),
         sources=sources,
-        attention=(*_attention(inputs, statuses), *late_sources(inputs, sources)),
+        attention=_by_urgency((*_attention(inputs, statuses), *late_sources(inputs, sources))),
         plans=tuple(_planned(inputs, *each) for each in plans.items()),
         runs=tuple(_run_row(each, number) for number, each in enumerate(runs)),
     )
@@ -116,6 +121,12 @@ def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, shapes: Sha
         seconds=last.outcome.duration_ms / 1000 if last and last.outcome else None,
         lines=status.lines,
     )
+
+
+def _by_urgency(found: Iterable[Attention]) -> tuple[Attention, ...]:
+    """Sort failures first, then checks and sources, then drift."""
+    place = {kind: number for number, kind in enumerate(_URGENT)}
+    return tuple(sorted(found, key=lambda each: (place.get(each.kind, len(place)), each.node)))
 
 
 def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Iterator[Attention]:
@@ -174,7 +185,7 @@ def _planned(inputs: SiteInputs, command: str, plan: Plan) -> PlannedCommand:
     return PlannedCommand(command, len(plan.steps), shown)
 
 
-def run_document(inputs: SiteInputs, run: Run, steps: tuple[StepRecord, ...]) -> RunDocument:
+def run_document(inputs: SiteInputs, run: Run) -> RunDocument:
     """Return a run with its steps."""
     return RunDocument(
         id=run.id,
@@ -185,7 +196,7 @@ def run_document(inputs: SiteInputs, run: Run, steps: tuple[StepRecord, ...]) ->
         started=utc(run.started),
         ended=utc(run.ended),
         status=str(run.status).lower(),
-        steps=tuple(_step_row(inputs, each) for each in steps),
+        steps=tuple(_step_row(inputs, each) for each in inputs.steps.get(run.id, ())),
     )
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
-from functools import partial
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Generic, TypeVar, cast
 
-from penstock.app.artifacts.manifest import Json
 from penstock.app.site.model_documents import (
     BuiltBy,
     MappedRange,
@@ -17,19 +16,18 @@ from penstock.app.site.model_documents import (
     PartitionsDocument,
 )
 from penstock.app.site.reading import SiteInputs, utc
-from penstock.core.model import InputMapping, Model
-from penstock.core.partitions.mapping import reading
-from penstock.core.partitions.partition import Grain, Grid
-from penstock.core.partitions.ranges import Range, Ranges, merged, numbers, union
+from penstock.app.site.tasks import Task
+from penstock.core.model import Model
+from penstock.core.partitions.ranges import Range, Ranges, merged, union
 from penstock.core.records import StepRecord
 from penstock.plan.resolve import Segment
 from penstock.plan.values import State
 from penstock.plan.verdict import Piece, Verdict
 
 STATES = tuple(State)
-GRAINS = {Grain.WHOLE: "whole"}
-MOST_MAPPED = 5_000
-"""How many ranges of a mapping are written; one that takes more is left out."""
+_PLACE = ("low", "high")
+_TRUE = attrgetter(*(each.name for each in fields(PartitionRange) if each.name not in _PLACE))
+"""What is true of the partitions of a range."""
 
 Item = TypeVar("Item")
 
@@ -67,12 +65,12 @@ def partitions_document(inputs: SiteInputs, name: str) -> PartitionsDocument:
     built = {seq: place for place, seq in enumerate(sorted({seq for _, seq in ranges if seq}))}
     return PartitionsDocument(
         name=name,
-        grain=GRAINS.get(model.grid.grain, str(model.grid.grain).lower()),
+        grain=str(model.grid.grain).lower(),
         start=model.grid.start,
         width=model.grid.interval,
         ranges=tuple(replace(each, built_by=built.get(seq, -1)) for each, seq in ranges),
         steps=tuple(_built_by(inputs, numbered.get(seq)) for seq in built),
-        mappings=tuple(_mappings(inputs, model, merged((r.low, r.high) for r, _ in ranges))),
+        mappings=tuple(_mappings(inputs, name)),
     )
 
 
@@ -93,19 +91,28 @@ def _whole(inputs: SiteInputs, model: Model, verdict: Verdict) -> Built:
 def _split(inputs: SiteInputs, model: Model, verdict: Verdict) -> Built:
     """Cut the partitions where anything changes, and join neighbours that agree again."""
     runs = _Layer.of(inputs.partitions.get(model.name, ()), lambda run: (run.low, run.high))
-    known = union(verdict.partitions, merged(zip(runs.lows, runs.highs, strict=True)))
     pieces = _Layer.of(verdict.pieces, lambda piece: piece.range)
     segments = _Layer.of(verdict.segments, lambda segment: segment.range)
     pending = _Layer.of(inputs.drift.pending.get(model.name, ()), lambda each: each)
     layers = (runs, pieces, segments, pending)
     found: Built = []
-    for low, high in _cut(known, {edge for layer in layers for edge in layer.edges}):
+    for low, high in _cut(
+        _known(inputs, verdict), {edge for layer in layers for edge in layer.edges}
+    ):
         run, is_pending = runs.at(low), pending.at(low) is not None
         each = _described(
             verdict, pieces.at(low), segments.at(low), (low, high), is_pending=is_pending
         )
         _join(found, each, run.step_seq if run else 0)
     return found
+
+
+def _known(inputs: SiteInputs, verdict: Verdict) -> Ranges:
+    """Return the partitions that a model should have, and those that it has."""
+    if verdict.of_table:
+        return ((0, 0),)
+    runs = inputs.partitions.get(verdict.model, ())
+    return union(verdict.partitions, merged((run.low, run.high) for run in runs))
 
 
 def _cut(ranges: Ranges, edges: set[int]) -> Iterable[Range]:
@@ -118,15 +125,11 @@ def _cut(ranges: Ranges, edges: set[int]) -> Iterable[Range]:
 
 def _join(joined: Built, each: PartitionRange, step: int) -> None:
     """Append a range, or extend the last one if only the place differs."""
-    if joined:
-        last, seq = joined[-1]
-        if last.high + 1 == each.low and (replace(each, low=last.low), step) == (
-            replace(last, high=each.high),
-            seq,
-        ):
-            joined[-1] = (replace(last, high=each.high), seq)
-            return
-    joined.append((each, step))
+    last, seq = joined[-1] if joined else (each, -1)
+    if seq == step and last.high + 1 == each.low and _TRUE(last) == _TRUE(each):
+        joined[-1] = (replace(last, high=each.high), seq)
+    else:
+        joined.append((each, step))
 
 
 def _described(
@@ -175,55 +178,24 @@ def _built_by(inputs: SiteInputs, step: StepRecord | None) -> BuiltBy:
     )
 
 
-def _mappings(inputs: SiteInputs, model: Model, partitions: Ranges) -> Iterable[PartitionMapping]:
+def _mappings(inputs: SiteInputs, name: str) -> Iterable[PartitionMapping]:
     """Yield what partitions read of inputs that have partitions themselves."""
-    bodies = [body for version in model.versions for body in version.bodies]
-    latest = {mapping.input: mapping for body in bodies for mapping in body.inputs}
-    for name, mapping in latest.items():
-        above = inputs.project.models.get(name.name)
-        if above is None or above.partition is None or model.partition is None:
-            continue
-        read = partial(_mapped, mapping, model.grid, above.grid, partitions)
-        kept = inputs.cache.of(read, "mapping", mapping, model.grid, above.grid, partitions)
+    for node, task in mapping_tasks(inputs, name):
+        kept = inputs.cache.computed(*task)
         if isinstance(kept, list):
             rows = cast("list[tuple[int, int, int, int, bool]]", kept)
-            yield PartitionMapping(inputs.node_of(name), tuple(MappedRange(*row) for row in rows))
+            yield PartitionMapping(node, tuple(MappedRange(*row) for row in rows))
 
 
-def _mapped(mapping: InputMapping, grid: Grid, above: Grid, partitions: Ranges) -> Json:
-    ranges = mapped_ranges(mapping, grid, above, partitions)
-    return None if ranges is None else [[*astuple(each)] for each in ranges]
-
-
-def mapped_ranges(
-    mapping: InputMapping, grid: Grid, above: Grid, partitions: Ranges
-) -> tuple[MappedRange, ...] | None:
-    """Return what each partition reads, joined where that moves along; None for too many."""
-    read, found = reading(mapping.mapping, above), list[MappedRange]()
-    first, last = above.domain
-    for number in numbers(partitions):
-        spans = read((grid.lower(number), grid.upper(number)))
-        if not spans:
-            continue
-        low, high = max(above.at(spans[0][0]), first), min(above.at(spans[-1][1] - 1), last)
-        if (low, high) == (first, last) and above.grain is not Grain.RANGE:
-            return ()
-        if not found or not _extends(found, number, low, high):
-            found.append(MappedRange(number, number, low, high, moves=False))
-        if len(found) > MOST_MAPPED:
-            return None
-    return tuple(found)
-
-
-def _extends(ranges: list[MappedRange], number: int, low: int, high: int) -> bool:
-    """Join a partition with those below it, if it reads the same or what follows."""
-    each = ranges[-1]
-    steps = number - each.low
-    if each.high + 1 != number:
-        return False
-    moved = (each.first + steps, each.last + steps) == (low, high)
-    stays = (each.first, each.last) == (low, high)
-    if not (moved if each.moves else stays or (moved and steps == 1)):
-        return False
-    ranges[-1] = replace(each, high=number, moves=moved and not stays)
-    return True
+def mapping_tasks(inputs: SiteInputs, name: str) -> Iterable[tuple[str, Task]]:
+    """Yield the inputs of a model that have partitions, with what computes their mapping."""
+    model = inputs.model(name)
+    if model.partition is None:
+        return
+    partitions = _known(inputs, inputs.drift.verdicts[name])
+    bodies = [body for version in model.versions for body in version.bodies]
+    latest = {mapping.input: mapping for body in bodies for mapping in body.inputs}
+    for each, mapping in latest.items():
+        above = inputs.project.models.get(each.name)
+        if above is not None and above.partition is not None:
+            yield inputs.node_of(each), ("mapping", mapping, model.grid, above.grid, partitions)

@@ -12,7 +12,6 @@ from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.selection import DriftReport, drift_report
 from penstock.app.services.services import Services
 from penstock.app.site.cache import SiteCache
-from penstock.app.site.markup import code_lines
 from penstock.app.site.model_documents import InputVersion
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Head
@@ -47,6 +46,7 @@ class SiteInputs:
     drift: DriftReport
     partitions: Mapping[str, tuple[PartitionRun, ...]]
     steps: Mapping[str, tuple[StepRecord, ...]]
+    """By model, and by run, in the order of their numbers."""
     slices: Mapping[str, tuple[SliceRecord, ...]]
     runs: tuple[Run, ...]
 
@@ -94,8 +94,11 @@ class SiteInputs:
 
     def code_lines(self, text: str, language: str) -> tuple[str, ...]:
         """Return highlighted code, a line of HTML each."""
-        found = self.cache.of(lambda: [*code_lines(text, language)], "code", language, text)
-        return tuple(cast("list[str]", found))
+        return tuple(cast("list[str]", self.cache.computed("code", language, text)))
+
+    def markdown(self, text: str) -> str:
+        """Return a description as HTML."""
+        return str(self.cache.computed("markdown", text)) if text.strip() else ""
 
     def shape_of(self, node: str) -> TableShape | None:
         """Return the shape of a model's table, or of a Delta source; None without a table."""
@@ -140,8 +143,14 @@ def read_site(
     records = services.reading.records
     split = [n for n in names if project_state.project.models[n].partition is not None]
     partitions = records.runs(*split)
-    built_by = {run.step_seq for runs in partitions.values() for run in runs}
-    built_by |= {record.step_seq for record in project_state.records.values()}
+    built_by = {run.step_seq for each in partitions.values() for run in each if run.step_seq}
+    built_by |= {each.step_seq for each in project_state.records.values() if each.step_seq}
+    runs = services.reading.runs.latest_runs(MOST_RUNS)
+    ran = [run.id for run in runs]
+    steps: dict[str, list[StepRecord]] = {}
+    for step in services.reading.runs.steps_of(names, MOST_EXECUTIONS, ran, built_by):
+        for of in (step.intent.model, step.intent.run):
+            steps.setdefault(of, []).append(step)
     return SiteInputs(
         services=services,
         cache=cache or SiteCache(),
@@ -149,8 +158,8 @@ def read_site(
         drift=drift_report(project_state),
         partitions=partitions,
         slices=services.reading.slices.recorded_of(names),
-        steps=services.reading.runs.steps_of_models(names, MOST_EXECUTIONS, built_by),
-        runs=services.reading.runs.latest_runs(MOST_RUNS),
+        steps={of: tuple(each) for of, each in steps.items()},
+        runs=runs,
     )
 
 

@@ -11,11 +11,11 @@ from typing import cast
 
 from penstock.app.artifacts.manifest import Json
 from penstock.app.site.documents import Attention, SourceRow
-from penstock.app.site.markup import markdown
 from penstock.app.site.model_documents import ColumnRow
 from penstock.app.site.reading import SiteInputs, utc
 from penstock.core.errors import PenstockError
 from penstock.core.model import ColumnDoc, Model, Source
+from penstock.core.steps.inputs import DeltaPin, FilesPin, Pin
 
 
 def reads(inputs: SiteInputs, model: Model) -> Iterator[str]:
@@ -46,7 +46,7 @@ def _sources(inputs: SiteInputs, readers: Readers) -> Iterator[SourceRow]:
         pin = str(now.sources[name]) if name in now.sources else ""
         rule = source.freshness
         allowed = (rule.error_after or rule.warn_after) if rule else None
-        changed, newest = _times(inputs, source)
+        changed, newest = _times(inputs, source, now.sources.get(name))
         yield SourceRow(
             node=node,
             kind="source",
@@ -55,8 +55,8 @@ def _sources(inputs: SiteInputs, readers: Readers) -> Iterator[SourceRow]:
             format=source.format,
             file=source.where.path,
             line=source.where.line,
-            description_html=markdown(source.description),
-            columns=_columns(source.columns),
+            description_html=inputs.markdown(source.description),
+            columns=_columns(inputs, source.columns),
             read_by=tuple(readers.get(node, ())),
             version=pin,
             changed_at=changed,
@@ -78,40 +78,56 @@ def _seeds(inputs: SiteInputs, readers: Readers) -> Iterator[SourceRow]:
             file=path,
             line=1,
             description_html="",
-            columns=_columns(seed.columns),
+            columns=_columns(inputs, seed.columns),
             read_by=tuple(readers.get(name, ())),
             version="",
-            changed_at="",
+            changed_at=_log_times(inputs, inputs.project.uri_of(seed.table))[0],
             newest_row_at="",
             limit=None,
         )
 
 
-def _times(inputs: SiteInputs, source: Source) -> tuple[str, str]:
-    """Return the times of the newest commit and of the newest row, from the log; "" if unknown."""
-    if not source.is_delta or not source.path:
+_MOST_FILES = 1_000
+"""Of more files no time is shown: it takes a look at each."""
+
+
+def _times(inputs: SiteInputs, source: Source, pin: Pin | None) -> tuple[str, str]:
+    """Return the times of the newest commit or file, and of the newest row; "" if unknown."""
+    if source.path and (source.is_delta or isinstance(pin, DeltaPin)):
+        return _log_times(inputs, source.path, source.freshness.column if source.freshness else "")
+    if not isinstance(pin, FilesPin) or pin.files > _MOST_FILES:
         return "", ""
-    log, column = inputs.services.log, source.freshness.column if source.freshness else ""
+
+    def read() -> Json:
+        return utc(inputs.services.log.listing(source).changed)
+
+    with suppress(PenstockError, OSError):
+        return str(inputs.cache.of(read, "files", source.path, pin.digest)), ""
+    return "", ""
+
+
+def _log_times(inputs: SiteInputs, uri: str, column: str = "") -> tuple[str, str]:
+    log = inputs.services.log
 
     def read(version: int) -> Json:
-        (commit,) = log.commits(source.path, version - 1)
-        files = log.spans(source.path, version, column) if column else None
+        (commit,) = log.commits(uri, version - 1)
+        files = log.spans(uri, version, column) if column else None
         ends = [end for each in files or () if (end := each.end(column)) is not None]
         return [utc(commit.time), utc(max(ends, default=None))]
 
     with suppress(PenstockError, OSError, ValueError):
-        head = log.head(source.path)
+        head = log.head(uri)
         if head is not None:
             make = partial(read, head.version)
-            times = inputs.cache.of(make, "times", source.path, head.version, column)
+            times = inputs.cache.of(make, "times", uri, head.version, column)
             changed, newest = cast("tuple[str, str]", times)
             return changed, newest
     return "", ""
 
 
-def _columns(columns: Iterable[ColumnDoc]) -> tuple[ColumnRow, ...]:
+def _columns(inputs: SiteInputs, columns: Iterable[ColumnDoc]) -> tuple[ColumnRow, ...]:
     return tuple(
-        ColumnRow(each.name, each.type, markdown(each.description), each.tests, None)
+        ColumnRow(each.name, each.type, inputs.markdown(each.description), each.tests, None)
         for each in columns
     )
 

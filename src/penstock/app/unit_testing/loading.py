@@ -153,7 +153,7 @@ def _judge_targets(
     if model.history is None:
         return
     columns = model.history.columns
-    plain = dict(zip(_WORDS, columns.names, strict=True))
+    plain = {word: getattr(columns, word) for word in _WORDS if getattr(columns, word)}
     for target in targets:  # versions without their beginning; only Spark knows those of a query
         named = target.valued - {name.lower() for name in target.file_types}
         called = [f"{name} is {plain[name]} here" for name in plain if name in named]

@@ -62,9 +62,12 @@ def target_types(
         return found
     columns = model.history.columns  # those that penstock adds, in their order
     added = dict.fromkeys((columns.valid_from, columns.valid_to), ScalarType("timestamp"))
-    added[columns.is_current] = ScalarType("boolean")
+    if columns.scd_id:
+        added |= {columns.updated_at: ScalarType("timestamp"), columns.scd_id: ScalarType("string")}
+    else:
+        added[columns.is_current] = ScalarType("boolean")
     if model.history.hard_deletes is HardDeletes.NEW_RECORD:
-        added[columns.is_deleted] = ScalarType("boolean")
+        added[columns.is_deleted] = ScalarType("string" if columns.scd_id else "boolean")
     change = model.history.change
     if isinstance(change, HashDiffers) and change.hashed is not None:
         added[change.column] = ScalarType("string")
@@ -103,7 +106,8 @@ def target_sql(project: Project, model: Model, table: Typed) -> Commit:
     history, columns = model.history, model.history.columns
     made = {columns.is_current.lower(): f"{quoted(columns.valid_to)} IS NULL"}
     if history.hard_deletes is HardDeletes.NEW_RECORD:
-        made[columns.is_deleted.lower()] = f"coalesce({quoted(columns.is_deleted)}, false)"
+        live = "'False'" if columns.scd_id else "false"
+        made[columns.is_deleted.lower()] = f"coalesce({quoted(columns.is_deleted)}, {live})"
     change = history.change
     if isinstance(change, HashDiffers) and change.hashed:
         hashed = {name.lower() for name in change.hashed}

@@ -16,7 +16,7 @@ from penstock.core.entities.slices import BronzeFolder, ListedSlice
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, Seen, TableFacts, Touched
 from penstock.core.model import Fingerprint, Source
 from penstock.core.partitions.partition import Span
-from penstock.core.ports.runs import Journal, Leases, RunRecords
+from penstock.core.ports.runs import HookRecords, Journal, Leases, RunRecords
 from penstock.core.ports.sessions import PackageRecords
 from penstock.core.records import (
     Execution,
@@ -299,6 +299,10 @@ class Store(Protocol):
     @property
     def runs(self) -> RunRecords:
         """Runs and steps, in bulk."""
+
+    @property
+    def hooks(self) -> HookRecords:
+        """Hooks that are to run, and how they ended."""
 
     @property
     def slices(self) -> SliceRecords:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.core.check_results import CheckJournal
-from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
+from penstock.core.records import Begun, Holder, HookRecord, Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure
 
 if TYPE_CHECKING:
@@ -81,19 +81,40 @@ class Leases(Protocol):
         """Drop the lease of a target; return False if it is free, or held with another token."""
 
 
+class HookRecords(Protocol):
+    """Records of hooks. Every method is one transaction."""
+
+    def note(self, hooks: Sequence[HookRecord]) -> None:
+        """Write hooks that are to run, or how they ended; a hook replaces its earlier record.
+
+        While a hook of a step is to run, the end of the step keeps its lease.
+        """
+
+    def due(self) -> tuple[HookRecord, ...]:
+        """Return hooks that are to run after recorded steps: new ones, and those that failed.
+
+        Oldest first. Steps that failed a check, whose checks are pending, or that a rollback undid
+        have none.
+        """
+
+    def of_run(self, run: str) -> tuple[HookRecord, ...]:
+        """Return the hooks of a run, in the order in which they ran."""
+
+
 class RunRecords(Protocol):
     """Reads runs and steps in bulk; steps still RUNNING are among them."""
 
     def latest_runs(self, limit: int) -> tuple[Run, ...]:
         """Return the latest runs, newest first."""
 
-    def steps_of_runs(self, runs: Collection[str]) -> Mapping[str, tuple[StepRecord, ...]]:
-        """Return the steps of runs in the order of their numbers; runs without steps are absent."""
+    def steps_of(
+        self,
+        names: Collection[str],
+        latest: int,
+        ran: Collection[str] = (),
+        numbers: Collection[int] = (),
+    ) -> tuple[StepRecord, ...]:
+        """Return the latest steps of each model, those of runs, and those with some numbers.
 
-    def steps_of_models(
-        self, names: Collection[str], latest: int, numbers: Collection[int] = ()
-    ) -> Mapping[str, tuple[StepRecord, ...]]:
-        """Return the latest steps of each model, and those with some numbers, oldest first.
-
-        Models without steps are absent.
+        Each comes once, in the order of the numbers; its intent lacks windows and watermarks.
         """

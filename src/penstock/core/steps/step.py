@@ -93,7 +93,9 @@ class Intent:
     slice: SliceId | None = None
     """The slice of bronze that it reads; its run timestamp is then the processing time."""
     unchanged: tuple[UnchangedSlice, ...] = ()
-    """Processed slices since the last commit that made none: the log would not contain them."""
+    """Processed slices since the last commit that made none: the log would not contain them. For
+    a clone all slices in its rows, without steps.
+    """
     foreign: tuple[ForeignCommit, ...] = ()
     """Foreign changes of the target that were kept; `finish` adds later ones."""
     deferred: tuple[DeferredInput, ...] = ()

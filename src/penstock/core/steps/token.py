@@ -34,6 +34,7 @@ from penstock.core.steps.step import ForeignCommit, Intent, StepKind
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 
 LIMIT_BYTES = 4096
+_MOST_SLICES = 64  # no token has room for more of them
 _ALWAYS = tuple(each.name for each in fields(Intent))[:18]
 """The fields of an intent that earlier versions require."""
 
@@ -99,6 +100,7 @@ def _shorter(intent: Intent) -> Iterator[Intent]:
     yield (intent := replace(intent, windows=()))
     yield (intent := replace(intent, fingerprint=replace(intent.fingerprint, yaml="")))
     yield (intent := replace(intent, foreign=intent.foreign[:1]))
+    intent = replace(intent, unchanged=intent.unchanged[-_MOST_SLICES:])
     while intent.unchanged:
         yield (intent := replace(intent, unchanged=intent.unchanged[1:]))
     yield (intent := replace(intent, inputs=(), deferred=()))

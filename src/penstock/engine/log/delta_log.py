@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -142,7 +143,9 @@ class DeltaLog:
             content = self._ends.of(path, stat, whole=whole)
             digest.update(f"{name}\0{stat.size}\0{content}\n".encode())
         self._ends.save()
-        return Listing(FilesPin(digest.hexdigest(), len(found)), paths)
+        newest = max((stat.modified for _, stat in found), default=None)
+        changed = None if newest is None else dt.datetime.fromtimestamp(newest / 1e9, dt.UTC)
+        return Listing(FilesPin(digest.hexdigest(), len(found)), paths, changed)
 
     def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
         """See `Log.slices`."""

@@ -163,12 +163,26 @@ class Actions:
             read_version=_number(info.get("readVersion")),
             overwrites=_overwrites(info),
             restored=_number((info.get("operationParameters") or {}).get("version")),
+            cloned=_cloned(info),
         )
 
 
 def _number(value: object) -> int | None:
     text = str(value)
     return int(text) if text.isdigit() else None
+
+
+_FOLDER = re.compile(r"delta\.`(?:file:)?(.+)`")
+
+
+def _cloned(info: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Return the folder and the version that a CLONE copied; None for a table of a catalog."""
+    how = info.get("operationParameters") or {}
+    folder = _FOLDER.fullmatch(str(how.get("source", "")))
+    version = _number(how.get("sourceVersion"))
+    if info.get("operation") != "CLONE" or folder is None or version is None:
+        return None
+    return folder[1].replace("``", "`"), version
 
 
 def _overwrites(info: Mapping[str, Any]) -> bool:

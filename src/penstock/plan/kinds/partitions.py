@@ -27,7 +27,14 @@ from penstock.core.project import Project
 from penstock.core.records import PartitionRun, Status
 from penstock.core.steps.inputs import Pin
 from penstock.plan.cascade import followers, grid_of, parents_of, reads_itself
-from penstock.plan.changes import Changes, code_drift, input_differences, is_same, spans_of
+from penstock.plan.changes import (
+    Changes,
+    code_drift,
+    input_differences,
+    is_same,
+    lookback_differences,
+    spans_of,
+)
 from penstock.plan.obstacles import migration_of, obstacle, refusal
 from penstock.plan.resolve import Segment
 from penstock.plan.steps import LEFT, Agenda, Decided, Earlier, Question, Scope, Wanted
@@ -289,6 +296,7 @@ def detect_drift(
         Difference(State.FAILED, ranges=failed),
         *target_differences(model, done, seen, evidence.recorded),
         *input_differences(model, done, segments, evidence.pins, changes),
+        *lookback_differences(model, effective, done, evidence.pins, changes),
         Difference(State.UNREADABLE, evidence.unread, effective if evidence.unread else ()),
     ]
     found = list(_code_differences(done, segments, evidence))

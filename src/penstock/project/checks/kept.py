@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 
 from penstock.core.checks import check as core
 from penstock.core.checks.check_type import Condition, fields_of
-from penstock.core.findings import Finding, Location
+from penstock.core.findings import Finding, Location, Severity
+from penstock.core.graph import find_cycle, reach
 from penstock.core.names import InputName
 from penstock.core.query import Query
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Understood
@@ -310,3 +311,28 @@ def recall(
     cache.current |= entries
     checks = {number: KeptChecks.of(text, word) for number, word, text in reading.versions}
     return Result(checks, list(reading.edges), list(reading.findings))
+
+
+def order_edges(
+    parents: Mapping[str, Sequence[str]], edges: Sequence[Edge], what: str = "check"
+) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
+    """Return the models to build before each beside `parents`, and findings for dropped edges."""
+    new = [e for e in sorted(edges) if e.reads in parents and e.reads not in parents[e.model]]
+    if not new or find_cycle(parents):
+        return {}, []
+    before, wanted = ({name: list(read) for name, read in parents.items()} for _ in range(2))
+    for edge in new:
+        wanted[edge.model].append(edge.reads)
+    is_cyclic = bool(find_cycle(wanted))  # asked once, for it is rare and each edge costs a walk
+    found: dict[str, set[str]] = {}
+    findings = []
+    for edge in new:
+        if is_cyclic and edge.model in reach([edge.reads], before):
+            late = f"{edge.reads}, which is built after {edge.model}"
+            sentence = f'{what} "{edge.check}" reads {late}: it reads what is there'
+            info = Severity.INFO
+            findings.append(Finding(edge.where, "check-order-dropped", sentence, severity=info))
+        else:
+            before[edge.model].append(edge.reads)
+            found.setdefault(edge.model, set()).add(edge.reads)
+    return {model: tuple(sorted(reads)) for model, reads in found.items()}, findings

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.core.checks.check import Phase
 from penstock.core.findings import Finding, Location, Severity
@@ -23,7 +24,7 @@ from penstock.project.files.nodes import (
     mapping_node,
     open_section,
 )
-from penstock.project.files.values import did_you_mean
+from penstock.project.files.values import did_you_mean, digest
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS, PhasesSection, canonical
 from penstock.project.sql.names import called
 
@@ -43,7 +44,7 @@ _IDLE = ("store_failures_as", "quote")
 _CONFIG = Keys((*_KEPT, *_IDLE))
 _BESIDE = ("arguments", "config", *_CONFIG.names)
 _OF_MODEL = Keys(("column_name", "column", "columns"))
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"(?:[A-Za-z_]\w*\.)?[A-Za-z_]\w*")
 TEST = "test_"
 """The prefix of a parametrised test's macro."""
 
@@ -143,7 +144,24 @@ def joined(parts: Iterable[Phases], findings: list[Finding]) -> Phases:
             (*found.after, *part.after),
             found.on_failure or part.on_failure,
         )
-    return found
+    return replace(found, after=_told_apart(found.after))
+
+
+def _told_apart(nodes: tuple[YamlNode, ...]) -> tuple[YamlNode, ...]:
+    """Return the checks with names that differ by the arguments of a test that is there twice."""
+    often = {name for name, times in Counter(map(name_of, nodes)).items() if times > 1}
+    found = []
+    for node in nodes:
+        name, sql = node.members.get("name"), node.members.get("sql")
+        text = sql.node.value if sql else None
+        if name is None or name.node.where != node.where or name_of(node) not in often:
+            found.append(node)  # its name is its author's, or it has no twin
+        elif isinstance(text, TemplateText) and text.test:
+            own = mapping_node(node.where, {"name": f"{name_of(node)}_{digest(text)[:8]}"})
+            found.append(node.having({**node.members, **own.members}))
+        else:
+            found.append(node)
+    return tuple(found)
 
 
 def changed(node: YamlNode, change: YamlNode) -> YamlNode:

@@ -29,7 +29,7 @@ from penstock.core.errors import DISTRIBUTION
 from penstock.core.masking import SECRETS
 from penstock.project.files.parsed import Packed, Spots
 
-FORMAT = 13
+FORMAT = 14
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
 T = TypeVar("T")
 

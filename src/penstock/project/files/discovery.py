@@ -27,6 +27,8 @@ DOCUMENTS = (".json", *_YAML)
 """The suffixes of entity documents."""
 _USUAL = ("models", "sessions")
 GENERIC_TESTS = "tests/generic"
+_FOLDERS = ("seeds", "macros", "packages", "tests")
+_OF_PACKAGE = re.compile("packages/[^/]+/macros/")
 _NO_TESTS = (f"{GENERIC_TESTS}/", "tests/fixtures/")
 _READ = (".sql", ".py", ".csv", ".parquet", *DOCUMENTS)
 _READABLE = "give yourself read access, or remove it"
@@ -45,6 +47,7 @@ class Discovery:
     python: tuple[str, ...] = ()
     yaml: tuple[str, ...] = ()
     macros: tuple[str, ...] = ()
+    docs: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     seeds: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
@@ -97,7 +100,8 @@ def discover(
     findings: list[Finding] = []
     models = _files_of_key(root, "models", folders, findings)
     held = _files_of_key(root, "session_paths", packages, findings)
-    below = {each: files_below(root, each, findings) for each in ("seeds", "macros", "tests")}
+    below = {each: files_below(root, each, findings) for each in _FOLDERS}
+    packaged = [path for path in below["packages"] if _OF_PACKAGE.match(path)]
     documents = files_below(root, ENTITIES, findings)
     for paths, endings, hint in (
         (models, (".sql", ".py", *_YAML), "models are .sql and .py files, their descriptions .yml"),
@@ -111,15 +115,17 @@ def discover(
         findings += (
             Finding(Location(path), "stray-file", what, hint, Severity.WARNING) for path in strays
         )
-    findings += _from_elsewhere(root, folders, models, below["tests"])
+    findings += _from_elsewhere(root, folders, below["tests"])
     yaml = [path for path in (*models, *below["seeds"]) if path.endswith(_YAML)]
+    macros = (*below["macros"], *packaged)
     generic = [path for path in below["tests"] if path.startswith(f"{GENERIC_TESTS}/")]
     tests = [path for path in below["tests"] if not path.startswith(_NO_TESTS)]
     return Discovery(
         sql=tuple(path for path in models if path.endswith(".sql")),
         python=tuple(path for path in models if path.endswith(".py")),
         yaml=tuple(dict.fromkeys(yaml)),
-        macros=tuple(path for path in (*below["macros"], *generic) if path.endswith(".sql")),
+        macros=tuple(path for path in (*macros, *generic) if path.endswith(".sql")),
+        docs=tuple(p for p in (*models, *below["seeds"], *macros) if p.endswith(".md")),
         tests=tuple(path for path in tests if path.endswith(".sql")),
         seeds=tuple(path for path in below["seeds"] if PurePosixPath(path).suffix in SEED_FORMATS),
         entities=tuple(path for path in documents if path.endswith(DOCUMENTS)),
@@ -128,10 +134,11 @@ def discover(
     )
 
 
+_COPY = "copy the macros of each package to packages/NAME/macros/; nothing is installed"
 _ELSEWHERE = {
     DBT_FILE: "move its vars: into penstock.yml, settings of folders under defaults:",
-    "packages.yml": "copy the macros that are used into macros/; packages are not installed",
-    "dependencies.yml": "copy the macros that are used into macros/; packages are not installed",
+    "packages.yml": _COPY,
+    "dependencies.yml": _COPY,
     "profiles.yml": "write its outputs as targets: in penstock.yml",
 }
 _FOLDERS_ELSEWHERE = {
@@ -160,20 +167,10 @@ _UNIT_TEST = _Elsewhere(
     "unit_test: is not read, so none of these tests run",
     "write unit_tests:",
 )
-_DOCS = _Elsewhere(
-    re.compile(rb"\{%-?\s*docs\b"),
-    "{% docs %} is not read",
-    "write the text as a description: in a .yml file",
-)
-DOC = _Elsewhere(
-    re.compile(rb"\{\{-?\s*doc\("),
-    "doc() is not resolved: the description is this text",
-    "write the description itself",
-)
 
 
 def _from_elsewhere(
-    root: FilePath, folders: Collection[str], models: Sequence[str], tests: Sequence[str]
+    root: FilePath, folders: Collection[str], tests: Sequence[str]
 ) -> Iterator[Finding]:
     """Warn of files and texts of dbt that have no effect here."""
     for name, hint in _ELSEWHERE.items():
@@ -185,7 +182,6 @@ def _from_elsewhere(
             sentence = f"the folder {folder}/ is not read, and holds {len(found)} files"
             yield ignored(found[0], sentence.replace(" 1 files", " 1 file"), hint)
     sought = [(_UNIT_TEST, path) for path in tests if path.endswith(_YAML)]
-    sought += [(_DOCS, path) for path in models if path.endswith(".md")]
     for what, path in sought:
         content = read_content(root, path, [])  # its reader says why it cannot be read
         yield from what.warnings_in(path, content.data) if content else ()

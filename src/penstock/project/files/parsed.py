@@ -6,9 +6,9 @@ import json
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from enum import StrEnum
-from typing import Generic, NewType, TypeAlias, TypeVar
+from typing import Generic, NewType, Protocol, TypeAlias, TypeVar
 
 from penstock.core.findings import Finding, Location
 from penstock.project.files.values import Path, Plain, digest
@@ -124,6 +124,11 @@ class Outputs:
         names = tuple(column.name for column in self.columns)
         return names if self.whole and all(names) else None
 
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Outputs:
+        """Return all columns of a table."""
+        return cls(tuple(OutputColumn(name, 1) for name in names), whole=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:
@@ -143,6 +148,11 @@ class Dependency:
     name: str
     digest: str
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether the value was not known yet."""
+        return not self.digest
+
 
 @dataclass(frozen=True, slots=True)
 class SqlFile:
@@ -155,6 +165,11 @@ class SqlFile:
     branches: tuple[Branch, ...] = ()
     findings: tuple[Finding, ...] = ()
     reads: tuple[Dependency, ...] = ()
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it is to be rendered again once all names are known."""
+        return any(each.is_pending for each in self.reads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,31 +260,106 @@ class TargetView:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownTable:
+    """What a template can know of a table before it is built."""
+
+    name: str = ""
+    """The name of the model, seed or source."""
+    schema: str = ""
+    table: str = ""
+    catalog: str = ""
+    is_view: bool = False
+    resource: str = "model"
+    path: str = ""
+    """The file of its definition."""
+
+
+KnownColumns: TypeAlias = "tuple[tuple[str, str], ...]"
+"""Names and types of columns, "" for an unknown type."""
+
+
+class KnownTables(Protocol):
+    """What is known of tables once every name has one."""
+
+    def table(self, key: str) -> KnownTable | None:
+        """Find a table by its `table_key`."""
+
+    def columns(self, key: str) -> KnownColumns | None:
+        """Return the columns of a table; None if its query does not show them."""
+
+    def setting(self, key: str, name: str) -> Plain:
+        """Return a setting of a model from its header, YAML or defaults."""
+
+    def all(self) -> Sequence[KnownTable]:
+        """Return all models, seeds and sources."""
+
+
+def table_key(kind: RefKind, names: Sequence[str]) -> str:
+    """Return the key of a table that a template asks for; for `this`, of the asking query."""
+    return "\n".join((kind, *names))
+
+
+LATER = frozenset({"relation", "columns", "setting", "graph"})
+"""The kinds of dependencies that are known once every name has a table."""
+
+
+@dataclass(frozen=True, slots=True)
 class RenderContext:
-    """The context of one load."""
+    """The context of one load; `tables` is None until every name has a table."""
 
     environ: Mapping[str, str]
     vars: Mapping[str, Plain] = field(default_factory=dict)
     target: TargetView = TargetView()
+    project: str = ""
+    threads: int = 1
+    docs: Mapping[str, str] = field(default_factory=dict)
+    """The blocks `{% docs %}` of Markdown files, by name."""
+    tables: KnownTables | None = None
 
     def read(self, kind: str, name: str = "") -> Dependency:
-        """Record that a file depends on an environment variable, a var or the target.
+        """Record that a file depends on a value outside of it, by its kind and name.
 
         The record holds a digest: values of the environment may be secret and the cache is a file.
+        It is pending for what is not known yet.
         """
-        value: Plain
+        if kind in LATER and self.tables is None:
+            return Dependency(kind, name, "")
+        value: object
         match kind:
             case "env":
                 value = self.environ.get(name)
             case "var":
                 value = [self.vars[name]] if name in self.vars else None
+            case "doc":
+                value = self.docs.get(name)
+            case "target":
+                target = [self.target.name, self.target.catalog, self.target.schema_prefix]
+                value = [*target, self.project, self.threads]
             case _:
-                value = [self.target.name, self.target.catalog, self.target.schema_prefix]
+                value = _value_of(self.tables, kind, name) if self.tables else None
         return Dependency(kind, name, digest(json.dumps(value, sort_keys=True)))
 
     def agrees(self, reads: Sequence[Dependency]) -> bool:
-        """Return whether all recorded values are unchanged."""
-        return all(self.read(note.kind, note.name) == note for note in reads)
+        """Return whether all recorded values are unchanged, as far as they are known yet."""
+        return all(
+            self.read(note.kind, note.name) == note
+            for note in reads
+            if self.tables is not None or note.kind not in LATER
+        )
+
+
+def _value_of(tables: KnownTables, kind: str, name: str) -> object:
+    """Return what is known of a table, as JSON."""
+    match kind:
+        case "relation":
+            known = tables.table(name)
+            return astuple(known) if known else None
+        case "columns":
+            return tables.columns(name)
+        case "setting":
+            key, _, setting = name.rpartition("\n")
+            return tables.setting(key, setting)
+    return [astuple(each) for each in tables.all()]
 
 
 def fill_environment(

@@ -36,7 +36,7 @@ from penstock.project.python.meaning import meaning_of
 from penstock.project.python.sections import short_repr
 from penstock.project.python.texts import path_below
 from penstock.project.settings.check_keys import CHECK_KEYS
-from penstock.project.settings.config import merged, shown_config
+from penstock.project.settings.config import merged, shown_config, with_hooks
 from penstock.project.settings.project import Settings, YamlEntry, absolute, column_docs
 from penstock.project.settings.strategy import layout_of
 from penstock.project.sql.bodies import fingerprint_of_settings
@@ -137,7 +137,7 @@ def _draft(
     options = fitting_options(declared, section)
     findings = [*section.findings, *name_findings(name, where)]
     findings += [] if "version" in options else meaning.findings(name)
-    described_by = entry_settings(entry.tree) if entry else {}
+    described_by = with_hooks(entry_settings(entry.tree)) if entry else {}
     layers = [paragraph_of(declared), described_by, settings_of(declared, options)]
     config = PythonConfig(merged(layers), {}, where, name, findings)
     config.options = written_values(section)

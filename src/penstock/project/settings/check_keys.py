@@ -240,7 +240,8 @@ def without_checks(file: YamlFile) -> YamlFile:
                 text = json.dumps([checks, *kept], separators=(",", ":"), ensure_ascii=False)
                 texts[at] = packed(text)
                 named.update(dict.fromkeys(named_in(file.path, checks)))
-            found.append(rest)
+            is_versioned = key == "models" and isinstance(rest, dict) and "versions" in rest
+            found.append(take(rest, "versions", (key, index)) if is_versioned else rest)
         return {**holder, key: found}
 
     tree = take(take(take(mapping_of(file.tree), "models"), "snapshots"), "seeds")
@@ -285,8 +286,8 @@ def _split(entry: Mapping[str, Plain]) -> tuple[dict[str, Plain], dict[str, Plai
     if any(key in mapping_of(column) for column in columns for key in TESTS):
         checks["columns"] = [
             {key: column[key] for key in ("name", *TESTS) if key in column}
-            if isinstance(column, Mapping)
-            else None  # what is no column is a misfit of the file
+            if isinstance(column, Mapping) and column.keys().isdisjoint(("include", "exclude"))
+            else None  # what is no column is a misfit of the file, or says which a version has
             for column in columns
         ]
     return rest, checks

@@ -24,6 +24,8 @@ OF_SNAPSHOTS = (
     "retention",
     "layout",
     "system_columns",
+    "snapshot_meta_column_names",
+    "dbt_valid_to_current",
 )
 ALIASES = {
     "primary_key": "unique_key",
@@ -32,9 +34,60 @@ ALIASES = {
     "check_columns": "check_cols",
     "invalidate_hard_deletes": "hard_deletes",
 }
+_OF_DBT = {"append_new_columns": "append", "sync_all_columns": "sync"}
+HOOKS = "hooks"
+_HOOK_LISTS = {"pre_hook": "before", "pre-hook": "before"} | {
+    "post_hook": "after",
+    "post-hook": "after",
+}
+HOOK_KEYS = frozenset({HOOKS, *_HOOK_LISTS})
 _NAMES = ("unique_key", "updated_at", "check_cols")
 W = TypeVar("W", bound=StrEnum)
-_MAPPINGS = ("table_properties", "meta", "window_on", "system_columns")
+_MAPPINGS = (
+    "table_properties",
+    "meta",
+    "window_on",
+    "system_columns",
+    "snapshot_meta_column_names",
+)
+
+
+def hook_texts(value: Plain) -> list[Plain]:
+    """Return the statements of a list of hooks, of one hook, or of dbt's `{sql: …}`."""
+    items = value if isinstance(value, list) else [value]
+    texts = [text_of(mapping_of(each).get("sql", "")) or text_of(each) for each in items]
+    return [text for text in texts if text.strip()]
+
+
+def with_hooks(layer: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Return a layer with dbt's words for hooks as `hooks`."""
+    if HOOK_KEYS.isdisjoint(layer):
+        return dict(layer)
+    written = {_HOOK_LISTS[key]: value for key, value in layer.items() if key in _HOOK_LISTS}
+    given = mapping_of(layer.get(HOOKS))
+    found: dict[str, Plain] = {
+        each: [*hook_texts(given.get(each)), *hook_texts(written.get(each))]
+        for each in ("before", "after")
+    }
+    rest = {k: v for k, v in layer.items() if k not in _HOOK_LISTS and k != HOOKS}
+    return {**rest, HOOKS: found} if any(found.values()) else rest
+
+
+def _both_hooks(below: Plain, above: Plain) -> Plain:
+    """Return the hooks of two layers: those of the wider one run first."""
+    one, two = mapping_of(below), mapping_of(above)
+    keys = ("before", "after")
+    return {each: [*hook_texts(one.get(each)), *hook_texts(two.get(each))] for each in keys}
+
+
+def _both_grants(below: Plain, above: Plain) -> Plain:
+    """Return the grants of two layers; `+select` adds to those of the wider one."""
+    found = dict(mapping_of(below))
+    for key, value in mapping_of(above).items():
+        privilege = key.removeprefix("+")
+        wider = texts_of(found.get(privilege)) if key.startswith("+") else ()
+        found[privilege] = [*wider, *texts_of(value)]
+    return found
 
 
 @dataclass(slots=True)
@@ -49,9 +102,10 @@ class Lifted:
 def lift(layer: Mapping[str, Plain], place: Callable[..., Location]) -> Lifted:
     """Return the settings of a layer, including `snapshot`; `place` returns a key's place."""
     lifted = Lifted()
-    for key, value in layer.items():
+    hook = next((key for key in layer if key in _HOOK_LISTS), HOOKS)
+    for key, value in with_hooks(layer).items():
         if key != NESTED:
-            _add(lifted, key, value, place(key))
+            _add(lifted, key, value, place(hook if key == HOOKS else key))
             continue
         for inner, below in mapping_of(value).items():
             lifted.places[NESTED] = place(NESTED)
@@ -63,6 +117,8 @@ def _add(lifted: Lifted, written: str, value: Plain, where: Location) -> None:
     key = ALIASES.get(written, written)
     if written == "invalidate_hard_deletes" and value is not None:
         value = "invalidate" if switch_of(value) else "ignore"
+    if key == "on_schema_change" and isinstance(value, str):
+        value = _OF_DBT.get(value, value)
     if key not in lifted.values:
         lifted.values[key] = value
         lifted.places[key] = where
@@ -130,12 +186,17 @@ class Config:
 def merged(layers: Sequence[Mapping[str, Plain]]) -> dict[str, Plain]:
     """Merge layers, the most specific last. Mappings merge by key, other values are replaced.
 
-    `retention` counts as one setting: a rule of the layer above would keep more than intended.
+    The hooks of all layers run. `retention` counts as one setting: a rule of the layer above would
+    keep more than intended.
     """
     result: dict[str, Plain] = {}
     for layer in layers:
         for key, value in layer.items():
-            if key in _MAPPINGS:
+            if key == HOOKS:
+                value = _both_hooks(result.get(key), value)  # noqa: PLW2901
+            elif key == "grants":
+                value = _both_grants(result.get(key), value)  # noqa: PLW2901
+            elif key in _MAPPINGS:
                 value = {**mapping_of(result.get(key)), **mapping_of(value)}  # noqa: PLW2901
             result[key] = value
     return result

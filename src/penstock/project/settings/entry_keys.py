@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.project.files.kinds import DURATION, exact_word, whole
+from penstock.core.beside.exposures import EXPOSURE_TYPES, Access
+from penstock.project.files.kinds import DURATION, TEXT, exact_word, whole
 from penstock.project.files.nodes import Section
 from penstock.project.files.sections import TEXTS, PartKind, each_of, key, node_as, subsection
 from penstock.project.files.values import duration_of
-from penstock.project.settings.model_keys import CHECKS, COLUMNS, HeaderSection
+from penstock.project.settings.model_keys import (
+    CHECKS,
+    COLUMNS,
+    CONSTRAINTS,
+    DocumentedColumnSection,
+    HeaderSection,
+)
 from penstock.project.settings.validation import (
     SCALARS,
     STRING,
     STRINGS,
+    SWITCH,
     TESTS,
     TEXT_OR_NULL,
     TREE,
     StrictSection,
     nullable,
+    spelt,
 )
 
 
@@ -46,6 +55,36 @@ class CheckedEntrySection(TestedEntrySection):
     """Your own metadata, copied to the artifacts."""
 
 
+class VersionColumnSection(DocumentedColumnSection):
+    """A column of one version of a model, or which columns of the model it has."""
+
+    definition = "version_column"
+    name = key(nullable(STRING), "id", "`include` says which")
+    """The column."""
+    include = key(TEXTS, "all")
+    """Which columns of the model the version has: `all`, or a list."""
+    exclude = key(TEXTS, ["country"])
+    """Which of them it does not have."""
+
+
+class ModelVersionSection(TestedEntrySection):
+    """One version of a model, as dbt writes it."""
+
+    definition = "model_version"
+    v = key(TEXT, "2", needed=True)
+    """The version: a number or a word."""
+    defined_in = key(nullable(STRING), "orders_new", "`NAME_vN`")
+    """The name of its file without `.sql`."""
+    config = key(subsection(HeaderSection), {"materialized": "table"})
+    """[Settings](models.md#settings) that differ from those of the model."""
+    columns = key(
+        each_of(VersionColumnSection, "columns"), [{"include": "all", "exclude": ["country"]}]
+    )
+    """Its columns: those of the model that it has, and its own."""
+    deprecation_date = key(TEXT_OR_NULL, "2026-12-31")
+    """Until when it is there; for people."""
+
+
 class DocumentedModelSection(CheckedEntrySection):
     """One entry of `models:`; dbt's shape."""
 
@@ -56,6 +95,16 @@ class DocumentedModelSection(CheckedEntrySection):
     """[Settings](models.md#settings) of the model; its header wins."""
     columns = key(COLUMNS, [{"name": "id", "type": "BIGINT", "data_tests": ["unique"]}])
     """Its [columns](models.md#a-column)."""
+    constraints = key(CONSTRAINTS, [{"type": "check", "expression": "amount >= 0"}])
+    """What its rows must meet, with a [contract](models.md#a-contract)."""
+    latest_version = key(nullable(TEXT), "2", "the greatest")
+    """The version that `ref` without a version means."""
+    versions = key(each_of(ModelVersionSection, "versions"), [{"v": "1"}, {"v": "2"}])
+    """Its [versions](models.md#versions-of-a-model), a file each."""
+    group = key(TEXT_OR_NULL, "finance")
+    """Same as `group` in `config`."""
+    access = key(nullable(exact_word(*Access)), "private", "`protected`")
+    """Same as `access` in `config`."""
 
 
 class SnapshotConfigSection(HeaderSection):
@@ -64,8 +113,10 @@ class SnapshotConfigSection(HeaderSection):
     definition = "snapshot_config"
     materialized = key(exact_word("snapshot"), "snapshot", default="snapshot")
     """Says that the model is a snapshot; `snapshot` is the only word."""
-    layout = key(exact_word("current", "plain"), "plain", default="current")
-    """`current` has current and closed versions apart, `plain` has not."""
+    layout = key(exact_word("current", "plain", "dbt"), "plain", default="current")
+    """`current` has current and closed versions apart, `plain` has not, and `dbt` has the
+    columns of dbt.
+    """
 
 
 class SnapshotEntrySection(DocumentedModelSection):
@@ -210,6 +261,58 @@ class SeedSection(TestedEntrySection):
     """Its columns, with types where `column_types` says none."""
 
 
+class GroupSection(StrictSection):
+    """One entry of `groups:`."""
+
+    definition = "group"
+    name = key(STRING, "finance", needed=True)
+    """Its name, which `group` of a model has."""
+    owner = key(TREE, {"name": "Finance", "email": "finance@example.com"})
+    """Who answers for its models: `name`, `email`, and keys of your own."""
+    description = key(TEXT_OR_NULL, "Everything about money.")
+    """What it is, for people."""
+
+
+class ExposureConfigSection(StrictSection):
+    """The settings of an exposure."""
+
+    definition = "exposure_config"
+    enabled = key(SWITCH, example=False, default=True)
+    """Whether it is part of the project."""
+    tags = key(TEXTS, ["daily"])
+    """Its tags."""
+    meta = key(TREE, {"tool": "Superset"})
+    """Your own metadata, copied to the artifacts."""
+
+
+class ExposureSection(StrictSection):
+    """One entry of `exposures:`, a use of models outside of the project."""
+
+    definition = "exposure"
+    name = key(spelt(r"[A-Za-z0-9_]+", "letters, digits and _"), "weekly_sales", needed=True)
+    """Its name, for `--select +exposure:NAME`."""
+    type = key(exact_word(*EXPOSURE_TYPES), "dashboard", needed=True)
+    """What it is."""
+    owner = key(TREE, {"name": "Finance", "email": "finance@example.com"})
+    """Who answers for it: `name`, `email`, and keys of your own."""
+    depends_on = key(TEXTS, ["ref('orders')", "source('raw', 'events')"])
+    """The models, seeds and sources that it reads, each as `ref(…)` or `source(…)`."""
+    label = key(TEXT_OR_NULL, "Weekly sales")
+    """Its name for people."""
+    url = key(TEXT_OR_NULL, "https://bi.example.com/sales")
+    """Where it is."""
+    maturity = key(nullable(exact_word("high", "medium", "low")), "high")
+    """How much others may rely on it."""
+    description = key(TEXT_OR_NULL, "Sales by week.")
+    """What it shows, for people."""
+    tags = key(TEXTS, ["daily"])
+    """Its tags."""
+    meta = key(TREE, {"tool": "Superset"})
+    """Your own metadata, copied to the artifacts."""
+    config = key(subsection(ExposureConfigSection), {"enabled": False})
+    """More of its settings, as dbt writes them."""
+
+
 class ModelsFileSection(StrictSection):
     """A YAML file under models/: descriptions of SQL models, snapshots, sources, seeds."""
 
@@ -239,5 +342,12 @@ class ModelsFileSection(StrictSection):
         each_of(SeedSection, "seeds"), [{"name": "countries", "description": "All countries."}]
     )
     """Descriptions and types of files under `seeds/`."""
+    exposures = key(
+        each_of(ExposureSection, "exposures"),
+        [{"name": "weekly_sales", "type": "dashboard", "depends_on": ["ref('orders')"]}],
+    )
+    """[Uses](../how-to/say-who-uses-models.md) of models outside of the project."""
+    groups = key(each_of(GroupSection, "groups"), [{"name": "finance", "owner": {"name": "Ann"}}])
+    """[Groups](../how-to/say-who-uses-models.md#groups-and-access) of models with one owner."""
     unit_tests = key(replace(node_as({"type": "array"}), takes_null=True), [])
     """[Unit tests](unit-tests.md) of the models of this file."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from penstock.core.beside.exposures import Access
 from penstock.core.strategy import strategies
 from penstock.project.files.kinds import DURATION, TEXT, exact_word, whole, word
 from penstock.project.files.nodes import YamlNode
 from penstock.project.files.sections import TEXTS, each_of, key, node_as, subsection
 from penstock.project.settings.check_keys import CHECKS as CHECKS_SCHEMA
 from penstock.project.settings.validation import (
+    GRANTS,
+    HOOK_SQL,
     LOOKBACK,
     NAMES,
     ON_FAILURE,
@@ -21,6 +24,7 @@ from penstock.project.settings.validation import (
     TESTS,
     TEXT_OR_NULL,
     TREE,
+    HooksSection,
     StrictSection,
     nullable,
     spelt,
@@ -39,6 +43,22 @@ class SystemColumnsSection(StrictSection):
     """`snake` is `valid_from`, `pascal` is `ValidFrom`."""
 
 
+class MetaColumnNamesSection(StrictSection):
+    """Other names of the columns that dbt adds to a history table."""
+
+    definition = "snapshot_meta_column_names"
+    dbt_valid_from = key(STRING, "valid_from", "that of dbt")
+    """When a version starts."""
+    dbt_valid_to = key(STRING, "valid_to", "that of dbt")
+    """When it ends."""
+    dbt_scd_id = key(STRING, "scd_id", "that of dbt")
+    """The checksum of its key and its start."""
+    dbt_updated_at = key(STRING, "changed_at", "that of dbt")
+    """When the row changed."""
+    dbt_is_deleted = key(STRING, "is_deleted", "that of dbt")
+    """Whether the key was gone; only with `hard_deletes: new_record`."""
+
+
 class KeptVersionsSection(StrictSection):
     """Which old versions of a row are removed."""
 
@@ -47,6 +67,45 @@ class KeptVersionsSection(StrictSection):
     """How many versions of each key stay."""
     keep_days = key(nullable(whole(1)), 90, "forever")
     """How many days closed versions stay."""
+
+
+class ContractSection(StrictSection):
+    """A contract as dbt writes it."""
+
+    definition = "contract"
+    enforced = key(SWITCH, example=True, default=False)
+    """Whether names and types of the query must be those of `columns`, and `constraints` hold."""
+    alias_types = key(SWITCH, example=True, default=True)
+    """Of dbt; it says nothing here, types may always be written with any of their names."""
+
+
+class ConstraintSection(StrictSection):
+    """What rows must meet, as dbt writes it."""
+
+    definition = "constraint"
+    type = key(
+        exact_word("not_null", "check", "unique", "primary_key", "foreign_key", "custom"),
+        "not_null",
+        needed=True,
+    )
+    """`not_null` and `check` are gates; the others say something to people alone, as in Spark."""
+    expression = key(nullable(STRING), "amount >= 0", "required for `check`")
+    """The condition that must be true for each row; NULL counts as false."""
+    name = key(nullable(STRING), "no_debts", "from its type and column")
+    """The name of the check."""
+    columns = key(TEXTS, ["id"], "the column that has it")
+    """For a constraint of the model: its columns."""
+    to = key(nullable(STRING), "ref('customers')")
+    """Of `foreign_key`: the other table."""
+    to_columns = key(TEXTS, ["id"])
+    """Of `foreign_key`: its columns."""
+    warn_unenforced = key(SWITCH, example=False, default=True)
+    """`false`: `validate` does not report that the constraint is not a gate."""
+    warn_unsupported = key(SWITCH, example=False, default=True)
+    """Same as `warn_unenforced`."""
+
+
+CONSTRAINTS = each_of(ConstraintSection, "constraints")
 
 
 class DocumentedColumnSection(StrictSection):
@@ -65,6 +124,8 @@ class DocumentedColumnSection(StrictSection):
     """Tests as dbt writes them; they are [checks](checks.md#tests-of-dbt)."""
     tests = key(replace(TESTS, takes_null=True), ["not_null"])
     """Same as `data_tests`."""
+    constraints = key(CONSTRAINTS, [{"type": "not_null"}])
+    """What its values must meet, with a [contract](#a-contract)."""
     tags = key(TEXTS, ["pii"])
     """For people and the artifacts."""
     meta = key(TREE, {"unit": "EUR"})
@@ -123,14 +184,22 @@ class HistorySettingsSection(StrictSection):
         subsection(SystemColumnsSection), {"prefix": "_dw_"}, "as the project says"
     )
     """How the columns of this history table are named."""
+    snapshot_meta_column_names = key(
+        subsection(MetaColumnNamesSection), {"dbt_valid_from": "valid_from"}
+    )
+    """With `layout: dbt`: other names of dbt's columns."""
+    dbt_valid_to_current = key(nullable(STRING), "to_date('9999-12-31')", "NULL")
+    """With `layout: dbt`: SQL for the end of current versions."""
 
 
 class NestedHistorySection(HistorySettingsSection):
     """The settings of a history table under `snapshot`."""
 
     definition = "nested_snapshot"
-    layout = key(exact_word("current", "plain"), "plain", default="current")
-    """`current` has current and closed versions apart, `plain` has not."""
+    layout = key(exact_word("current", "plain", "dbt"), "plain", default="current")
+    """`current` has current and closed versions apart, `plain` has not, and `dbt` has the
+    columns of dbt.
+    """
     materialized = key(exact_word("snapshot"), "snapshot", default="snapshot")
     """Says that the model is a snapshot; `snapshot` is the only word."""
 
@@ -154,6 +223,22 @@ class OwnSettingsSection(StrictSection):
     """Tags for `--select tag:…`."""
     meta = key(TREE, {"owner": "finance"})
     """Your own metadata, copied to the artifacts."""
+    hooks = key(subsection(HooksSection), {"after": ["optimize {{ this }}"]})
+    """[SQL](../how-to/run-sql-around-models.md) that runs before and after each step of the model.
+    Those of `defaults` run first; none counts as code.
+    """
+    pre_hook = key(HOOK_SQL, "refresh table raw.events", aliases=("pre-hook",))
+    """dbt's word for `hooks.before`."""
+    post_hook = key(HOOK_SQL, "optimize {{ this }}", aliases=("post-hook",))
+    """dbt's word for `hooks.after`."""
+    grants = key(GRANTS, {"select": ["analysts"]}, "those of the catalog stay")
+    """Privilege → the users, groups or roles that have it: all others lose what they were granted.
+    Needs a catalog that knows rights; see [grants](../how-to/run-sql-around-models.md#grants).
+    """
+    group = key(TEXT_OR_NULL, "finance")
+    """The [group](../how-to/say-who-uses-models.md#groups-and-access) that the model belongs to."""
+    access = key(nullable(exact_word(*Access)), "private", default="protected")
+    """Who may read it: a `private` model only models of its `group`."""
     columns = key(COLUMNS, [{"name": "id", "type": "BIGINT"}])
     """Its [columns](#a-column) with types, descriptions and tests."""
     depends_on = key(TEXTS, ["users", "conf/*.yml"])
@@ -189,13 +274,13 @@ class OwnSettingsSection(StrictSection):
     `partition`.
     """
     layout = key(
-        exact_word("auto", "partitioned", "clustered", "current", "plain"),
+        exact_word("auto", "partitioned", "clustered", "current", "plain", "dbt"),
         "clustered",
         "`auto`; for snapshots `current`",
     )
     """How files lie. For `partition`: `partitioned` is a folder per value, `clustered` is
     liquid clustering, `auto` the first for dates by day. For snapshots: `current` has current
-    and closed versions apart, `plain` has not.
+    and closed versions apart, `plain` has not, and `dbt` has the columns of dbt.
     """
     table_properties = key(SCALARS, {"delta.appendOnly": True})
     """Properties of the Delta table."""
@@ -213,7 +298,8 @@ class OwnSettingsSection(StrictSection):
     """`none`: every run reads its inputs whole."""
     lookback = key(nullable(LOOKBACK), "1 day")
     """With `time_column`: read again from so far below. A duration, or a number for integer
-    columns.
+    columns. With `partition`: how many partitions before the newest one `run` includes, and
+    builds again if an input changed whose versions do not say where.
     """
     window_on = key(NAMES, {"raw.events": "created_at", "countries": None}, "`time_column` in each")
     """With `time_column`: input → its column for the same time; `null` reads that input whole."""
@@ -225,9 +311,17 @@ class OwnSettingsSection(StrictSection):
     """
     string_watermark = key(SWITCH, example=True, default=False)
     """Lets the time column be a text that sorts as time does."""
-    on_duplicate = key(exact_word("error", "latest"), "latest", default="error")
+    on_duplicate = key(exact_word("error", "latest", "replace"), "latest", default="error")
     """With `merge`: two rows of one key in one step are an error, or the latest by `order_by`
-    counts.
+    counts, or a key has several rows and a step replaces all of them.
+    """
+    merge_update_columns = key(TEXTS, ["status"], "all")
+    """With `merge`: the columns that a row with an existing key takes from the query."""
+    merge_exclude_columns = key(TEXTS, ["created_at"])
+    """With `merge`: the columns that it does not take."""
+    incremental_predicates = key(TEXTS, ["DBT_INTERNAL_DEST.day > current_date() - 7"])
+    """With `merge`: SQL conditions for the stored rows that a step reads; a key outside them
+    counts as new.
     """
     order_by = key(TEXTS, ["updated_at"], "required there")
     """With `on_duplicate: latest`: the columns whose greatest values make a row the latest."""
@@ -235,10 +329,17 @@ class OwnSettingsSection(StrictSection):
     """With `table`: replace all rows, or only the partitions that the query gives, which needs
     `partition_by`.
     """
-    on_schema_change = key(exact_word("append", "fail", "ignore", "sync"), "fail", default="append")
+    on_schema_change = key(
+        exact_word("append", "fail", "ignore", "sync", "append_new_columns", "sync_all_columns"),
+        "fail",
+        default="append",
+    )
     """`append` adds columns that are new, `sync` also drops those that are gone, `ignore`
-    leaves new ones out, `fail` stops the step.
+    leaves new ones out, `fail` stops the step. The long words are those of dbt for `append`
+    and `sync`.
     """
+    contract = key(nullable(subsection(ContractSection)), {"enforced": True})
+    """Whether the query must return exactly the [columns](#a-contract) that are described."""
     snapshot = key(
         nullable(subsection(NestedHistorySection)), {"strategy": "check", "check_cols": "all"}
     )

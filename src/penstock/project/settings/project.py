@@ -63,6 +63,8 @@ class Settings(ProjectSettings):
     defaults: Mapping[str, Plain] = field(default_factory=dict)
     system_columns: Mapping[str, Plain] = field(default_factory=dict)
     immutable: bool = False
+    written_hooks: Mapping[str, Plain] = field(default_factory=dict)
+    """The hooks of all runs, before their tables are known."""
 
     def places(self, document: YamlFile) -> tuple[dict[str, Location], dict[str, Location]]:
         """Return the folders of models, and those of session packages, with their places."""
@@ -102,6 +104,7 @@ def settings_of(
         max_partitions=document.sync.max_partitions,
         checks=CheckSettings(**written_values(document.checks)),
         receivers=_receivers(document, targets[chosen], root),
+        written_hooks=mapping_of(mapping_of(tree).get("hooks")),
     )
 
 

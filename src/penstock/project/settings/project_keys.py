@@ -28,6 +28,7 @@ from penstock.project.settings.validation import (
     SWITCH,
     TEXT_OR_NULL,
     TREE,
+    HooksSection,
     StrictSection,
     empty,
     nullable,
@@ -357,6 +358,10 @@ class ProjectSection(ReceiversSection):
         default=empty(ChecksSettingsSection),
     )
     """What holds for the checks of every model."""
+    hooks = key(subsection(HooksSection), {"after": ["optimize {{ ref('orders') }}"]})
+    """[SQL](../how-to/run-sql-around-models.md#around-a-run) that runs before the first step of a
+    run and after its last. That of all models is under `defaults`.
+    """
     threads = key(whole(1), 8, default=4)
     """How many steps run at a time; `--threads` wins."""
     immutable = key(SWITCH, example=True, default=False)

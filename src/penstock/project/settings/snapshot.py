@@ -21,12 +21,14 @@ from penstock.project.files.values import (
     mapping_of,
     nearest,
     number_of,
+    pairs_of,
     text_of,
     texts_of,
 )
 from penstock.project.settings.config import NESTED, OF_SNAPSHOTS, Config
 
 SETTINGS = (NESTED, *OF_SNAPSHOTS)
+_OF_DBT = ("snapshot_meta_column_names", "dbt_valid_to_current")
 _IDLE = {"timestamp": ("check_cols",), "check": ("updated_at", "compare_rows", "null_updated_at")}
 
 
@@ -42,9 +44,10 @@ def snapshot_of(config: Config) -> HistorySettings:
         if key in config.own and config.settings.get(key) is not None:
             sentence = f"{key} has no effect on a snapshot with strategy {config.text('strategy')}"
             config.warn(key, "option-without-effect", sentence)
-    event_time = config.text("valid_from") == "updated_at"
+    event_time = _is_event_time(config)
     if event_time:
         _check_event_time(config)
+    _check_dbt(config)
     return HistorySettings(
         keys=keys,
         change=change,
@@ -55,15 +58,68 @@ def snapshot_of(config: Config) -> HistorySettings:
         allow_empty=config.flag("allow_empty"),
         retention=_retention(config),
         columns=system_columns_of(config),
-        by_current=config.text("layout") != "plain",
+        by_current=config.text("layout") not in ("plain", "dbt"),
     )
 
 
 def system_columns_of(config: Config) -> SystemColumns:
     """Return the names of the columns that penstock adds."""
+    if config.text("layout") == "dbt":
+        renamed = pairs_of(config.settings.get("snapshot_meta_column_names"))
+        return SystemColumns.of_dbt(renamed, _current_end(config))
     given = mapping_of(config.settings.get("system_columns"))
     prefix = "_ps_" if given.get("prefix") is None else text_of(given["prefix"])
     return SystemColumns.with_prefix(prefix, text_of(given.get("case")) or "snake")
+
+
+def _is_event_time(config: Config) -> bool:
+    """Return whether versions start at `updated_at`; in dbt they do if it shows changes."""
+    word = config.text("valid_from")
+    by_time = config.text("layout") == "dbt" and config.text("strategy") == "timestamp"
+    return word == "updated_at" or (by_time and not word)
+
+
+def _current_end(config: Config) -> str:
+    """Return SQL for the end of current versions, "" for NULL."""
+    text = config.text("dbt_valid_to_current").strip()
+    return f"CAST({text} AS TIMESTAMP)" if text else ""
+
+
+def _check_dbt(config: Config) -> None:
+    """Report settings that do not fit the columns of dbt, or do not have any."""
+    if config.text("layout") != "dbt":
+        for key in (key for key in _OF_DBT if key in config.own):
+            config.warn(key, "option-without-effect", f"{key} has no effect without layout: dbt")
+        return
+    if "system_columns" in config.own:
+        sentence = "system_columns has no effect with layout: dbt"
+        config.warn("system_columns", "option-without-effect", sentence)
+    if config.flag("row_hash"):
+        sentence, hint = "a table of layout dbt has no row hash", "take row_hash out"
+        config.report("row_hash", "option-conflict", sentence, hint)
+    text = config.text("dbt_valid_to_current").strip()
+    if text and not _is_constant(text):
+        sentence = f"dbt_valid_to_current {text!r} is not SQL for one fixed time"
+        config.report("dbt_valid_to_current", "bad-value", sentence, "to_date('9999-12-31')")
+    names = [name.lower() for name in system_columns_of(config).names]
+    if len({*names}) < len(names):
+        sentence = "snapshot_meta_column_names names two columns alike"
+        config.report("snapshot_meta_column_names", "bad-value", sentence, "give each its own name")
+
+
+def _is_constant(text: str) -> bool:
+    """Return whether SQL is one fixed value."""
+    from sqlglot import exp, parse  # costs 0.2 s that a warm load saves
+    from sqlglot.errors import SqlglotError
+
+    try:
+        trees = parse(text, dialect="spark")
+    except SqlglotError:
+        return False
+    changing = (exp.CurrentDate, exp.CurrentTimestamp, exp.Rand, exp.Uuid)
+    others = (exp.Column, exp.Query, exp.Star, exp.Command, exp.DDL, exp.DML, exp.Alias)
+    found = trees[0] if len(trees) == 1 else None
+    return found is not None and not any(found.find_all(*changing, *others))
 
 
 def is_meant_as_snapshot(config: Config) -> bool:
@@ -165,6 +221,11 @@ def _unknown(config: Config) -> set[str]:
     return config.settings.keys() - known
 
 
+def _or_column_names(strategy: HistorySettings) -> str:
+    of_dbt = bool(strategy.columns.scd_id)
+    return f", or set {'snapshot_meta_column_names' if of_dbt else 'system_columns.prefix'}"
+
+
 def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> None:
     """Report errors in the columns that the query of a history table selects."""
     setting, compared, outputs = "check_cols", tuple[str, ...](), file.branches[0].outputs
@@ -193,7 +254,7 @@ def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> N
     for selected in outputs.columns:
         name, where = selected.name.lower(), Location(file.path, selected.line)
         if name in reserved or name.startswith(ENGINE_PREFIX):
-            hint = "rename it, or set system_columns.prefix" if name in reserved else "rename it"
+            hint = f"rename it{_or_column_names(strategy)}" if name in reserved else "rename it"
             sentence = f"column {selected.name!r} is reserved"
             config.findings.append(Finding(where, "reserved-column", sentence, hint))
         elif selected.volatile and (name not in keys if compares_all else name in folded):

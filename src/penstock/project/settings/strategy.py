@@ -50,7 +50,7 @@ _FITTING = {
 _UNDECLARED = ("json", "variant", "dec")
 """Types that are not allowed in the schema of an unversioned model: adding one would be drift."""
 _OF_RANGE = ("partition_start", "partition_end", "partition_interval")
-_OF_SNAPSHOTS = ("current", "plain")
+_OF_SNAPSHOTS = ("current", "plain", "dbt")
 _NEEDS_WINDOW = ("lookback", "window_on", "null_watermark", "string_watermark")
 
 
@@ -106,6 +106,7 @@ class StrategyConfig(Config):
             start=_start(self, grid),
             ready_after=duration_of(self.settings.get("ready_after")),
             batch_size=number_of(self.settings.get("batch_size")),
+            lookback=_partitions_back(self, grid),
         )
 
     def history(self) -> HistorySettings:
@@ -270,6 +271,21 @@ def _grid(config: Config) -> Grid:
         config.report("partition_end", "bad-value", sentence)
         return Grid(grain, start, start + 1, 1)
     return Grid(grain, start, end, interval)
+
+
+def _partitions_back(config: Config, grid: Grid) -> int | None:
+    value = config.settings.get("lookback")
+    if value is None:
+        return None
+    number = value if isinstance(value, int) else number_of(value)
+    if number is None or number < 0:
+        sentence = f"lookback is {value!r}; of partitions it is a number of them"
+        config.report("lookback", "bad-value", sentence, "lookback: 2")
+    elif grid.grain is Grain.RANGE:
+        sentence = "lookback has no effect on RANGE, whose partitions have no time"
+        config.warn("lookback", "option-without-effect", sentence)
+        return None
+    return number
 
 
 def _start(config: Config, grid: Grid) -> dt.date | None:

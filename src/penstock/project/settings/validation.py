@@ -15,10 +15,12 @@ from penstock.project.files.nodes import Section, YamlNode
 from penstock.project.files.sections import (
     MAPPING,
     OBJECT,
+    TEXT_LIST,
     TEXTS,
     KeyedSection,
     PartKind,
     S,
+    key,
     node_as,
     read_section,
 )
@@ -34,20 +36,11 @@ from penstock.project.files.values import (
 
 K = TypeVar("K", bound=ValueKind[Any])
 _OTHER_FILES = {"historic": "entities", "sessions": "session packages"}
-_ELSEWHERE = dict.fromkeys(
-    ("pre_hook", "post_hook", "pre-hook", "post-hook", "on-run-start", "on-run-end"),
-    "nothing runs beside a model: put it into the query, or run it before or after penstock",
-) | {
-    "access": "delete it; every model may read every other",
-    "constraints": "write a check: checks or data_tests",
-    "contract": "declare the columns with their types in a versioned YAML file, or write a check",
+_ELSEWHERE = {
+    "on-run-end": "write hooks: {after: […]} in penstock.yml",
+    "on-run-start": "write hooks: {before: […]} in penstock.yml",
     "docs": "write description; penstock graph draws the models",
-    "exposures": "delete it; meta or tags of a model can say who uses it",
     "full_refresh": "delete it; penstock run --full-refresh builds a table again",
-    "grants": "grant rights in the catalog or on the files; penstock changes none",
-    "group": "delete it, or write a tag",
-    "groups": "delete it, or give the models a tag",
-    "latest_version": "write a versioned YAML file; see docs/drift.md",
     "metrics": "delete it, or write a model that computes the metric",
     "persist_docs": "delete it; a model's description and those of its columns are in its table",
     "saved_queries": "delete it, or write a model",
@@ -192,6 +185,68 @@ LISTED: PartKind[tuple[str, ...] | None] = PartKind(
     None,
     take=_listed,
 )
+
+
+def _hook_sql(section: Section, name: str) -> tuple[str, ...]:
+    """Return SQL statements: a text, dbt's `{sql: …}`, or a list of them."""
+    node = section.members[name]
+    found = []
+    for each in node.items if isinstance(node.value, tuple) else (node,):
+        text = each.members.get("sql", each)
+        if isinstance(text.value, str) and not each.members.keys() - _HOOK_KEYS:
+            found.append(text.value)
+        else:
+            section.bad(name, "SQL, or a list of SQL", "write one statement per item")
+    return tuple(found)
+
+
+def _grantees(section: Section, name: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the grantees of each privilege."""
+    node = MAPPING.take(section, name)
+    if node is None:
+        return {}
+    inner = Section(node, section.dotted(name), section.findings, dict(node.members))
+    return {each: tuple(str(item.value) for item in inner.texts(each)) for each in node.members}
+
+
+_HOOK_KEYS = {"sql", "transaction"}
+_ONE_HOOK: Plain = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {"sql": {"type": "string"}, "transaction": {"type": "boolean"}},
+            "additionalProperties": False,
+            "required": ["sql"],
+        },
+    ]
+}
+HOOK_SQL: PartKind[tuple[str, ...]] = PartKind(
+    "SQL",
+    lambda _: None,
+    {"anyOf": [_ONE_HOOK, {"type": "array", "items": _ONE_HOOK}]},
+    (),
+    take=_hook_sql,
+)
+GRANTS: PartKind[Mapping[str, tuple[str, ...]]] = PartKind(
+    "a mapping",
+    lambda _: None,
+    {"type": "object", "additionalProperties": TEXT_LIST},
+    {},
+    take=_grantees,
+)
+
+
+class HooksSection(StrictSection):
+    """SQL statements that run beside something."""
+
+    definition = "hooks"
+    before = key(HOOK_SQL, ["refresh table {{ source('raw', 'events') }}"])
+    """Statements to run before it. If one fails, it does not run."""
+    after = key(HOOK_SQL, ["optimize {{ this }}"])
+    """Statements to run after it."""
+
+
 TESTS = replace(node_as({"type": "array", "items": _TEST}), expected="a list of tests")
 """Tests as dbt writes them, which `checks/phases.py` reads."""
 ON_FAILURE = replace(node_as({"enum": [*map(str, OnFailure)]}), takes_null=True)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
 from penstock.core.findings import Finding, Location
-from penstock.project.files.discovery import DOC, PROJECT_FILE, QUERY_KEYS
+from penstock.project.files.discovery import PROJECT_FILE, QUERY_KEYS
 from penstock.project.files.documents import read_document, read_json
 from penstock.project.files.nodes import file_node
 from penstock.project.files.parsed import (
     ENTITIES,
     MERGE,
     REFERENCE,
+    Dependency,
     RenderContext,
     YamlFile,
     fill_environment,
@@ -54,10 +55,8 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
         places = {finding.where for finding in unset}
         found = _check(file, _without_references(filled))
         misfits = [finding for finding in found if finding.where not in places]
-    names = sorted({name for _, name, _ in calls})
-    reads = tuple(RenderContext(environ).read("env", name) for name in names)
-    findings = (*file.findings, *unset, *DOC.warnings_in(path, text.encode("utf-8", "replace")))
-    file = replace(file, findings=findings, reads=reads, misfits=tuple(misfits))
+    reads = _reads({name for _, name, _ in calls}, text, environ)
+    file = replace(file, findings=(*file.findings, *unset), reads=reads, misfits=tuple(misfits))
     if not is_described or is_apart:
         return file
     rest = file if path == PROJECT_FILE else without_checks(file)
@@ -71,6 +70,13 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
         places={k: v for k, at, v in values if len(at) <= _DEPTH and _TESTED.isdisjoint(at[2:])},
         keys={k: v for k, at, v in keys if len(at) in (4, 5) and at[2] == "config"},
     )
+
+
+def _reads(names: Iterable[str], text: str, environ: Mapping[str, str]) -> tuple[Dependency, ...]:
+    """Return what a file depends on; of `doc` only that `FirstPass.filled` has to replace it."""
+    context = RenderContext(environ)
+    docs = (context.read("doc"),) if "doc(" in text else ()
+    return (*(context.read("env", name) for name in sorted(names)), *docs)
 
 
 def _without_references(tree: Plain) -> Plain:

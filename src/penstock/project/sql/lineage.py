@@ -10,6 +10,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.lineage import lineage
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import build_scope
+from sqlglot.schema import MappingSchema
 
 from penstock.project.sql.canonical import (
     PARSER_BUGS,
@@ -34,11 +35,12 @@ def column_lineage(
     >>> column_lineage("select a + b as c from s.t", {"s.t": {"a": "int", "b": "int"}})
     {'c': (('s.t', 'a'), ('s.t', 'b'))}
     """
-    schema: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
     for name, columns in tables.items():
         above, _, table = name.rpartition(".")
-        schema.setdefault(above, {})[table] = columns
+        nested.setdefault(above, {})[table] = columns
     try:
+        schema = MappingSchema(nested, dialect="spark")
         query = parse_query(tokens_of(sql), sql)
         if query is None:
             return {}
@@ -47,7 +49,13 @@ def column_lineage(
         names = [n for n in getattr(tree, "named_selects", ()) if n != "*"]
         if scope is None or len(names) > _MOST:
             return {}
-        nodes = {name: lineage(name, tree, schema, scope=scope, dialect="spark") for name in names}
+        nodes = {
+            # copies of the query for each column would take most of the time
+            name: lineage(
+                name, tree, schema, scope=scope, dialect="spark", trim_selects=False, copy=False
+            )
+            for name in names
+        }
     except (NotAQueryError, SqlglotError, *PARSER_BUGS):
         return {}
     return {

@@ -207,7 +207,9 @@ class _Linker:
             case RefKind.THIS:
                 return this or _unknown(TableName("", "this"))
             case RefKind.REF | RefKind.VALID_FROM | RefKind.VALID_TO | RefKind.PRESENT:
-                return self.resolver.ref(name) or _unknown(TableName("", name))
+                asked = f"{name}.v{ref.names[1]}" if len(ref.names) > 1 else name  # as dbt has them
+                found_by = self.resolver.model(asked) or self.resolver.ref(name)
+                return found_by or _unknown(TableName("", name))
             case RefKind.SOURCE:
                 return self.resolver.source(*ref.names) or _unknown(TableName(*ref.names))
             case RefKind.PARAM:
@@ -270,9 +272,13 @@ class _Linker:
             case RefKind.REF if is_unknown:
                 sentence = f"no model is called {ref.names[0]!r}"
                 yield Finding(where, code, sentence, self.resolver.model_hint(ref.names[0]))
-            case RefKind.REF if len(ref.names) > 1 and ref.names[1] != "1":
+            case RefKind.REF if len(ref.names) > 1 and not _is_version(target, ref.names):
                 sentence = f"{ref.names[0]!r} has no version {ref.names[1]}"
-                yield Finding(where, code, sentence, "it has the one version 1")
+                start = f"{ref.names[0]}.v".lower()
+                versions = (each for each in self.resolver.built if each.lower().startswith(start))
+                known = ", ".join(each[len(start) :] for each in sorted(versions))
+                hint = f"its versions are {known}" if known else "it has the one version 1"
+                yield Finding(where, code, sentence, hint)
             case RefKind.SOURCE if is_unknown:
                 sentence = f"no source is called {name!r}"
                 yield Finding(where, code, sentence, self.resolver.source_hint(name))
@@ -288,6 +294,12 @@ class _Linker:
                 else:
                     return
                 yield Finding(where, "external-table", sentence, hint, Severity.WARNING)
+
+
+def _is_version(model: Named, names: Sequence[str]) -> bool:
+    """Return whether a model is the version that a reference names."""
+    name, start = model.input.name.lower(), f"{names[0]}.v".lower()  # of versions as dbt has them
+    return name == start + names[1].lower() or (names[1] == "1" and not name.startswith(start))
 
 
 def _unknown(table: TableName) -> Named:

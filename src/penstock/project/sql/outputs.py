@@ -7,10 +7,16 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from penstock.core.query import RUN_TIMESTAMP
 from penstock.project.files.parsed import OutputColumn, Outputs
-from penstock.project.sql.canonical import PARSER_BUGS
+from penstock.project.sql.canonical import (
+    PARSER_BUGS,
+    NotAQueryError,
+    parse_query,
+    tokens_of,
+)
 
 _PARSED: Mapping[type[exp.Expr], str] = {
     exp.CurrentTimestamp: "current_timestamp",
@@ -35,6 +41,19 @@ def outputs_of(tree: exp.Query, tables: Tables = MappingProxyType({})) -> Output
         return _of_query(tree, tables)
     except PARSER_BUGS:
         return _OPAQUE
+
+
+def columns_of_text(text: str, tables: Tables) -> tuple[str, ...] | None:
+    """Return the columns of a query that names its tables by bare words; None if unknown.
+
+    >>> columns_of_text("select *, 1 as c from t", {"t": Outputs.of(["a", "b"])})
+    ('a', 'b', 'c')
+    """
+    try:
+        tree = parse_query(tokens_of(text), text)
+    except (NotAQueryError, SqlglotError, *PARSER_BUGS):
+        return None
+    return outputs_of(tree, tables).names if tree is not None else None
 
 
 def _of_query(tree: exp.Expr, above: Tables) -> Outputs:

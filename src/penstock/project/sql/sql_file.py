@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import pickle
 import re
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import Token, exp
@@ -16,7 +11,7 @@ from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import SECRETS
-from penstock.core.strategy import register, strategies
+from penstock.core.strategy import Strategy, register, strategies
 from penstock.project.files.nodes import node_of
 from penstock.project.files.parsed import (
     Branch,
@@ -30,6 +25,8 @@ from penstock.project.files.parsed import (
     path_of,
 )
 from penstock.project.files.values import Path, Plain
+from penstock.project.processes import answer, on_all_cores, shared
+from penstock.project.settings.config import HOOK_KEYS
 from penstock.project.settings.model_keys import HeaderSection
 from penstock.project.settings.validation import findings_of
 from penstock.project.sql.canonical import (
@@ -41,6 +38,8 @@ from penstock.project.sql.canonical import (
     said_by,
     tokens_of,
 )
+from penstock.project.sql.context.rendering import ConfigCall, Rendering
+from penstock.project.sql.hook_sql import with_calls
 from penstock.project.sql.outputs import outputs_of
 from penstock.project.sql.parameters import (
     parameter_problems,
@@ -48,7 +47,7 @@ from penstock.project.sql.parameters import (
     replaced,
     with_destination,
 )
-from penstock.project.sql.template import ConfigCall, Renderer, Rendering
+from penstock.project.sql.template import Renderer
 from penstock.project.sql.template_lines import line_of
 
 _MARKER = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")
@@ -241,16 +240,18 @@ def parse_sql_files(
     added to the first model file. Many files are read on all cores, by processes that receive all
     their input.
     """
-    keys = list(texts)
-    processes = min(_cores(), len(keys) // _WORTH_A_PROCESS) or 1
-    own, *others = (keys[start::processes] for start in range(processes))
-    renderer = Renderer(macros, render_context)
-    with ThreadPoolExecutor(max(1, len(others))) as waiting:
-        given = [({key: texts[key] for key in share}, macros, render_context) for share in others]
-        answers = [waiting.submit(_elsewhere, each) for each in given]
-        result = {key: _parse(renderer, path_of(key), texts[key]) for key in own}
-        for answer, each in zip(answers, given, strict=True):
-            result |= answer.result() or _read_here(*each)
+    keys, renderer = list(texts), Renderer(macros, render_context)
+
+    def here(share: Sequence[str]) -> dict[str, SqlFile]:
+        return {key: parse_model(renderer, key, texts[key]) for key in share}
+
+    def request(share: Sequence[str]) -> tuple[str, object]:
+        part = {key: texts[key] for key in share}
+        known = tuple(strategies().values())
+        return __name__, (known, SECRETS.forms, part, macros, render_context)
+
+    parts = on_all_cores(shared(keys, _WORTH_A_PROCESS), here, request)
+    result = {key: file for part in parts for key, file in part.items()}
     result = {key: result[key] for key in keys}
     first, file = next(iter(result.items()))
     result[first] = replace(file, findings=(*file.findings, *renderer.findings))
@@ -259,34 +260,21 @@ def parse_sql_files(
 
 def serve() -> None:
     """Parse the files in stdin and write the results to stdout, both pickled."""
-    known, secrets, given = pickle.load(sys.stdin.buffer)  # noqa: S301  from who started it
+    answer(_parse_elsewhere)
+
+
+def _parse_elsewhere(
+    known: Sequence[type[Strategy]],
+    secrets: Iterable[str],
+    texts: Mapping[str, str],
+    macros: Mapping[str, str],
+    render_context: RenderContext,
+) -> dict[str, SqlFile]:
     SECRETS.add(secrets)  # findings are masked before they are cut
     for strategy in known:
         register(strategy)
-    sys.stdout.buffer.write(pickle.dumps(_read_here(*given)))
-
-
-def _read_here(
-    texts: Mapping[str, str], macros: Mapping[str, str], render_context: RenderContext
-) -> dict[str, SqlFile]:
     renderer = Renderer(macros, render_context)
-    return {key: _parse(renderer, path_of(key), text) for key, text in texts.items()}
-
-
-def _elsewhere(arguments: tuple[object, ...]) -> dict[str, SqlFile]:
-    """Parse files in another process; empty if it fails."""
-    command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
-    request = pickle.dumps((tuple(strategies().values()), SECRETS.forms, arguments))
-    try:
-        done = subprocess.run(command, input=request, capture_output=True, check=True)
-        files: dict[str, SqlFile] = pickle.loads(done.stdout)  # noqa: S301  what `serve` wrote
-    except (OSError, ValueError, subprocess.SubprocessError, pickle.PickleError, EOFError):
-        return {}
-    return files
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return {key: parse_model(renderer, key, text) for key, text in texts.items()}
 
 
 def renderer_of(macros: Mapping[str, str], render_context: RenderContext) -> Renderer:
@@ -344,19 +332,26 @@ def _branches(
     return [replace(branch, refs=refs, outputs=outputs)], located(problems, path, line)
 
 
-def _parse(renderer: Renderer, path: str, text: str) -> SqlFile:
-    renderings = [renderer.render(path, text, incremental=False)]
+def parse_model(renderer: Renderer, key: str, text: str) -> SqlFile:
+    """Render and parse one model file, or the query of an entry.
+
+    A template that asked for what is not known yet gives its header only.
+    """
+    path = path_of(key)
+    renderings = [renderer.render(path, text, incremental=False, key=key)]
     header = _header(renderings[0])
     findings = [*renderings[0].findings, *header.findings]
-    if renderer.names("is_incremental", text) and not renderings[0].findings:
-        renderings.append(renderer.render(path, text, incremental=True))
+    if renderings[0].is_branching and not any(each.is_error for each in findings):
+        renderings.append(renderer.render(path, text, incremental=True, key=key))
         findings += renderings[1].findings
+    reads = sorted(set().union(*(r.reads for r in renderings)), key=lambda r: (r.kind, r.name))
+    if any(each.is_pending for each in renderings):
+        return replace(header, reads=tuple(reads), findings=tuple(header.findings))
     branches: list[Branch] = []
     for rendering in renderings if not any(f.is_error for f in findings) else ():
         read, found = _branches(path, rendering.text, rendering.calls, 1)
         branches += (each for each in read if each not in branches)
         findings += found
-    reads = sorted(set().union(*(r.reads for r in renderings)), key=lambda r: (r.kind, r.name))
     unique = tuple(dict.fromkeys(findings))
     return replace(header, branches=tuple(branches), findings=unique, reads=tuple(reads))
 
@@ -375,7 +370,10 @@ def _header(rendering: Rendering) -> SqlFile:
         if twice:
             sentence = f"{twice[0]!r} is set in two config headers"
             findings.append(Finding(places((twice[0],), True), "duplicate-key", sentence))  # noqa: FBT003  the key
-        config |= call.settings
+        config |= {
+            key: with_calls(each, rendering.calls) if key in HOOK_KEYS else each
+            for key, each in call.settings.items()
+        }
         lines |= {**dict.fromkeys(call.settings, call.line), **call.lines}
     line = rendering.configs[0].line if rendering.configs else 1
     return SqlFile(rendering.path, config, line, lines, findings=tuple(findings))

@@ -1,18 +1,16 @@
-"""Rendering model files with Jinja: no Spark, no state, no file outside of macros/.
+"""Rendering model files with Jinja: no Spark, no state, no file outside of macros/ and packages/.
 
 Tables render to marks that `sql_file.py` turns into references; so do the system columns of
-`as_of(ref('x'), time)`, which reads the versions of a history table at a time.
+`as_of(ref('x'), time)`, which reads the versions of a history table at a time. What a template can
+call is in `context/`.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import inspect
 import re
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from collections.abc import Mapping, MutableMapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, nodes
@@ -20,12 +18,17 @@ from jinja2.exceptions import SecurityError, UndefinedError
 from jinja2.ext import Extension
 from jinja2.loaders import FunctionLoader
 
-from penstock.core.findings import Finding, Location
+from penstock.core.findings import IGNORED_CODE, Finding, Location, Severity
 from penstock.core.masking import mask
-from penstock.core.query import RUN_TIMESTAMP
-from penstock.project.files.parsed import Dependency, RefKind, RenderContext, TableRef
-from penstock.project.files.values import Plain, did_you_mean
-from penstock.project.sql.template_budget import BudgetedEnvironment, BudgetError
+from penstock.core.query import RUN_WORD, run_words
+from penstock.project.files.macro_files import namespace_of, package_of
+from penstock.project.files.parsed import RenderContext
+from penstock.project.files.values import did_you_mean
+from penstock.project.sql.context.macros import Macros
+from penstock.project.sql.context.names import names_of
+from penstock.project.sql.context.rendering import SHOWN, Rendering, macro_place
+from penstock.project.sql.context.values import UnknownPartError
+from penstock.project.sql.template_budget import BudgetedEnvironment, BudgetError, MacroReturn
 from penstock.project.sql.template_lines import (
     blank_comments,
     header_keys,
@@ -36,81 +39,15 @@ from penstock.project.sql.template_lines import (
 if TYPE_CHECKING:
     from jinja2.parser import Parser
 
-_TABLE = re.compile(r"`penstock:(\d+)`")
-_PLACEHOLDER = re.compile(r"@[A-Za-z_][A-Za-z0-9_]*")
-_SHOWN = 300
-_PRINTABLE = "penstock.project.sql.template.Token object"
-
-
-class BadTimeError(Exception):
-    """The second argument is not a point in time."""
-
-
-def time_sql(moment: object) -> str:
-    """Return a point in time as SQL; a date is midnight UTC, no offset means UTC.
-
-    Raises `BadTimeError` for anything but ISO-8601, `run_timestamp` and a placeholder.
-    """
-    if moment == RUN_TIMESTAMP:
-        return RUN_TIMESTAMP
-    if moment is None:
-        raise BadTimeError("as_of needs a point in time as its second argument")
-    if not isinstance(moment, str):
-        raise BadTimeError(f"as_of: {mask(str(moment))[:80]} is not a point in time")
-    if _PLACEHOLDER.fullmatch(moment):
-        return f"CAST({moment} AS TIMESTAMP)"
-    try:
-        given = dt.datetime.fromisoformat(moment)
-        utc = given.replace(tzinfo=dt.UTC) if given.tzinfo is None else given.astimezone(dt.UTC)
-    except (ValueError, OverflowError) as error:
-        raise BadTimeError(f"as_of: {mask(moment)[:80]!r} is not a point in time") from error
-    stamp = utc.replace(tzinfo=None).isoformat(timespec="microseconds")
-    return f"TIMESTAMP '{stamp}Z'"
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigCall:
-    """A call of config; `lines` maps each of its keys to its line."""
-
-    settings: Mapping[str, Plain]
-    line: int
-    lines: Mapping[str, int]
-
-
-@dataclass(slots=True)
-class Rendering:
-    """The result for one file; `text` is "" if it could not be rendered."""
-
-    path: str
-    text: str = ""
-    incremental: bool = False
-    calls: list[TableRef] = field(default_factory=list)
-    configs: list[ConfigCall] = field(default_factory=list)
-    headers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-    reads: set[Dependency] = field(default_factory=set)
-
-    def report(self, code: str, sentence: str, hint: str = "") -> None:
-        """Add a finding at the line that is being rendered."""
-        where = Location(self.path, _line_in(self.path))
-        said = f"{mask(sentence)[:_SHOWN]}{_macro_place(self.path, _places())}"
-        self.findings.append(Finding(where, code, said, hint))
-
-
 _Compiled = tuple[Template, Mapping[int, Mapping[str, int]]]
-
-
-class Token:
-    """Text that can only be printed: changing it would break it silently."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __str__(self) -> str:
-        """Print."""
-        return self._text
+_BLOCKS = {
+    "materialization": "set materialized= to a strategy of penstock, or register one of your own",
+    "snapshot": "write models/NAME.sql with materialized='snapshot'",
+    "docs": "write blocks {% docs %} in .md files",
+}
+"""The blocks of dbt without effect in SQL files, with what to do instead."""
+_NO_FILTERS = "write the format as it is to be printed: strftime('%Y'), without filters"
+_BLOCK = re.compile(rf"\{{%[-+]?\s*({'|'.join(_BLOCKS)})\s+(\w+)")
 
 
 class OutsideProjectError(Exception):
@@ -120,228 +57,161 @@ class OutsideProjectError(Exception):
 class TestBlocks(Extension):
     """Reads `{% test name(model, column_name) %}` as the macro `test_name`, as dbt does."""
 
-    tags = {"test"}  # noqa: RUF012  as jinja declares it
+    tags = {"test", "data_test"}  # noqa: RUF012  as jinja declares it
 
     def parse(self, parser: Parser) -> nodes.Node:
         """Read one block."""
-        macro = nodes.Macro(lineno=next(parser.stream).lineno)
+        tag = next(parser.stream)
+        macro = nodes.Macro(lineno=tag.lineno)
         macro.name = f"test_{parser.parse_assign_target(name_only=True).name}"
         parser.parse_signature(macro)
-        macro.body = parser.parse_statements(("name:endtest",), drop_needle=True)
+        macro.body = parser.parse_statements((f"name:end{tag.value}",), drop_needle=True)
         return macro
+
+
+class IdleBlocks(Extension):
+    """Skips blocks of dbt that have no effect here; `Renderer` warns of them."""
+
+    tags = set(_BLOCKS)  # noqa: RUF012  as above
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        """Skip one block."""
+        tag = next(parser.stream)
+        while parser.stream.current.type != "block_end":
+            next(parser.stream)
+        parser.parse_statements((f"name:end{tag.value}",), drop_needle=True)
+        return []
 
 
 class Renderer:
     """Renders the files of one load. Macros are compiled on first use; not for two threads."""
 
     def __init__(self, macros: Mapping[str, str], render_context: RenderContext) -> None:
-        self._macros = macros
         self._context = render_context
         self._env = BudgetedEnvironment(FunctionLoader(self._macro_file))
         self._env.add_extension(TestBlocks)
+        self._env.add_extension(IdleBlocks)
+        self._macros = Macros(macros, render_context.project, self._template)
         self._now = Rendering("")
         self._compiled = lru_cache(1)(self._compile)  # most files are rendered twice
         self.findings: list[Finding] = []
-        self._env.globals |= {
-            "ref": self._ref,
-            "source": self._source,
-            "config": self._config,
-            "var": self._var,
-            "env_var": self._env_var,
-            "is_incremental": lambda: self._now.incremental,
-            "as_of": self._as_of,
-            "run_timestamp": Token(RUN_TIMESTAMP),
-            "this": Token("`penstock:this`"),
-            "target": render_context.target,
-            "null": None,
-        }
         for path, text in macros.items():
-            self._declare(path, text)
+            if not namespace_of(path):
+                self._check(path, text)
+        shipped, own = self._macros.called("dbt"), self._macros.called()
+        names = names_of(lambda: self._now, render_context, self._dispatch, self._env.spend)
+        self._env.globals |= {**self._macros.namespaces, **shipped, **names, **own}
+        as_they_are = ("as_bool", "as_native", "as_number", "as_text")
+        self._env.filters |= dict.fromkeys(as_they_are, lambda value: value)
 
-    def names(self, word: str, source: str) -> bool:
-        """Return whether a file, or a macro that it may call, contains a word."""
-        return any(word in text for text in (source, *self._macros.values()))
-
-    def render(self, path: str, source: str, *, incremental: bool) -> Rendering:
-        """Render one file; errors become findings."""
-        self._now = now = Rendering(path, incremental=incremental)
+    def render(self, path: str, source: str, *, incremental: bool, key: str = "") -> Rendering:
+        """Render one file; errors become findings. `key` is that of its query in the load."""
+        self._now = now = Rendering(path, key, incremental=incremental)
         self._env.begin()
-        if self.names("target", source):
-            now.reads.add(self._context.read("target"))
+        self._macros.forget()
         try:
             template, now.headers = self._compiled(path, source)
             now.text = settle_lines(template.render())
             self._env.begin()
             self._env.spend(0, len(now.text))
+            _refuse_changed(now.text)
         except Exception as error:  # noqa: BLE001  a template is a program: anything may come out
             now.text = ""
-            now.findings.append(_template_finding(path, error, self._env.globals))
+            now.findings.append(self._finding(path, error))
+        now.findings += _idle_blocks(path, source)
         return now
 
     def _compile(self, path: str, source: str) -> _Compiled:
         tokens = list(self._env.lex(blank_comments(source)))
         code = self._env.compile(keep_lines(tokens), name=path, filename=path)
-        template = Template.from_code(self._env, code, self._env.make_globals(None))
+        inside = {**self._macros.called(package_of(path))} if package_of(path) else None
+        template = Template.from_code(self._env, code, self._env.make_globals(inside))
         return template, header_keys(tokens) if "config" in source else {}
 
     def _macro_file(self, name: str) -> tuple[str, str, None] | None:
         if name.startswith("/") or ".." in name.split("/"):
             raise OutsideProjectError(name)
-        path = name if name in self._macros else f"macros/{name}"
-        return (self._macros[path], path, None) if path in self._macros else None
+        files = self._macros.files
+        path = name if name in files else f"macros/{name}"
+        return (files[path], path, None) if path in files else None
 
-    def _declare(self, path: str, text: str) -> None:
+    def _template(self, name: str, names: MutableMapping[str, Any]) -> Template:
+        return self._env.get_template(name, globals=names)
+
+    def _check(self, path: str, text: str) -> None:
+        """Report a macro file that cannot be parsed, and blocks without effect."""
         try:
-            tree = self._env.parse(text, path)
+            self._env.parse(text, path)
         except Exception as error:  # noqa: BLE001  as above: too deep for the parser, above all
-            self.findings.append(_template_finding(path, error, self._env.globals))
-            return
-        for macro in tree.find_all(nodes.Macro):
-            self._env.globals[macro.name] = partial(self._call, path, macro.name)
+            self.findings.append(self._finding(path, error))
+        self.findings += _idle_blocks(path, text)
 
-    def _call(self, path: str, macro: str, /, *args: object, **kwargs: object) -> object:
-        return getattr(self._env.get_template(path).module, macro)(*args, **kwargs)
+    def _dispatch(self, macro_name: str, macro_namespace: Any = None, packages: Any = None) -> Any:  # noqa: ANN401  values of a template
+        space = macro_namespace or next(iter(packages or ()), "")
+        return self._macros.dispatch(str(macro_name), str(space))
 
-    # Any: the arguments are whatever a template passes.
-    def _ref(self, *names: Any, version: Any = None, v: Any = None) -> Token:  # noqa: ANN401
-        asked = version if version is not None else v
-        given = (*names, asked) if asked is not None else names
-        return self._mention(RefKind.REF, given, range(1, 3), "ref('model') or ref('model', 2)")
-
-    def _source(self, *names: Any) -> Token:  # noqa: ANN401  as above
-        return self._mention(RefKind.SOURCE, names, range(2, 3), "source('schema', 'table')")
-
-    def _mention(
-        self, kind: RefKind, names: tuple[object, ...], counts: range, example: str
-    ) -> Token:
-        texts = tuple(str(n) for n in names if isinstance(n, str | int))
-        if len(texts) != len(names) or len(names) not in counts or not all(texts):
-            self._now.report("bad-value", f"{kind} needs names", f"write {example}")
-            return Token("`penstock:bad`")
-        self._now.calls.append(TableRef(kind, texts, _line_in(self._now.path)))
-        return Token(f"`penstock:{len(self._now.calls) - 1}`")
-
-    def _config(self, *args: Any, **settings: Any) -> str:  # noqa: ANN401  as above
-        line = _line_in(self._now.path)
-        if args and not all(isinstance(arg, dict) for arg in args):
-            self._now.report("bad-value", "config takes settings by name: config(materialized=…)")
-        said: dict[str, object] = {}
-        for given in (*args, settings):
-            said |= given if isinstance(given, dict) else {}
-        plain = {key: _plain(value) for key, value in said.items()}
-        self._now.configs.append(ConfigCall(plain, line, self._now.headers.get(line, {})))
-        return ""
-
-    def _var(self, name: str, *default: Any) -> Any:  # noqa: ANN401  as above
-        known = self._context.vars
-        self._now.reads.add(self._context.read("var", name))
-        if name not in known and not default:
-            hint = did_you_mean(name, known) or f"set it under vars: {name}: …"
-            self._now.report("missing-var", f"no var is called {name!r}", hint)
-        return known.get(name, default[0] if default else "")
-
-    def _env_var(self, name: str, *default: Any) -> Any:  # noqa: ANN401  as above
-        known = self._context.environ
-        self._now.reads.add(self._context.read("env", name))
-        if name not in known and not default:
-            hint = f"set it, or write env_var('{name}', 'default')"
-            self._now.report("missing-env-var", f"the environment variable {name} is not set", hint)
-        return known.get(name, default[0] if default else "")
-
-    def _as_of(
-        self,
-        table: Any,  # noqa: ANN401  as above
-        moment: Any = None,  # noqa: ANN401  as above
-        include_deleted: Any = False,  # noqa: ANN401, FBT002  as above
-    ) -> Token:
-        found = _TABLE.fullmatch(str(table)) if isinstance(table, Token) else None
-        if found is None or self._now.calls[int(found[1])].kind is not RefKind.REF:
-            sentence = "as_of reads history tables, and its first argument is not a ref"
-            self._now.report("not-a-history-model", sentence, "as_of(ref('model'), '2024-03-01')")
-            return Token("(select 1)")
-        try:
-            at = time_sql(str(moment) if isinstance(moment, Token) else moment)
-        except BadTimeError as error:
-            hint = "write '2024-03-01', '2024-03-01T12:00:00Z' or run_timestamp"
-            self._now.report("as-of-argument", str(error), hint)
-            return Token("(select 1)")
-        history = f"`penstock:{found[1]}"
-        start, end = f"{history}:valid_from`", f"{history}:valid_to`"
-        held = f"{start} <= {at} and ({end} is null or {end} > {at})"
-        rest = "" if include_deleted else f" and {history}:present`"
-        return Token(f"(select * from {history}` where {held}{rest})")
+    def _finding(self, path: str, error: Exception) -> Finding:
+        """Return the finding for an exception of a template."""
+        found = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(error.__traceback__)]
+        own = [n for name, n in found if name == path]
+        where = Location(path, own[-1] if own else 1)
+        inner = [(name, n) for name, n in found if name == path or name in self._macros.files]
+        code, sentence, hint = _describe(error, self._env.globals)
+        if isinstance(error, TemplateSyntaxError):
+            inner = [(error.filename or path, error.lineno)]
+            where = where if own else Location(*inner[0])
+        place = "" if where.path != path else macro_place(path, inner[-1:])
+        return Finding(where, code, f"{sentence}{place}", hint)
 
 
-def _places() -> Iterator[tuple[str, int]]:
-    """Yield file and line of every template that is being rendered, the innermost first.
-
-    Jinja keeps the lines in its code.
-    """
-    for frame, line in traceback.walk_stack(inspect.currentframe()):
-        template = frame.f_globals.get("__jinja_template__")
-        if template is not None:
-            yield template.name or "", int(template.get_corresponding_lineno(line))
+def _refuse_changed(text: str) -> None:
+    """Refuse a text in which a filter changed a word of the run."""
+    if text.lower().count(RUN_WORD) != run_words(text):
+        raise UnknownPartError("the text of a time of the run was changed", _NO_FILTERS)
 
 
-def _line_in(path: str) -> int:
-    return next((line for name, line in _places() if name == path), 1)
+def _idle_blocks(path: str, text: str) -> list[Finding]:
+    """Warn of blocks of dbt without effect."""
+    found = []
+    for block in _BLOCK.finditer(text):
+        where = Location(path, text.count("\n", 0, block.start()) + 1)
+        sentence = f"{{% {block[1]} {block[2]} %}} has no effect in this file"
+        hint = _BLOCKS[block[1]]
+        found.append(Finding(where, IGNORED_CODE, sentence, hint, Severity.WARNING))
+    return found
 
 
-def _macro_place(path: str, places: Iterable[tuple[str, int]]) -> str:
-    """Return the place in a macro's file, "" if the innermost place is in the file itself."""
-    name, line = next(iter(places), (path, 0))
-    return "" if name == path else f" (in {name}:{line})"
-
-
-def _plain(value: object) -> Plain:
-    if isinstance(value, str | int | float | bool | None):
-        return value
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return str(value)
-
-
-_OF_OURS = re.compile(r"'(?!(?:str|int|float|bool|list|dict|tuple|set)')\w+' object")
-_NO_LOOP_TAGS = "templates have no {% break %} and no {% continue %}; write {% if %} in the loop"
-_TAGS = {
-    "do": "write {% set _ = … %} around the expression; templates have no {% do %}",
-    "break": _NO_LOOP_TAGS,
-    "continue": _NO_LOOP_TAGS,
-    "docs": "write the text as description: in YAML; templates have no {% docs %}",
+_OWN_CLASS = re.compile(r"'penstock\.[\w.]+\.(\w+) object'")
+_CLASSES = {
+    "Token": "a table or time in a template",
+    "Relation": "a table or time in a template",
+    "RunTime": "the time of the run, which is not known yet,",
+    "Namespace": "this namespace of macros",
+    "Facade": "this object",
+    "Record": "this object",
 }
-"""What to write instead of tags that other tools have."""
-
-
-def _template_finding(path: str, error: Exception, names: Mapping[str, object]) -> Finding:
-    found = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(error.__traceback__)]
-    own = [n for name, n in found if name == path]
-    where = Location(path, own[-1] if own else 1)
-    inner = [(name, n) for name, n in found if name == path or name.startswith("macros/")]
-    code, sentence, hint = _describe(error, names)
-    if isinstance(error, TemplateSyntaxError):
-        inner = [(error.filename or path, error.lineno)]
-        where = where if own else Location(*inner[0])
-    place = "" if where.path != path else _macro_place(path, inner[-1:])
-    return Finding(where, code, f"{sentence}{place}", hint)
+"""What the objects of templates are called in messages."""
+_OF_OURS = re.compile(r"'(?!(?:str|int|float|bool|list|dict|tuple|set)')\w+' object")
 
 
 def _describe(error: Exception, names: Mapping[str, object]) -> tuple[str, str, str]:
     """Return code, sentence and hint for an exception of a template."""
-    message = mask(str(error)).partition("\n")[0][:_SHOWN]
+    message = mask(str(error)).partition("\n")[0][:SHOWN]
     match error:
         case TemplateSyntaxError():
-            said = mask(error.message or message)[:_SHOWN]
-            tag = said.partition("unknown tag '")[2].partition("'")[0]
-            return "template-syntax", said, _TAGS.get(tag, "")
+            said = mask(error.message or message)[:SHOWN]
+            return "template-syntax", said, ""
         case UndefinedError():
             hint = did_you_mean(message.partition("'")[2].partition("'")[0], names)
             return (
                 "unknown-name",
-                message.replace(_PRINTABLE, "a table or time in a template"),
+                _OWN_CLASS.sub(lambda found: _CLASSES.get(found[1], "this value"), message),
                 hint,
             )
+        case UnknownPartError():
+            return error.code, message, error.hint
+        case MacroReturn():
+            return "template-error", message, "call it inside of {% macro %}"
         case OutsideProjectError():
             hint = "templates include files of macros/ only"
             return "path-outside-project", f"{message!r} lies outside of macros/", hint

@@ -7,10 +7,12 @@ macro and each included file is a step; operations with large results are measur
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sized
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import StrictUndefined, nodes, pass_context
+from jinja2.runtime import Macro
 from jinja2.sandbox import SandboxedEnvironment
 
 if TYPE_CHECKING:
@@ -31,6 +33,14 @@ class BudgetError(Exception):
     """Rendering exceeds a limit; the message names it."""
 
 
+class MacroReturn(Exception):  # noqa: N818  it is no error: `return` ends a macro
+    """Carries the value of `return(…)` to the call of the macro."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__("return stands outside of a macro")
+        self.value = value
+
+
 class BudgetedEnvironment(SandboxedEnvironment):
     """Jinja's sandbox, in which every template ends."""
 
@@ -43,6 +53,8 @@ class BudgetedEnvironment(SandboxedEnvironment):
             keep_trailing_newline=True,
             finalize=_printed,
         )
+        for each in ("jinja2.ext.do", "jinja2.ext.loopcontrols"):
+            self.add_extension(each)
         del self.globals["lipsum"]  # words by chance: no two renderings would be equal
         self.left = [MOST_STEPS, MOST_CHARACTERS]
         self.filters |= {"penstock_step": _step, "penstock_concat": _concat}
@@ -63,7 +75,7 @@ class BudgetedEnvironment(SandboxedEnvironment):
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401  values of a template
         """Raise for an operation with too large a result, before it runs."""
-        _refuse_large(_size_of(operator, left, right))
+        refuse_large(_size_of(operator, left, right))
         return super().call_binop(context, operator, left, right)
 
     def call(
@@ -77,15 +89,20 @@ class BudgetedEnvironment(SandboxedEnvironment):
         """Call an object; for a text's method, check the size of the result first."""
         owner = getattr(__obj, "__self__", None)
         if isinstance(owner, str | bytes):
-            _refuse_large(_size_of_call(getattr(__obj, "__name__", ""), (owner, *args)))
-            _refuse_large(max((abs(a) for a in args if isinstance(a, int)), default=0))
-        return super().call(__context, __obj, *args, **kwargs)
+            refuse_large(_size_of_call(getattr(__obj, "__name__", ""), (owner, *args)))
+            refuse_large(max((abs(a) for a in args if isinstance(a, int)), default=0))
+        if not isinstance(__obj, Macro):
+            return super().call(__context, __obj, *args, **kwargs)
+        try:
+            return super().call(__context, __obj, *args, **kwargs)
+        except MacroReturn as returned:
+            return returned.value
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:  # noqa: ANN401
         """Return the sandbox's `format`, unless the text contains too wide columns."""
         owner = getattr(value, "__self__", None)
         if isinstance(owner, str):
-            _refuse_large(_size_of_call("format", [owner]))
+            refuse_large(_size_of_call("format", [owner]))
         return super().wrap_str_format(value)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
@@ -120,15 +137,15 @@ def _step(context: Context, characters: int) -> None:
 
 @pass_context
 def _printed(context: Context, value: Any) -> str:  # noqa: ANN401  a value of a template
-    text = str(value)
+    text = text_of_value(value)
     _budget_of(context).spend(0, len(text))
     return text
 
 
 @pass_context
 def _concat(_: Context, parts: Iterable[object]) -> str:
-    texts = [str(part) for part in parts]
-    _refuse_large(sum(map(len, texts)))
+    texts = [text_of_value(part) for part in parts]
+    refuse_large(sum(map(len, texts)))
     return "".join(texts)
 
 
@@ -144,16 +161,40 @@ def _measured(own: Callable[..., Any]) -> Callable[..., Any]:
 
     def checked(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  values of a template
         given = [*args, *kwargs.values()]
-        _refuse_large(max((abs(a) for a in given if isinstance(a, int)), default=0))
+        refuse_large(max((abs(a) for a in given if isinstance(a, int)), default=0))
         named = own.__name__.removeprefix("do_").removeprefix("sync_do_")
-        _refuse_large(_size_of_call(named, given))
+        refuse_large(_size_of_call(named, given))
         return own(*args, **kwargs)
 
     checked.__dict__.update(own.__dict__)  # how Jinja is to call it
     return checked
 
 
-def _refuse_large(size: float) -> None:
+def text_of_value(value: object) -> str:
+    """Return a value as text; refuse lists in lists with too many parts."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, FunctionType | MethodType):
+        return value.__name__  # its address would be another one in every load
+    refuse_nested(value)
+    return str(value)
+
+
+def refuse_nested(value: object) -> None:
+    """Refuse a value that holds too many parts, each counted as often as it is held."""
+    left, count = [value], 0
+    while left:
+        each = left.pop()
+        count += len(each) if isinstance(each, str) else 1
+        refuse_large(count)
+        if isinstance(each, Mapping):
+            left += [*each, *each.values()]
+        elif isinstance(each, Collection) and not isinstance(each, str | bytes | range):
+            left += each
+
+
+def refuse_large(size: float) -> None:
+    """Refuse a value of that size."""
     if size > MOST_CHARACTERS:
         raise BudgetError(f"rendering makes a value of more than {MOST_CHARACTERS:,} parts")
 

@@ -66,7 +66,12 @@ def model_types(model: Model) -> Mapping[str, types.ColumnType]:
         columns = model.history.columns
         time, flag = types.ScalarType("timestamp"), types.ScalarType("boolean")
         found |= dict.fromkeys((columns.valid_from, columns.valid_to), time)
-        found |= dict.fromkeys((columns.is_current, columns.is_deleted), flag)
+        if columns.scd_id:
+            found |= {columns.updated_at: time} | dict.fromkeys(
+                (columns.scd_id, columns.is_deleted), types.ScalarType("string")
+            )
+        else:
+            found |= dict.fromkeys((columns.is_current, columns.is_deleted), flag)
     return found
 
 

@@ -102,7 +102,8 @@ def _read_model(resolved: Resolved, files: Files) -> VersionedDraft:
         draft.grid = _grid(draft.destination)
     _read_strategy(section, draft)
     draft.start = _start(section, draft.grid)
-    idle = {Grain.RANGE: ("ready_after",), Grain.WHOLE: ("ready_after", "batch_size")}
+    timed = ("ready_after", "lookback")
+    idle = {Grain.RANGE: timed, Grain.WHOLE: (*timed, "batch_size")}
     for key in idle.get(draft.grid.grain, ()):
         if section.find(key):
             sentence = f"{key} has no effect without partitions in time"

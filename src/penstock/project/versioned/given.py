@@ -111,7 +111,8 @@ class VersionedDraft:
         """How it is partitioned."""
         if self.word != "partition" or not self.field:
             return None
-        timing = (self.start, self.section.ready_after, self.section.batch_size)
+        said = self.section
+        timing = (self.start, said.ready_after, said.batch_size, said.lookback)
         return PartitionSettings(self.field, self.field_type, self.grid, *timing)
 
     @property

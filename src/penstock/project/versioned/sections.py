@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import replace
 
+from penstock.core.beside.exposures import Access
 from penstock.core.partitions.partition import Grain
 from penstock.project.files.kinds import DATE, DURATION, FLAG, TEXT, ValueKind, whole, word
 from penstock.project.files.nodes import Section, YamlNode
@@ -23,6 +24,7 @@ from penstock.project.files.sections import (
 from penstock.project.files.values import Plain
 from penstock.project.settings.check_keys import CHECKS
 from penstock.project.settings.strategy import LAYOUTS, VERSIONED
+from penstock.project.settings.validation import GRANTS, HooksSection
 
 UNITS = ("day", "week", "month", "year")
 RANGES = ("auto", "same", *UNITS, "all")
@@ -276,6 +278,16 @@ class VersionedSection(KeyedSection):
     """Tags for `--select tag:…`."""
     meta = key(MAPPING, {"cost": "low"})
     """Your own metadata, copied to the artifacts."""
+    hooks = key(subsection(HooksSection), {"after": ["optimize {{ this }}"]})
+    """[SQL](../how-to/run-sql-around-models.md) that runs before and after each step of the
+    model.
+    """
+    grants = key(GRANTS, {"select": ["analysts"]}, "those of the catalog stay")
+    """Privilege → the users, groups or roles that have it."""
+    group = key(_PROSE, "finance")
+    """The [group](../how-to/say-who-uses-models.md#groups-and-access) that it belongs to."""
+    access = key(word(tuple(Access)), "private", "`protected`")
+    """Who may read it: a `private` model only models of its `group`."""
     destination = key(
         node_as(_or_text(refer(DestinationSection)), DestinationSection),
         {"dataset": "stats", "table": "daily_users"},
@@ -294,6 +306,10 @@ class VersionedSection(KeyedSection):
     """So long after its end a partition is due."""
     batch_size = key(whole(1), 7, "31")
     """How many partitions one step builds at most."""
+    lookback = key(whole(0), 2)
+    """How many partitions before the newest one `run` includes, and builds again if an input
+    changed whose versions do not say where.
+    """
     immutable = key(FLAG, example=True, unset="that of the project")
     """Whether the SQL of a version that built rows may not change."""
     depends_on = key(

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Select, func, select
 
+from penstock.core.beside.hooks import HookMoment
 from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
 from penstock.core.ports.ports import RebuiltStep
-from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
+from penstock.core.records import Begun, Holder, HookRecord, Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure
+from penstock.state.columns import Value, stored
 from penstock.state.lease import grant
 from penstock.state.schema import models, runs, steps
 from penstock.state.sql.database import Database, batched
-from penstock.state.sql.rows import Found, cells_of, step_of
+from penstock.state.sql.rows import Found, cells_of, hook_of, hook_results, step_of
 from penstock.state.sql.transaction import Transaction, Transactions
 from penstock.state.transitions.model_state import (
     Began,
@@ -32,6 +35,8 @@ from penstock.state.transitions.model_state import (
     StoredStep,
 )
 
+_INTENT = cast("Value", steps.c.intent.type)
+_PROMISES = ("window", "watermark")
 _RUN = ("id", "command", "arguments", "target", "run_timestamp", "started", "ended", "status")
 
 
@@ -106,7 +111,7 @@ class StoreJournal:
             if not recovered:
                 _require_owned(tables, found)
             tables.happen(found.intent.model, Finished(found.seq, tables.now, outcome, recovered))
-            _release_after(tables, found)
+            _release_after(tables, found, keeps=not recovered and tables.has_hooks(step))
             self._context.fault("during-finish")
 
     def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
@@ -174,6 +179,49 @@ class StoreJournal:
             found = tables.find(step)
             if found is not None:
                 tables.happen(found.intent.model, QuarantineDropped(found.seq, tables.now))
+
+
+class StoreHooks:
+    """Writes and reads hooks."""
+
+    def __init__(self, database: Database, transactions: Transactions) -> None:
+        self._database = database
+        self._transactions = transactions
+
+    def note(self, hooks: Sequence[HookRecord]) -> None:
+        """Write hooks; once none of its step is to run, the step's target is free."""
+        with self._transactions.write() as tables:
+            tables.put_hooks(hooks)
+            for name in dict.fromkeys(each.step for each in hooks if each.step):
+                step = tables.find(name)
+                if step is not None and step.status is not Status.RUNNING:
+                    _release_after(tables, step, keeps=tables.has_hooks(name))
+
+    def due(self) -> tuple[HookRecord, ...]:
+        """See `HookRecords.due`."""
+        hook = hook_results.c
+        query = (
+            select(hook_results)
+            .join(steps, steps.c.id == hook.step)
+            .where(
+                hook.moment == HookMoment.AFTER,
+                hook.status.in_((Status.RUNNING, Status.FAILED)),
+                steps.c.status == Status.SUCCESS,
+                steps.c.undone_by.is_(None),
+                steps.c.pending.is_(None),
+            )
+            .order_by(steps.c.step_seq, hook.number)
+        )
+        with self._database.read() as connection:
+            return tuple(map(hook_of, connection.execute(query)))
+
+    def of_run(self, run: str) -> tuple[HookRecord, ...]:
+        """See `HookRecords.of_run`."""
+        hook = hook_results.c
+        query = select(hook_results).where(hook.run == run)
+        query = query.order_by(hook.started, hook.step, hook.moment, hook.number)
+        with self._database.read() as connection:
+            return tuple(map(hook_of, connection.execute(query)))
 
 
 class StoreLeases:
@@ -266,13 +314,16 @@ def _require_owned(tables: Transaction, step: StoredStep) -> None:
         )
 
 
-def _release_after(tables: Transaction, step: StoredStep) -> None:
-    """Free the step's target unless the lease is not its own, or another step still writes it."""
+def _release_after(tables: Transaction, step: StoredStep, *, keeps: bool = False) -> None:
+    """Free the step's target unless the lease is not its own, or it is still in use.
+
+    Another step may write it; with `keeps` a hook of this one is still to run.
+    """
     busy = any(
         (other.target, other.intent.run) == (step.target, step.intent.run)
         for other in tables.running()
     )
-    if _owns(tables, step) and not busy:
+    if _owns(tables, step) and not busy and not keeps:
         tables.leases.put(step.target, None)
 
 
@@ -288,40 +339,43 @@ class SqlRuns:
         with self._database.read() as connection:
             return tuple(_run(row) for row in connection.execute(query))
 
-    def steps_of_runs(self, names: Collection[str]) -> Mapping[str, tuple[StepRecord, ...]]:
-        """See `RunRecords.steps_of_runs`."""
-        rows = self._steps(select(steps, steps.c.run.label("of")), steps.c.run, sorted(names))
-        return _by_name(rows)
-
-    def steps_of_models(
-        self, names: Collection[str], latest: int, numbers: Collection[int] = ()
-    ) -> Mapping[str, tuple[StepRecord, ...]]:
-        """See `RunRecords.steps_of_models`."""
+    def steps_of(
+        self,
+        names: Collection[str],
+        latest: int,
+        ran: Collection[str] = (),
+        numbers: Collection[int] = (),
+    ) -> tuple[StepRecord, ...]:
+        """See `RunRecords.steps_of`; a number costs little to read, a step much."""
         place = func.row_number().over(
             partition_by=steps.c.model_id, order_by=steps.c.step_seq.desc()
         )
-        placed = select(steps.c.step_seq, place.label("place")).subquery()
-        of_models = select(steps, models.c.name.label("of")).join(
-            models, models.c.id == steps.c.model_id
-        )
-        newest = of_models.join(placed, placed.c.step_seq == steps.c.step_seq)
-        rows = self._steps(newest.where(placed.c.place <= latest), models.c.name, sorted(names))
-        missing = sorted({*numbers} - {row.step_seq for row in rows})
-        return _by_name([*rows, *self._steps(of_models, steps.c.step_seq, missing)])
+        placed = select(steps.c.step_seq, steps.c.model_id, place.label("place")).subquery()
+        newest = select(placed.c.step_seq).where(placed.c.place <= latest)
+        newest = newest.join(models, models.c.id == placed.c.model_id)
+        of_runs = select(steps.c.step_seq)
+        found = {*numbers}
+        found |= {row.step_seq for row in self._rows(newest, models.c.name, sorted(names))}
+        found |= {row.step_seq for row in self._rows(of_runs, steps.c.run, sorted(ran))}
+        cells = [stored(each) if each is steps.c.intent else each for each in steps.c]
+        rows = self._rows(select(*cells), steps.c.step_seq, sorted(found))
+        with self._database.read():  # which words what cannot be read
+            return tuple(step_of(row, _shown_intent(row.intent)).record for row in rows)
 
-    def _steps(
+    def _rows(
         self, query: Select[Any], column: ColumnElement[Any], values: Sequence[Any]
     ) -> list[Found]:
         with self._database.read() as connection:
             parts = [query.where(column.in_(part)) for part in batched(values)]
-            return [row for part in parts for row in connection.execute(part)]
+            found = [row for part in parts for row in connection.execute(part)]
+        return sorted(found, key=lambda row: row.step_seq)
 
 
-def _by_name(rows: Sequence[Found]) -> Mapping[str, tuple[StepRecord, ...]]:
-    found: dict[str, list[StepRecord]] = {}
-    for row in sorted(rows, key=lambda row: row.step_seq):
-        found.setdefault(row.of, []).append(step_of(row).record)
-    return {name: tuple(each) for name, each in found.items()}
+def _shown_intent(cell: str) -> Intent:
+    """Return an intent without what takes half of the time to read."""
+    document = {key: part for key, part in json.loads(cell).items() if key not in _PROMISES}
+    found: Intent = _INTENT.form.read(document)
+    return found
 
 
 def _run(row: Found) -> Run:

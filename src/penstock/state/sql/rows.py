@@ -6,26 +6,47 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from sqlalchemy import Column, Connection, Row, func, insert, select, update
+from sqlalchemy import Column, Connection, Index, Row, Table, Text, func, insert, select, update
 
+from penstock.core.beside.hooks import HookMoment
 from penstock.core.check_results import CheckRecord, CheckResult, Quarantine
 from penstock.core.checks.check_type import CheckStatus
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Span
-from penstock.core.records import Lease, Status, WatermarkChange
-from penstock.core.steps.step import Outcome, RowCounts, StepFailure
+from penstock.core.records import HookRecord, Lease, Status, WatermarkChange
+from penstock.core.steps.step import Intent, Outcome, RowCounts, StepFailure
 from penstock.core.steps.token import pin_parts
+from penstock.state.columns import MaskedText, UtcTime, Value, counts, key, masked, texts, words
 from penstock.state.schema import (
     check_results,
     contents,
     fingerprints,
     leases,
+    metadata,
     models,
     step_inputs,
     steps,
     watermarks,
 )
 from penstock.state.transitions.model_state import StoredStep
+
+hook_results = Table(
+    "hook_results",
+    metadata,
+    Column("run", Text, primary_key=True),  # no foreign key: `recover` runs hooks without a run
+    Column("step", Text, primary_key=True),  # "" of the project's own; none if it never began
+    Column("moment", Value(HookMoment), primary_key=True),
+    key("number"),
+    *texts("model"),
+    *masked("text"),
+    *words(status=Status),
+    Column("run_timestamp", UtcTime, nullable=False),
+    Column("started", UtcTime),  # NULL: it has not run yet
+    *counts("duration_ms"),
+    *texts("error_code", "error_message", "error_where", "error_hint", kind=MaskedText),
+    Index(None, "moment", "status"),
+    Index(None, "step"),
+)
 
 Found = Row[Any]
 Cells = dict[str, Any]
@@ -61,6 +82,10 @@ STATE = ("status", "step_seq", "last_step_seq", "commit_version", "settled_versi
 STATE_COLUMNS = ("status", "fingerprint_id", *STATE[1:])
 """The columns that are equal within a run of partitions."""
 FINGERPRINT_COLUMNS = tuple(fingerprints.c[name] for name in _FINGERPRINT)
+_HOOK = (
+    *("run", "step", "moment", "number", "model", "text", "status", "run_timestamp"),
+    *("started", "duration_ms"),
+)
 FREE: Cells = {**dict.fromkeys(LEASE), "process": ""}
 """A free lease, except for its target and its last token."""
 del FREE["target"], FREE["token"]
@@ -183,13 +208,14 @@ def step_cells(step: StoredStep) -> Cells:
     }
 
 
-def step_of(row: Found) -> StoredStep:
+def step_of(row: Found, intent: Intent | None = None) -> StoredStep:
     """Return the step in a row; a step that was given up has another name than its intent.
 
-    A step that failed its checks has an outcome too.
+    `intent` replaces the one in the row. A step that failed its checks has an outcome too.
     """
+    given = intent or row.intent
     return StoredStep(
-        intent=replace(row.intent, step=row.id),
+        intent=given if given.step == row.id else replace(given, step=row.id),
         **cells_of(row, _STEP),
         outcome=None if row.table_id is None else _outcome(row),
         failure=failure_of(row) if row.status in (Status.FAILED, Status.SKIPPED) else None,
@@ -272,3 +298,16 @@ def _result_cells(result: CheckResult) -> Cells:
 def quarantine_of(row: Found) -> Quarantine:
     """Return the quarantine in a row with `step` and `model`."""
     return Quarantine(step=row.step, model=row.model, **named_cells(row, QUARANTINE))
+
+
+def hook_cells(hook: HookRecord) -> Cells:
+    """Return the row of a hook."""
+    failure = hook.failure
+    errors = {column: getattr(failure, name) if failure else "" for column, name in FAILURE.items()}
+    return {**cells_of(hook, _HOOK), **errors}
+
+
+def hook_of(row: Found) -> HookRecord:
+    """Return a hook from its row."""
+    failure = failure_of(row)
+    return HookRecord(**cells_of(row, _HOOK), failure=failure if failure.code else None)

@@ -12,13 +12,28 @@ from sqlalchemy import Connection, insert, select, update
 
 from penstock.core.masking import mask
 from penstock.core.model import Fingerprint
-from penstock.core.records import Lease, Run, Status
+from penstock.core.records import HookRecord, Lease, Run, Status
 from penstock.state.lease import StoreContext
-from penstock.state.schema import contents, leases, models, project, runs, steps
+from penstock.state.schema import (
+    contents,
+    leases,
+    models,
+    project,
+    runs,
+    steps,
+)
 from penstock.state.sql.database import Database, put, server_time
 from penstock.state.sql.load import load
 from penstock.state.sql.package_rows import change_package, keep_promise
-from penstock.state.sql.rows import FREE, LEASE, cells_of, lease_of, step_of
+from penstock.state.sql.rows import (
+    FREE,
+    LEASE,
+    cells_of,
+    hook_cells,
+    hook_results,
+    lease_of,
+    step_of,
+)
 from penstock.state.sql.save import RowChanges
 from penstock.state.transitions.model_state import Event, Finished, StoredStep
 from penstock.state.transitions.packages import PackageEvent, PackageState
@@ -115,6 +130,16 @@ class Transaction:
     def happen_in(self, package: str, event: PackageEvent) -> PackageState:
         """Write the changes of an event to a package's records; return the records."""
         return change_package(self._connection, package, event)
+
+    def put_hooks(self, hooks: Sequence[HookRecord]) -> None:
+        """Write hooks; each replaces its earlier record."""
+        put(self._connection, hook_results, [hook_cells(each) for each in hooks])
+
+    def has_hooks(self, step: str) -> bool:
+        """Return whether a hook of a step is still to run."""
+        hook = hook_results.c
+        query = select(hook.step).where(hook.step == step, hook.status == Status.RUNNING)
+        return self._connection.execute(query.limit(1)).first() is not None
 
     def find(self, step: str | int) -> StoredStep | None:
         """Return a step by its id or number; None if it never began here."""

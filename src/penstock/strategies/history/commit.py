@@ -195,14 +195,29 @@ def first_rows(sides: Sides) -> str:
 def _new_versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> str:
     terms, columns = sides.terms, sides.terms.columns
     rows = {name: quoted(name) for name in sides.query.names}
-    ends = (valid_from, valid_to, is_current)
-    system = (columns.valid_from, columns.valid_to, columns.is_current)
-    rows |= {name: f"{sql} AS {quoted(name)}" for name, sql in zip(system, ends, strict=True)}
+    system = _system_values(sides, valid_from, valid_to, is_current)
     if terms.hard_deletes is HardDeletes.NEW_RECORD:
-        rows[columns.is_deleted] = f"false AS {quoted(columns.is_deleted)}"
+        system[columns.is_deleted] = ps.flag_sql(sides, is_deleted=False)
+    rows |= {name: f"{sql} AS {quoted(name)}" for name, sql in system.items()}
     if terms.made_hash:
         rows[terms.made_hash.column] = quoted(terms.made_hash.column)
     return ", ".join(rows[name] for name in terms.order or rows)
+
+
+def _system_values(
+    sides: Sides, start: str, end: str, is_current: str, prefix: str = ""
+) -> dict[str, str]:
+    """Return the columns of a new version's interval and their values.
+
+    The id of dbt is a checksum of key and start, as dbt computes it.
+    """
+    columns = sides.terms.columns
+    values = {columns.valid_from: start, columns.valid_to: columns.stored_end(end)}
+    if not columns.scd_id:
+        return values | {columns.is_current: is_current}
+    parts = (*(f"{prefix}{quoted(key)}" for key in sides.terms.keys), start)
+    texts = " || '|' || ".join(f"coalesce(CAST({part} AS STRING), '')" for part in parts)
+    return {columns.scd_id: f"md5({texts})", columns.updated_at: start} | values
 
 
 def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
@@ -228,15 +243,16 @@ def _match(sides: Sides, counts: Counts) -> str:
     same = f"{terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{ps.AT}"
     if counts.pruned or counts.moves:
         return same
-    return (
-        f"{same} AND t.{quoted(columns.is_current)} = true AND t.{quoted(columns.valid_to)} IS NULL"
-    )
+    current = f" AND t.{quoted(columns.is_current)} = true" if columns.is_current else ""
+    return f"{same}{current} AND {columns.is_open('t.')}"
 
 
 def _ends(sides: Sides) -> dict[str, str]:
     """Return the new values of a version whose end changes, by column."""
     terms = sides.terms
-    ends = {terms.columns.valid_to: f"s.{ps.TO}", terms.columns.is_current: "false"}
+    ends = {terms.columns.valid_to: f"s.{ps.TO}"}
+    if terms.columns.is_current:
+        ends[terms.columns.is_current] = "false"
     for name, value in terms.missing_sets:
         ends[name] = f"CASE WHEN s.{ps.GONE} THEN {value} ELSE t.{quoted(name)} END"
     return ends
@@ -296,9 +312,8 @@ def _open_values(sides: Sides, counts: Counts) -> dict[str, str]:
     """Return the columns of a new version and their values."""
     terms, columns = sides.terms, sides.terms.columns
     row = {name: f"s.{name}" for name in (quoted(c.name) for c in _business_columns(sides, counts))}
-    row[quoted(columns.valid_from)] = f"s.{ps.FROM}"
-    row[quoted(columns.valid_to)] = f"s.{ps.TO}"
-    row[quoted(columns.is_current)] = f"s.{ps.TO} IS NULL"
+    system = _system_values(sides, f"s.{ps.FROM}", f"s.{ps.TO}", f"s.{ps.TO} IS NULL", "s.")
+    row |= {quoted(name): value for name, value in system.items()}
     if sides.has_deleted or counts.tombstones:
         row[quoted(columns.is_deleted)] = f"s.{quoted(columns.is_deleted)}"
     if terms.made_hash:
@@ -350,4 +365,4 @@ def _merge_columns(sides: Sides, counts: Counts, *, are_tombstones: bool = False
         yield quoted(sides.terms.made_hash.column)
     if are_tombstones or sides.has_deleted or counts.tombstones:
         is_deleted = quoted(sides.terms.columns.is_deleted)
-        yield f"{'true' if are_tombstones else 'false'} AS {is_deleted}"
+        yield f"{ps.flag_sql(sides, is_deleted=are_tombstones)} AS {is_deleted}"

@@ -93,7 +93,8 @@ def _version(sides: Sides, prefix: str = "") -> str:
     columns, time = sides.terms.columns, sides.time_sql(sides.table) or ps.NO_INSTANT
     return (
         f"{listed(sides.terms.keys, prefix)}, {quoted(columns.valid_from)} AS {ps.AT}, "
-        f"{quoted(columns.valid_to)} AS {ps.TO}, {time} AS {ps.TIME}, {sides.is_tomb} AS {ps.TOMB}"
+        f"{columns.end(quoted(columns.valid_to))} AS {ps.TO}, {time} AS {ps.TIME}, "
+        f"{sides.is_tomb} AS {ps.TOMB}"
     )
 
 

@@ -62,7 +62,7 @@ class Snapshot(HistorySettings, port.Strategy):
             "ignore_null_time": self.ignore_null_time,
             "allow_empty": self.allow_empty,
             "retention": [retention.keep_last, retention.keep_days] if retention else None,
-            "system_columns": list(self.columns.names),
+            "system_columns": list(self.columns.meaning),
         }
 
     def work(self, build: port.Build) -> Work:

@@ -188,7 +188,7 @@ class Sides:
         columns = self.terms.columns
         if self.partitioned:
             return f"{quoted(columns.is_current)} = true"
-        return f"{quoted(columns.valid_to)} IS NULL"
+        return columns.is_open()
 
     @property
     def is_repeated(self) -> str:
@@ -200,9 +200,7 @@ class Sides:
     @property
     def is_tomb(self) -> str:
         """SQL over the table's columns: whether a version is a tombstone."""
-        if not self.has_deleted:
-            return "false"
-        return f"coalesce({quoted(self.terms.columns.is_deleted)}, false)"
+        return tomb_sql(self.terms.columns, self.table)
 
     @property
     def is_changed(self) -> str:
@@ -249,6 +247,21 @@ def carried_columns(sides: Sides) -> tuple[Column, ...]:
     return tuple(c for c in sides.query.columns if c.name.lower() in names)
 
 
+def flag_sql(sides: Sides, *, is_deleted: bool) -> str:
+    """Return the flag of tombstones as the table stores it: dbt on Spark writes a text."""
+    known = sides.table.find(sides.terms.columns.is_deleted)
+    is_text = sides.terms.columns.scd_id and not (known and known.type == "boolean")
+    return f"'{is_deleted}'" if is_text else str(is_deleted).lower()
+
+
+def tomb_sql(columns: history.SystemColumns, table: Schema) -> str:
+    """Return SQL over the table's columns: whether a version is a tombstone."""
+    if table.find(columns.is_deleted) is None:
+        return "false"
+    flag = quoted(columns.is_deleted)
+    return f"coalesce({f'try_cast({flag} AS BOOLEAN)' if columns.scd_id else flag}, false)"
+
+
 def as_instant(column: Column) -> str:
     """Return SQL for a column as a TIMESTAMP; an invalid text gives NULL."""
     cast = "try_cast" if column.type.startswith("string") else "CAST"
@@ -288,7 +301,8 @@ def candidates(sides: Sides) -> str:
     valid_from, valid_to = quoted(columns.valid_from), quoted(columns.valid_to)
     window = f"OVER (PARTITION BY {keys} ORDER BY {valid_from} DESC)"
     ranked = (
-        f"SELECT {keys}, {valid_from} AS at, {valid_to} AS until, row_number() {window} AS rank, "
+        f"SELECT {keys}, {valid_from} AS at, {columns.end(valid_to)} AS until, "
+        f"row_number() {window} AS rank, "
         f"coalesce(lag({valid_from}) {window} = {valid_from}, false) AS twin "
         f"FROM {quoted(TARGET_VIEW)}"
     )

@@ -104,16 +104,20 @@ def column_violations(claims: Claims, table: Schema) -> tuple[Violation, ...]:
 def _wrong_columns(claims: Claims, table: Schema) -> Iterator[str]:
     columns = claims.columns
     must = {columns.valid_from: "timestamp", columns.valid_to: "timestamp"}
-    must |= {columns.is_current: "boolean"}
-    may = {columns.is_deleted: "boolean", columns.row_hash: "string"}
+    if columns.scd_id:
+        must |= {columns.scd_id: "string", columns.updated_at: "timestamp"}
+        may = {columns.is_deleted: "string or boolean"}  # on Databricks it is no text
+    else:
+        must |= {columns.is_current: "boolean"}
+        may = {columns.is_deleted: "boolean", columns.row_hash: "string"}
     if claims.hash_column:
         must |= {claims.hash_column: may.pop(claims.hash_column)}
     for name, wanted in {**must, **may}.items():
         column = table.find(name)
         if column is None and name in must:
             yield f"{name} is missing"
-        elif column is not None and column.type != wanted:
-            yield f"{name} is {column.type.upper()}, not {wanted.upper()}"
+        elif column is not None and column.type not in wanted.split(" or "):
+            yield f"{name} is {column.type.upper()}, not {wanted.upper().replace(' OR ', ' or ')}"
 
 
 def _missing_columns(names: tuple[str, ...], table: Schema) -> Iterator[str]:
@@ -184,13 +188,13 @@ def broken_laws(claims: Claims, row: Row) -> tuple[tuple[Law, int], ...]:
 def _versions(claims: Claims, table: Schema) -> str:
     """Return each version with the latest-ending earlier version of its key."""
     names, keys = claims.columns, listed(claims.keys)
-    deleted = table.find(names.is_deleted)
-    tomb = f"coalesce({quoted(names.is_deleted)}, false)" if deleted else "false"
+    tomb = ps.tomb_sql(names, table)
+    current = quoted(names.is_current) if names.is_current else names.is_open()
     column = table.find(claims.time_column or "")
     time = as_instant(column) if column else ps.NO_INSTANT
     bare = (
         f"SELECT {keys}, {quoted(names.valid_from)} AS {ps.FROM}, "
-        f"{quoted(names.valid_to)} AS {ps.TO}, {quoted(names.is_current)} AS {_CURRENT}, "
+        f"{names.end(quoted(names.valid_to))} AS {ps.TO}, {current} AS {_CURRENT}, "
         f"{tomb} AS {ps.TOMB}, {time} AS {ps.TIME} FROM {quoted(TARGET_VIEW)}"
     )
     window = f"PARTITION BY {keys} ORDER BY {ps.FROM}, {ps.TO} NULLS LAST"

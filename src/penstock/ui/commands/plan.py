@@ -76,6 +76,7 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
         blocked_text(plan, limit),
         *(_of_slices(preview) if verbose else ()),
         "\n".join(cosmetic_lines([*plan.cosmetic, *same])),
+        "\n".join(mask(line) for line in preview.hooks.get("", ())),
         f"{', '.join(total)}. Nothing was run.",
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -106,6 +107,7 @@ def _steps(preview: Preview, limit: int | None) -> str:
         cells += [f"{text:<{width}}"] * bool(width)
         notes = [str(preview.checks.get(step.key, "")) for step in group]
         notes += [mask(note) for step in group for note in step.notes]
+        notes += [mask(line) for step in group for line in preview.hooks.get(step.key, ())]
         below = [f"     {line}" for line in dict.fromkeys(notes) if line]
         shown.append("\n".join(["  ".join([*cells, *_why(result, group)]), *below]))
     left = len(lines) - len(groups)
@@ -194,12 +196,14 @@ def preview_document(preview: Preview) -> Json:
             "diff": changed_lines(change.executed, change.resolved) if change else [],
             "cosmetic": change.cosmetic if change else False,
             "checks": document_of(checks, _CHECKS) if checks and checks.total else None,
+            "hooks": [mask(line) for line in preview.hooks.get(step.key, ())],
         }
         if sql := preview.sql.get(step.key):
             found["sql"] = mask(sql)
         return {"plan": found, "cosmetic": result.name in cosmetic}
 
-    return run_document(preview.report, planned)
+    hooks: Json = [mask(line) for line in preview.hooks.get("", ())]
+    return {**run_document(preview.report, planned), "run_hooks": hooks}
 
 
 def sync_text(report: RunReport, *, verbose: bool = False) -> str:

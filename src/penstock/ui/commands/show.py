@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from penstock.app.documents import Json, document_of, instant, printed
 from penstock.app.flags import FlagSpec, Name
 from penstock.app.request import CommandRequest, ModelsRequest
+from penstock.core.beside.exposures import Access
 from penstock.core.graph import ordered
 from penstock.core.masking import mask, mask_value
 from penstock.core.model import Model, kind_of
@@ -93,6 +94,7 @@ def show_text(detail: ModelDetail) -> str:
         section("Versions", [mask(line) for line in detail.versions]),
         section("Inputs", [f"{name}  ({name.kind})" for name in detail.inputs]),
         _checks(detail),
+        section("Hooks", [mask(line) for line in detail.hooks]),
         section("Config", [f"{k}: {mask_value(k, v)}" for k, v in sorted(model.config.items())]),
         section("Watermarks", [f"{each.key}  {each.value}" for each in watermarks]),
         section(CODE[kind_of(model)], mask(detail.sql).strip().splitlines()),
@@ -110,6 +112,9 @@ def _head(detail: ModelDetail) -> Iterator[str]:
     rows = {
         "file": str(model.where),
         "tags": ", ".join(model.tags),
+        "group": model.group,
+        "access": "" if model.access is Access.PROTECTED else str(model.access),
+        "exposures": ", ".join(detail.exposures),
         "path": mask(detail.uri),
         "state": mask(str(detail.drift)),
         "version": "" if detail.version is None else str(detail.version),
@@ -176,6 +181,8 @@ def show_document(detail: ModelDetail) -> Json:
             {"version": version or None, **document_of(check, _CHECK)}
             for version, check in detail.checks
         ],
+        "hooks": [mask(line) for line in detail.hooks],
+        **document_of(detail, "exposures group=model.group? access=model.access"),
         **document_of(detail, "inputs[kind name] sql fingerprint[sql canonical settings layout]"),
         **document_of(detail.drift, "state detail? also"),
         "record": _record(record) if record else None,
@@ -269,12 +276,16 @@ def _children(
             left.append((child, below, iter(read_by[child])))
 
 
+_SHAPES = {"model": ('["{}"]', "box"), "exposure": ('(["{}"])', "ellipse")}
+"""The shapes of nodes in Mermaid and Graphviz; those of other tables are cylinders."""
+
+
 def mermaid_text(graph: Graph) -> str:
     """Return a Mermaid flowchart."""
     ids = {node.table: f"n{number}" for number, node in enumerate(graph.nodes)}
     lines = ["graph LR"]
     for node in graph.nodes:
-        shape = '["{}"]' if node.kind == "model" else '[("{}")]'
+        shape = _SHAPES.get(node.kind, ('[("{}")]', ""))[0]
         label = _node_label(node).replace('"', "#quot;")
         lines.append(f"    {ids[node.table]}{shape.format(label)}")
     lines += [f"    {ids[read]} --> {ids[reader]}" for read, reader in graph.edges]
@@ -285,7 +296,7 @@ def dot_text(graph: Graph) -> str:
     """Return a Graphviz digraph."""
     lines = ["digraph penstock {", "    rankdir=LR;"]
     for node in graph.nodes:
-        shape = "box" if node.kind == "model" else "cylinder"
+        shape = _SHAPES.get(node.kind, ("", "cylinder"))[1]
         label = f", label={_dot(_node_label(node))}" if node.version else ""
         lines.append(f"    {_dot(node.table)} [shape={shape}{label}];")
     lines += [f"    {_dot(read)} -> {_dot(reader)};" for read, reader in graph.edges]

@@ -18,7 +18,7 @@ from penstock.core.records import Lease, WatermarkChange
 from penstock.ui.cli.options import ask, command, group, open_request
 from penstock.ui.cli.output import CommandOutput, confirm, print_rows
 from penstock.ui.render.tables import table
-from penstock.ui.render.values import count, moment
+from penstock.ui.render.values import count, hook_text, moment
 
 if TYPE_CHECKING:
     from penstock.app.commands.accept import AcceptedCommits
@@ -74,6 +74,7 @@ def accept_document(report: AcceptedCommits) -> Json:
 def recovered_text(recovery: Recovery) -> str:
     """Return a line per step that a crash left open, then what could not be settled."""
     lines = [*recovery.messages_by_step, *(error.render() for error in recovery.stuck.values())]
+    lines += [hook_text(each) for each in recovery.hooks]
     return "\n".join(lines) or "nothing to recover"
 
 
@@ -140,7 +141,8 @@ def changes_document(changes: Sequence[WatermarkChange]) -> Json:
 def recovered_document(recovery: Recovery) -> Json:
     """Return the result of each step that a crash left open, and what could not be settled."""
     stuck = [{"model": name, "error": error_document(e)} for name, e in recovery.stuck.items()]
-    return {**document_of(recovery, "recovered=steps[step model version]"), "stuck": stuck}
+    names = "recovered=steps[step model version] hooks[model step status error=failure.message?]"
+    return {**document_of(recovery, names), "stuck": stuck}
 
 
 def _change(change: WatermarkChange) -> dict[str, Json]:
@@ -249,21 +251,19 @@ def recover_command(
 ) -> int:
     """Settle steps that a crash left open.
 
-    Records steps that had committed and marks the others as failed. Every run does this first. A
-    step that cannot be settled is reported with the ways out, and blocks only its own model.
+    Records steps that had committed, marks the others as failed, and runs hooks that are due. Every
+    run does this first. A step that cannot be settled is reported with the ways out, and blocks
+    only its own model.
     """
-    from penstock.app.execution.recover import Recovery, recover, settle_as
+    from penstock.app.execution.hooks import recover_by_hand
 
     if (step is None) != (became is None):
         hint = "penstock recover --step STEP --as committed"
         raise UsageError("option-conflict", "--step and --as go together", hint=hint)
     with open_request(request) as services:
-        if step is not None:
-            found = Recovery((settle_as(services, step, committed=became == "committed"),))
-        else:
-            found = recover(services)
+        found = recover_by_hand(services, step, committed=became == "committed")
     output.print(found, recovered_text, recovered_document, unless_quiet=True)
-    return 1 if found.stuck else 0
+    return 1 if found.stuck or not all(each.ok for each in found.hooks) else 0
 
 
 state_command = group(

@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from penstock.app.documents import Json, instant, printed
 from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
@@ -22,6 +23,7 @@ from penstock.ui.render.values import (
     count,
     error_text,
     first_line,
+    hook_text,
     late_rows,
     partitions_text,
     ranges_text,
@@ -119,7 +121,9 @@ def run_text(report: RunReport) -> str:
     if report.plan.is_empty and not ended:
         if report.said and not current:  # the limits of a package were all that was asked for
             return "\n".join(left)
-        return "\n".join([*nothing_to_do(report.plan), *left])
+        failed = error_lines(report)
+        resume = [f"Resume: {report.resume}"] * bool(report.resume)
+        return "\n".join([*failed, *nothing_to_do(report.plan), *left, *resume])
     lines = []
     if report.plan.is_empty:  # checks of these were pending, so no line was shown
         columns = Columns.fitting([(result.name, result.partitions) for result in ended])
@@ -159,7 +163,8 @@ def seed_text(report: RunReport) -> str:
 def error_lines(report: RunReport) -> list[str]:
     """Return the errors of failed steps, each once."""
     errors = (r.error for r in report.results if r.error is not None and not by_check(r))
-    texts = list(dict.fromkeys(map(error_text, errors)))  # a JVM that died is the error of many
+    found = [*map(error_text, errors), *(hook_text(each) for each in report.hooks if not each.ok)]
+    texts = list(dict.fromkeys(found))  # a JVM that died is the error of many
     return first_of(texts, LISTED, "error")
 
 
@@ -168,6 +173,9 @@ def note_lines(report: RunReport) -> Iterator[str]:
     for result in report.results:
         for note in result.notes if result.ok or by_check(result) else ():
             yield f"{result.name}: {mask(note)}"
+    unsupported = (hook for hook in report.hooks if hook.ok and hook.failure)
+    for hook in islice(unsupported, 1):  # once a run: it holds for all models
+        yield f"warning: {hook_text(hook)}"
     if report.interrupted:
         yield "Interrupted."
 

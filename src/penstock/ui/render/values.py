@@ -12,6 +12,7 @@ from penstock.app.documents import Json, document_of, error_document, resume_doc
 from penstock.core.errors import PenstockError, ProjectError, SparkDiedError, UsageError
 from penstock.core.findings import Finding
 from penstock.core.masking import mask
+from penstock.core.records import HookRecord
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow
 from penstock.ui.render.tables import first_of
@@ -322,3 +323,12 @@ def nobody_to_ask(overwrites: Sequence[Overwrite]) -> UsageError:
         f"this overwrites {total} ({models}), and there is no terminal to ask at",
         hint="add --yes",
     )
+
+
+def hook_text(hook: HookRecord) -> str:
+    """Return how a hook ended: its error with the hint, or that it ran."""
+    failure = hook.failure
+    if failure is None:
+        return mask(f"hook after step {hook.step} of {hook.model} ran: {hook.text}")
+    head = f"{failure.where or 'error'}: {failure.code}: {failure.message}"
+    return mask(f"{head}\n  hint: {failure.hint}" if failure.hint else head)

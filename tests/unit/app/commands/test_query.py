@@ -1,5 +1,6 @@
 """A user's query: names are checked before Spark starts, views are their queries."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from penstock.core.columns.schema import Schema
 from penstock.core.errors import PenstockError, QueryError
 from penstock.core.facts import LogCommit, TableFacts
 from penstock.core.ports.engine import ExportForm, QueryResult
-from penstock.core.steps.inputs import DeltaRead, QueryRead
+from penstock.core.steps.inputs import CatalogRead, DeltaRead, QueryRead
 from penstock.strategies.view import View
 
 
@@ -164,3 +165,53 @@ def test_rows_that_failed_checks_are_read_by_the_name_that_reports_show(services
     ]
     with pytest.raises(PenstockError, match="no model, seed or source is called penstock_staging"):
         query(services, "select * from penstock_staging.gone", 5)
+
+
+def by_name(services, tmp_path, *details):
+    """Let `raw.events` be a source that only a catalog names, and say where the catalog has it."""
+    project = services.project
+    events = a_source("events", path="", in_catalog=True)
+    services.project = replace(project, root=str(tmp_path), sources={"raw.events": events})
+    services.engine.answer = QueryResult(("col_name", "data_type"), details)
+    notes = []
+    services.note = notes.append
+    return notes
+
+
+def test_a_source_by_name_is_read_at_the_newest_version_where_the_catalog_has_it(
+    services, tmp_path
+):
+    services.log.tables = {**services.log.tables, "/lake/events": commits(4)}
+    notes = by_name(services, tmp_path, ("Location", "file:/lake/events"), ("Provider", "delta"))
+
+    query(services, "select * from raw.events", 5)
+
+    assert [each.read for each in services.engine.bound] == [DeltaRead("/lake/events", 3)]
+    assert notes == []
+
+
+def test_a_view_of_a_catalog_is_read_without_a_version_and_a_note_says_so(services, tmp_path):
+    notes = by_name(services, tmp_path, ("Type", "VIEW"))
+
+    query(services, "select * from raw.events", 5)
+
+    assert [each.read for each in services.engine.bound] == [CatalogRead("raw.events")]
+    assert notes == ["raw.events is read without a version: no Delta log was found"]
+
+
+def test_a_log_that_cannot_be_found_leaves_the_reading_to_spark(services, tmp_path):
+    notes = by_name(services, tmp_path, ("Location", "file:/gone"), ("Provider", "delta"))
+
+    query(services, "select * from raw.events", 5)
+
+    assert [each.read for each in services.engine.bound] == [CatalogRead("raw.events")]
+    assert len(notes) == 1
+
+
+def test_names_are_checked_before_a_catalog_is_asked(services, tmp_path):
+    by_name(services, tmp_path)
+
+    with pytest.raises(PenstockError, match="zzz"):
+        query(services, "select * from raw.events, zzz", 5)
+
+    assert services.engine.asked == []

@@ -41,9 +41,10 @@ def test_texts_of_users_are_data_of_one_call():
 def test_a_new_site_takes_the_place_of_the_old_one(tmp_path):
     output = tmp_path / "site"
     for generation in ("1", "2"):
-        write_site(output, generation, [("project", Odd(generation))])
+        chunks = [("project", Odd(generation)), ("search", Odd(generation))]
+        write_site(output, generation, chunks)
 
-    assert 'content="data-2"' in (output / "index.html").read_text()
+    assert 'content="data-2?2"' in (output / "index.html").read_text()
     assert sorted(path.name for path in output.iterdir()) == [
         ".penstock-site",
         "data-2",
@@ -51,6 +52,31 @@ def test_a_new_site_takes_the_place_of_the_old_one(tmp_path):
         "site.js",
     ]
     assert "2" in (output / "data-2" / "project.js").read_text()
+
+
+def test_files_stay_if_only_the_project_changed(tmp_path):
+    output = tmp_path / "site"
+    write_site(output, "1", [("project", Odd("1")), ("search", Odd("all"))])
+    written = (output / "data-1" / "search.js").stat().st_ino
+
+    size = write_site(output, "2", [("project", Odd("2")), ("search", Odd("all"))])
+
+    assert 'content="data-1?2"' in (output / "index.html").read_text()
+    assert [path.name for path in output.glob("data-*")] == ["data-1"]
+    assert '"2"' in (output / "data-1" / "project.js").read_text()
+    assert (output / "data-1" / "search.js").stat().st_ino == written
+    assert size == sum(path.stat().st_size for path in (output / "data-1").iterdir())
+
+
+def test_files_that_somebody_changed_are_written_again(tmp_path):
+    output, chunks = tmp_path / "site", [("project", Odd("1")), ("search", Odd("all"))]
+    write_site(output, "1", chunks)
+    (output / "data-1" / "search.js").write_text("mine")
+
+    write_site(output, "2", chunks)
+
+    assert [path.name for path in output.glob("data-*")] == ["data-2"]
+    assert "all" in (output / "data-2" / "search.js").read_text()
 
 
 def test_a_site_that_was_not_finished_leaves_the_old_one_whole(tmp_path):
@@ -64,7 +90,7 @@ def test_a_site_that_was_not_finished_leaves_the_old_one_whole(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         write_site(output, "2", chunks())
 
-    assert 'content="data-1"' in (output / "index.html").read_text()
+    assert 'content="data-1?1"' in (output / "index.html").read_text()
     assert (output / "data-1" / "project.js").exists()
     write_site(output, "3", [])
     assert [path.name for path in output.glob("data-*")] == ["data-3"]

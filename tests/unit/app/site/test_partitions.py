@@ -8,9 +8,9 @@ from fakes.versioned_models import DAY, a_body, a_daily, daily, monthly, reading
 from fakes.workshop import Workshop
 from penstock.app.commands.status import status
 from penstock.app.request import StatusRequest
-from penstock.app.site.model_documents import MappedRange
-from penstock.app.site.partitions import STATES, mapped_ranges, partitions_document
+from penstock.app.site.partitions import STATES, partitions_document
 from penstock.app.site.reading import read_site
+from penstock.app.site.tasks import mapped_ranges
 from penstock.core.partitions.mapping import Calendar, Everything, Same, Trailing
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import Outcome, StepKind
@@ -79,7 +79,7 @@ def test_a_table_without_partitions_is_one_square():
 
     document = documents(made)["top"]
 
-    assert (document.grain, counted(document)) == ("whole", {"never_run": 1})
+    assert (document.grain, counted(document)) == ("*", {"never_run": 1})
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_partitions_read_of_an_input_is_joined_where_it_moves_along(
 
     found = mapped_ranges(reading("up", mapping), grid, above, ranges)
 
-    assert found == tuple(MappedRange(*each) for each in expected)
+    assert [tuple(row) for row in found] == expected
 
 
 def test_months_above_days_are_mapped_to_all_their_days():

@@ -29,7 +29,8 @@ from penstock.core.facts import Touched
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.mapping import Everything
 from penstock.core.records import Status
-from penstock.plan.changes import Changes
+from penstock.core.steps.inputs import FilesPin, NoPin, Pin
+from penstock.plan.changes import Changes, TableNow
 from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.values import Observed, State
 from penstock.plan.verdict import Verdict
@@ -398,3 +399,33 @@ def test_an_input_that_a_step_did_not_know_changed_for_it():
     found = judged(model, synced(weekly()), changed_since(daily=runs, late=runs))
 
     assert told(model, found) == {"upstream_changed": ["2024-11-25..2024-12-16"]}
+
+
+def looked_back(read: Pin, now: Pin, lookback: int | None = 2) -> dict[str, list[str]]:
+    """The states of `daily` if its one source had one pin and has another now."""
+    model = daily(lookback=lookback)
+    pins = {step: {"raw.events": read} for step in (1, 2, 3)}
+    changes = Changes({}.get, {"raw.events": TableNow(now)}.get)
+    return told(model, judged(model, synced(model, pins=pins), changes))
+
+
+def test_an_input_without_versions_makes_the_newest_partitions_run_again():
+    assert looked_back(NoPin(), NoPin()) == {"source_changed": ["2024-12-14..2024-12-16"]}
+    assert looked_back(NoPin(), NoPin(), 0) == {"source_changed": ["2024-12-16"]}
+    assert looked_back(NoPin(), NoPin(), None) == {}
+
+
+def test_files_that_changed_make_the_newest_partitions_run_again_and_the_same_files_none():
+    old, new = FilesPin("a", 1), FilesPin("b", 2)
+
+    assert looked_back(old, new) == {"source_changed": ["2024-12-14..2024-12-16"]}
+    assert looked_back(old, old) == {}
+
+
+def test_a_version_says_itself_which_partitions_changed_so_that_none_is_looked_back_at():
+    day = span("2024-11-26", "2024-11-26")
+    model = daily(lookback=2)
+
+    found = judged(model, synced(model), changed_since(a_commit(4, day, column="created_at")))
+
+    assert told(model, found) == {"source_changed": ["2024-11-26"]}

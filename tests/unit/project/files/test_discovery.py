@@ -70,7 +70,7 @@ def test_what_a_project_of_dbt_has_beside_models_is_one_warning_each(findings):
         ),
         (
             "packages.yml:1: warning: not-taken-over: packages.yml is not read\n"
-            "  hint: copy the macros that are used into macros/; packages are not installed"
+            "  hint: copy the macros of each package to packages/NAME/macros/; nothing is installed"
         ),
         (
             "snapshots/a.sql:1: warning: not-taken-over: "
@@ -94,12 +94,16 @@ def test_snapshots_that_is_a_folder_of_models_is_read(findings):
     assert findings(files) == []
 
 
-def test_hooks_and_grants_are_warnings_that_say_what_to_do_instead(findings):
-    header = "{{ config(pre_hook='x', post_hook=['y'], grants={'select': ['me']}) }}"
+def test_hooks_of_dbts_project_file_are_warnings_that_say_what_to_do_instead(findings):
+    files = {"penstock.yml": "name: shop\non-run-start: x\non-run-end: y\n"}
+    files |= {"models/a.sql": "select 1 as one"}
 
-    assert findings({"models/a.sql": f"{header}\nselect 1 as one"}) == [
-        f"models/a.sql:1: warning: not-taken-over: {key} is not taken over: nothing of it runs"
-        for key in ("grants", "post_hook", "pre_hook")
+    assert findings(files, hints=True) == [
+        (
+            f"penstock.yml:{line}:1: warning: not-taken-over: {key} is not taken over: "
+            f"nothing of it runs\n  hint: write hooks: {{{word}: […]}} in penstock.yml"
+        )
+        for line, key, word in ((2, "on-run-start", "before"), (3, "on-run-end", "after"))
     ]
 
 
@@ -234,24 +238,14 @@ def f(spark): ...
     ]
 
 
-def test_analyses_docs_blocks_and_doc_are_one_warning_each(findings):
-    files = {
-        "analyses/a.sql": "select 1",
-        "models/docs.md": "text\n{% docs orders %}\nAll orders.\n{% enddocs %}\n",
-        "models/o.sql": "select 1 as id",
-        "models/m.yml": "models:\n- name: o\n  description: '{{ doc(\"orders\") }}'\n",
-    }
+def test_analyses_are_a_warning(findings):
+    files = {"analyses/a.sql": "select 1", "models/o.sql": "select 1 as id"}
 
     assert findings(files) == [
         (
             "analyses/a.sql:1: warning: not-taken-over: "
             "the folder analyses/ is not read, and holds 1 file"
-        ),
-        "models/docs.md:2: warning: not-taken-over: {% docs %} is not read",
-        (
-            "models/m.yml:3: warning: not-taken-over: "
-            "doc() is not resolved: the description is this text"
-        ),
+        )
     ]
 
 

@@ -324,3 +324,23 @@ def test_order_and_case_of_names_are_no_change_of_settings(snapshot):
     other = snapshot(f"{CHECK}, check_cols=['ID', 'Value']").fingerprint
 
     assert one.settings == other.settings
+
+
+def test_layout_dbt_has_the_columns_of_dbt(snapshot):
+    timed = snapshot(
+        "materialized='snapshot', unique_key='id', strategy='timestamp', updated_at='value', "
+        "layout='dbt', dbt_valid_to_current=\"to_date('9999-12-31')\""
+    )
+    checked = snapshot(
+        f"{CHECK}, check_cols='all', layout='dbt', "
+        "snapshot_meta_column_names={'dbt_valid_from': 'since'}"
+    )
+
+    columns = timed.history.columns
+    assert columns.names == (
+        *("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted"),
+    )
+    assert columns.current_end == "CAST(to_date('9999-12-31') AS TIMESTAMP)"
+    assert (timed.history.event_time, checked.history.event_time) == (True, False)
+    assert (timed.layout, checked.layout) == (Layout(), Layout())
+    assert checked.history.columns.valid_from == "since"

@@ -433,3 +433,23 @@ def test_a_column_that_delta_refuses_is_found_at_its_line_in_every_stored_model(
         "  hint: rename it, or set table_properties: {'delta.columnMapping.mode': 'name'}"
         for name in "ab"
     ]
+
+
+def test_the_columns_of_dbt_are_named_once_and_end_at_one_fixed_time(said):
+    layout = f"{CHECK}, check_cols='all', layout='dbt'"
+
+    assert said(f"{CHECK}, check_cols='all', dbt_valid_to_current='now()'") == [
+        "1: warning: option-without-effect: dbt_valid_to_current has no effect without layout: dbt"
+    ]
+    assert said(f"{layout}, dbt_valid_to_current='current_timestamp()'") == [
+        (
+            "1: error: bad-value: dbt_valid_to_current 'current_timestamp()' is not SQL for one "
+            "fixed time"
+        )
+    ]
+    assert said(f"{layout}, snapshot_meta_column_names={{'dbt_valid_to': 'dbt_valid_from'}}") == [
+        "1: error: bad-value: snapshot_meta_column_names names two columns alike"
+    ]
+    assert said(f"{layout}, system_columns={{'prefix': 'x_'}}") == [
+        "1: warning: option-without-effect: system_columns has no effect with layout: dbt"
+    ]

@@ -164,7 +164,8 @@ def test_the_header_decides_the_strategy(model, header, strategy):
 )
 def test_what_does_not_go_together_is_a_finding_at_the_header(said, header, finding):
     expected = finding or (
-        "error: bad-value: on_schema_change is 'add'; it must be one of append, fail, ignore, sync"
+        "error: bad-value: on_schema_change is 'add'; it must be one of append, fail, ignore, "
+        "sync, append_new_columns, sync_all_columns"
     )
 
     assert said(header) == [expected]

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from penstock.core.masking import SECRETS
+from penstock.project import processes
 from penstock.project.files.parsed import RenderContext
 from penstock.project.sql import sql_file
 
@@ -73,7 +74,7 @@ MACROS = {"macros/m.sql": "{% macro twice(x) %}{{ x }}{{ x }}{% endmacro %}", "m
 
 
 @pytest.mark.parametrize(
-    ("python", "read_here"), [(sys.executable, 0), ("/nowhere/python", 1), ("/bin/false", 1)]
+    ("python", "read_here"), [(sys.executable, 3), ("/nowhere/python", 6), ("/bin/false", 6)]
 )
 def test_many_files_are_read_by_several_processes_and_here_where_there_are_none(
     monkeypatch, python, read_here
@@ -81,11 +82,11 @@ def test_many_files_are_read_by_several_processes_and_here_where_there_are_none(
     SECRETS.add([HIDDEN])
     alone = sql_file.parse_sql_files(FILES, MACROS, RenderContext({}))
     here = []
-    read = sql_file._read_here
-    monkeypatch.setattr(sql_file, "_read_here", lambda *given: here.append(1) or read(*given))
-    monkeypatch.setattr(sql_file, "_cores", lambda: 2)
+    read = sql_file._parse
+    monkeypatch.setattr(sql_file, "_parse", lambda *given: here.append(1) or read(*given))
+    monkeypatch.setattr(processes.os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(sql_file, "_WORTH_A_PROCESS", 2)
-    monkeypatch.setattr(sql_file.sys, "executable", python)
+    monkeypatch.setattr(processes.sys, "executable", python)
 
     shared = sql_file.parse_sql_files(FILES, MACROS, RenderContext({}))
 

@@ -94,6 +94,28 @@ def test_late_rows_are_fed_beside_the_others():
     )
 
 
+def test_a_table_of_dbt_gets_dbts_columns_and_no_flag_of_current_versions():
+    columns = SystemColumns.of_dbt({}, "CAST(to_date('9999-12-31') AS TIMESTAMP)")
+    end = "CAST(to_date('9999-12-31') AS TIMESTAMP)"
+    terms = replace(CHECK, columns=columns)
+    table = (
+        f"{QUERY}, dbt_scd_id string, dbt_updated_at timestamp, dbt_valid_from timestamp, "
+        "dbt_valid_to timestamp"
+    )
+
+    assert clauses(Counts(opened_changed=1, closes=1), terms, table=table) == (
+        "ON t.`id` <=> s.`id` AND t.`dbt_valid_from` = s.`__penstock_at` "
+        f"AND (t.`dbt_valid_to` IS NULL OR t.`dbt_valid_to` = {end}) "
+        "WHEN MATCHED AND s.`__penstock_op` IN ('close', 'move') THEN UPDATE SET "
+        "t.`dbt_valid_to` = s.`__penstock_to` "
+        "WHEN NOT MATCHED AND s.`__penstock_op` = 'open' THEN INSERT (`id`, `value`, "
+        "`dbt_scd_id`, `dbt_updated_at`, `dbt_valid_from`, `dbt_valid_to`) VALUES (s.`id`, "
+        "s.`value`, md5(coalesce(CAST(s.`id` AS STRING), '') || '|' || "
+        "coalesce(CAST(s.`__penstock_from` AS STRING), '')), s.`__penstock_from`, "
+        f"s.`__penstock_from`, coalesce(s.`__penstock_to`, {end})) {RAISE}"
+    )
+
+
 @pytest.mark.parametrize(
     ("counts", "hinted"),
     [

@@ -95,6 +95,7 @@ def test_a_run_is_one_document_with_a_model_each():
         "not_run": [],
         "recovered": ["step 0 …"],
         "notes": [],
+        "hooks": [],
         "deferred": [],
         "resume": {"select": [], "command": None},
         "log": "x.log",
@@ -139,6 +140,7 @@ def test_a_plan_is_the_same_document_with_each_step_planned():
         "diff": ["- select 1", "+ select 2"],
         "cosmetic": False,
         "checks": None,
+        "hooks": [],
     }
 
 

@@ -135,3 +135,16 @@ def test_json_has_nodes_with_versions_and_edges():
         "from": "analytics.daily_user_stats",
         "to": "analytics.weekly_summary",
     }
+
+
+def test_an_exposure_is_a_leaf_with_a_shape_of_its_own():
+    model = GraphNode("s.a", "a", "model", "table")
+    graph = Graph((model, GraphNode("exposure:e", "e", "exposure")), (("s.a", "exposure:e"),))
+
+    assert mermaid_text(graph).splitlines()[1:] == [
+        '    n0["s.a"]',
+        '    n1(["exposure:e"])',
+        "    n0 --> n1",
+    ]
+    assert '"exposure:e" [shape=ellipse];' in dot_text(graph)
+    assert tree_text(graph) == "s.a\n    │\n    └── exposure:e"

@@ -1,0 +1,1 @@
+"""Beside models: hooks and grants, exposures and groups."""

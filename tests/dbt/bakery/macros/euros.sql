@@ -1,0 +1,3 @@
+{% macro euros(column) -%}
+    cast({{ column }} as decimal(11, 2))
+{%- endmacro %}

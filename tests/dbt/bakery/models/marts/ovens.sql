@@ -1,0 +1,2 @@
+select oven_id, celsius, fahrenheit, {{ oven.doubled('celsius') }} as doubled
+from {{ ref('oven', 'temperatures') }}

@@ -1,0 +1,1 @@
+select product, min(price) as price from {{ ref('stg_sales') }} group by product
