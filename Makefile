@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 ON_TWO := -n 2 --dist loadfile --no-loadscope-reorder
+# Laws share no state but the session, and the cases of one file take most of an hour.
+SPREAD := -n 2 --dist worksteal
 INSTALLED := $(VENV)/.installed
 JAVA := $(VENV)/.java-home
 JARS := $(VENV)/.jars
@@ -74,7 +76,7 @@ test-lakes: setup postgres ## buckets, a Hive metastore, a cluster: what needs s
 
 .PHONY: test-laws
 test-laws: setup ## the ten laws as property tests, on EXAMPLES=300 new random cases each
-	$(WITH_JAVA) $(PYTEST) -q -m laws --hypothesis-profile search $(ON_TWO)
+	$(WITH_JAVA) $(PYTEST) -q -m laws --hypothesis-profile search $(SPREAD)
 
 .PHONY: demo
 demo: setup ## build a real project and show what penstock knows of it
