@@ -24,6 +24,8 @@ from penstock.project.files.values import (
 from penstock.project.settings.project import YamlEntry
 from penstock.project.settings.strategy import StrategyConfig
 
+_TEXTS = ("varchar", "char", "text")
+"""Types of other databases that dbt's users write, without a length."""
 _SIZED = re.compile(r"\b(?:var)?char\(\d+\)")
 _GATES = ("not_null", "check")
 
@@ -49,7 +51,8 @@ def contract_of(config: StrategyConfig, entry: YamlEntry | None) -> Schema:
     columns = []
     for doc in config.columns:
         try:
-            columns.append(Column(doc.name, _SIZED.sub("string", str(read_type(doc.type)))))
+            kind = "string" if doc.type.lower() in _TEXTS else doc.type
+            columns.append(Column(doc.name, _SIZED.sub("string", str(read_type(kind)))))
         except UnknownTypeError:
             kind = f"the unknown data_type {doc.type!r}" if doc.type else "no data_type"
             sentence = f"column {doc.name!r} of an enforced contract has {kind}"

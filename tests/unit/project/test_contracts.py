@@ -35,6 +35,14 @@ def test_an_enforced_contract_has_types_and_gates_that_block(load) -> None:
     assert model.checks.on_failure is OnFailure.BLOCK
 
 
+def test_a_text_of_another_database_is_a_string(load) -> None:
+    text = TYPED.replace("varchar(10)", "varchar")
+
+    model = load({"models/orders.sql": SQL, "models/orders.yml": text}).models["orders"]
+
+    assert model.contract.columns[2] == Column("note", "string")
+
+
 def test_what_spark_does_not_enforce_is_said_unless_a_test_does(findings) -> None:
     tested = TYPED.replace(
         "constraints: [{type: not_null}, {type: unique}]",

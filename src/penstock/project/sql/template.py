@@ -27,7 +27,7 @@ from penstock.project.files.values import did_you_mean
 from penstock.project.sql.context.macros import Macros
 from penstock.project.sql.context.names import names_of
 from penstock.project.sql.context.rendering import SHOWN, Rendering, macro_place
-from penstock.project.sql.context.values import UnknownPartError
+from penstock.project.sql.context.values import RelationView, UnknownPartError
 from penstock.project.sql.template_budget import BudgetedEnvironment, BudgetError, MacroReturn
 from penstock.project.sql.template_lines import (
     blank_comments,
@@ -103,6 +103,7 @@ class Renderer:
         self._env.globals |= {**self._macros.namespaces, **shipped, **names, **own}
         as_they_are = ("as_bool", "as_native", "as_number", "as_text")
         self._env.filters |= dict.fromkeys(as_they_are, lambda value: value)
+        self._env.tests["mapping"] = lambda value: isinstance(value, Mapping | RelationView)
 
     def render(self, path: str, source: str, *, incremental: bool, key: str = "") -> Rendering:
         """Render one file; errors become findings. `key` is that of its query in the load."""

@@ -41,6 +41,12 @@ class MacroReturn(Exception):  # noqa: N818  it is no error: `return` ends a mac
         self.value = value
 
 
+class OpenMacro:
+    """A macro, which templates may call even if its name begins with an underscore."""
+
+    __slots__ = ()
+
+
 class AbsentItem(Undefined):
     """What a mapping does not hold: it can be asked for, as in dbt, but not printed."""
 
@@ -115,6 +121,11 @@ class BudgetedEnvironment(SandboxedEnvironment):
     def getitem(self, obj: Any, argument: Any) -> Any:  # noqa: ANN401
         """Return an item of a value; what a mapping lacks is false, and no error yet."""
         return _absent(obj, super().getitem(obj, argument), str(argument))
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ANN401
+        """Return whether templates may use a part of an object."""
+        is_macro = isinstance(value, OpenMacro) and not attr.startswith("__")
+        return is_macro or super().is_safe_attribute(obj, attr, value)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:  # noqa: ANN401
         """Return the sandbox's `format`, unless the text contains too wide columns."""

@@ -32,6 +32,7 @@ def said(text, macros=None):
         ("{% set l = [] %}{% do l.append(1) %}{{ l[0] }}", "1"),
         ("{% for i in [1, 2, 3] %}{% if i == 2 %}{% break %}{% endif %}{{ i }}{% endfor %}", "1"),
         ("{% set d = {'a': 1} %}{% if d.b or d['c'] %}2{% else %}{{ d.a }}{% endif %}", "1"),
+        ("{% if this is mapping and this.get('metadata', {}).get('type') %}1{% endif %}", "1"),
         ("{{ log('x', info=true) }}{{ print('x') }}1", "1"),
         ("{% if execute %}1{% endif %}", "1"),
         ("'{{ target.schema }} {{ target.type }} {{ target['threads'] }}'", "'d_shop spark 4'"),
@@ -64,6 +65,15 @@ def test_the_words_of_dbt(text, sql):
     assert file.findings == ()
     if sql is not None:
         assert file.branches[0].text.removeprefix("select ").strip() == sql
+
+
+def test_a_package_may_have_macros_with_an_underscore_in_front():
+    macros = {"packages/oven/macros/a.sql": "{% macro _heat() %}220{% endmacro %}"}
+
+    assert printed("{{ oven._heat() }}", macros) == "220"
+    assert said("{{ oven._macros }}", macros)[0].startswith(
+        "models/m.sql:1: error: template-error: templates may not use _macros"
+    )
 
 
 def test_what_a_mapping_lacks_cannot_be_printed():

@@ -18,7 +18,7 @@ from penstock.project.files.macro_files import (
     shipped_macros,
 )
 from penstock.project.sql.context.values import UnknownPartError
-from penstock.project.sql.template_budget import MacroReturn
+from penstock.project.sql.template_budget import MacroReturn, OpenMacro
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -28,7 +28,7 @@ _PREFIXES = ("spark__", "databricks__", "default__")
 Load = Callable[[str, dict[str, Any]], "Template"]
 
 
-class MacroCall:
+class MacroCall(OpenMacro):
     """Calls one macro of a file."""
 
     __slots__ = ("_macros", "_name", "_path")

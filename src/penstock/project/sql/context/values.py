@@ -76,6 +76,10 @@ class RelationView(Token):
         """Return the hash of what was asked for."""
         return hash(self._key)
 
+    def get(self, name: str, default: object = None) -> object:
+        """Return a part as from a mapping: macros ask so whether something is a relation."""
+        return {"metadata": {"type": "SparkRelation"}}.get(name, default)
+
     @property
     def database(self) -> str:
         """The catalog, or ""."""
