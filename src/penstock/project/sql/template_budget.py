@@ -114,7 +114,15 @@ class BudgetedEnvironment(SandboxedEnvironment):
         owner = getattr(value, "__self__", None)
         if isinstance(owner, str):
             refuse_large(_size_of_call("format", [owner]))
-        return super().wrap_str_format(value)
+        wrapped = super().wrap_str_format(value)
+        if wrapped is None:
+            return None
+
+        def formatted(*args: Any, **kwargs: Any) -> str:  # noqa: ANN401  values of a template
+            refuse_nested([*args, *kwargs.values()])
+            return wrapped(*args, **kwargs)
+
+        return formatted
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = _with_budget(super()._parse(source, name, filename))
