@@ -182,16 +182,18 @@ def _idle_blocks(path: str, text: str) -> list[Finding]:
     return found
 
 
-_OWN_CLASS = re.compile(r"'penstock\.[\w.]+\.(\w+) object'")
 _CLASSES = {
     "Token": "a table or time in a template",
-    "Relation": "a table or time in a template",
+    "RelationView": "a table or time in a template",
+    "RunWord": "the time of the run, which is not known yet,",
+    "OrderedSet": "a set",
     "RunTime": "the time of the run, which is not known yet,",
     "Namespace": "this namespace of macros",
     "Facade": "this object",
     "Record": "this object",
 }
 """What the objects of templates are called in messages."""
+_OWN_CLASS = re.compile(rf"'(?:penstock\.[\w.]+\.)?({'|'.join(_CLASSES)})(?: object)?'(?: object)?")
 _OF_OURS = re.compile(r"'(?!(?:str|int|float|bool|list|dict|tuple|set)')\w+' object")
 
 
@@ -206,7 +208,7 @@ def _describe(error: Exception, names: Mapping[str, object]) -> tuple[str, str, 
             hint = did_you_mean(message.partition("'")[2].partition("'")[0], names)
             return (
                 "unknown-name",
-                _OWN_CLASS.sub(lambda found: _CLASSES.get(found[1], "this value"), message),
+                _OWN_CLASS.sub(lambda found: _CLASSES[found[1]], message),
                 hint,
             )
         case UnknownPartError():
@@ -228,6 +230,7 @@ def _describe(error: Exception, names: Mapping[str, object]) -> tuple[str, str, 
         case SyntaxError():
             return "template-syntax", error.msg, ""
         case _:
-            said = _OF_OURS.sub("this value", message)
+            said = _OWN_CLASS.sub(lambda found: _CLASSES[found[1]], message)
+            said = _OF_OURS.sub("this value", said)
             said = f"there is no {said}" if isinstance(error, KeyError) else said
             return "template-error", said or "the expression fails", ""

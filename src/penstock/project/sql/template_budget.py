@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import StrictUndefined, Undefined, nodes, pass_context
 from jinja2.runtime import Macro
+from jinja2 import Environment, StrictUndefined, nodes, pass_context
+from jinja2.nodes import EvalContext
+from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
 
 if TYPE_CHECKING:
     from jinja2.loaders import BaseLoader
-    from jinja2.runtime import Context
 
 MOST_STEPS = 100_000
 MOST_CHARACTERS = 1_000_000
@@ -26,6 +28,13 @@ _LARGE = len(str(MOST_CHARACTERS))
 _WIDTH = re.compile(rf"\d{{{_LARGE},}}")
 _BODIES = (nodes.For, nodes.Macro, nodes.CallBlock)
 _Body = nodes.Template | nodes.For | nodes.Macro | nodes.CallBlock
+_TEXT_FILTERS = (
+    *("capitalize", "e", "escape", "forceescape", "lower", "pprint", "safe", "string", "striptags"),
+    *("title", "tojson", "trim", "truncate", "upper", "urlencode", "wordcount", "xmlattr"),
+)
+"""Filters that make one text of any value."""
+_OF_JINJA = (Context, EvalContext, Environment)
+"""What Jinja passes to some filters before their arguments."""
 _SIZED_FILTERS = ("batch", "center", "format", "indent", "join", "replace", "slice", "wordwrap")
 
 
@@ -74,7 +83,8 @@ class BudgetedEnvironment(SandboxedEnvironment):
         del self.globals["lipsum"]  # words by chance: no two renderings would be equal
         self.left = [MOST_STEPS, MOST_CHARACTERS]
         self.filters |= {"penstock_step": _step, "penstock_concat": _concat}
-        self.filters |= {name: _measured(self.filters[name]) for name in _SIZED_FILTERS}
+        sized = (*_SIZED_FILTERS, *_TEXT_FILTERS)
+        self.filters |= {name: _measured(self.filters[name]) for name in sized}
 
     def begin(self) -> None:
         """Start the budget of the next template."""
@@ -92,6 +102,8 @@ class BudgetedEnvironment(SandboxedEnvironment):
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401  values of a template
         """Raise for an operation with too large a result, before it runs."""
         refuse_large(_size_of(operator, left, right))
+        if operator == "%":
+            refuse_nested(right)
         return super().call_binop(context, operator, left, right)
 
     def call(
@@ -105,6 +117,7 @@ class BudgetedEnvironment(SandboxedEnvironment):
         """Call an object; for a text's method, check the size of the result first."""
         owner = getattr(__obj, "__self__", None)
         if isinstance(owner, str | bytes):
+            refuse_nested([*args, *kwargs.values()])
             refuse_large(_size_of_call(getattr(__obj, "__name__", ""), (owner, *args)))
             refuse_large(max((abs(a) for a in args if isinstance(a, int)), default=0))
         if not isinstance(__obj, Macro):
@@ -132,7 +145,15 @@ class BudgetedEnvironment(SandboxedEnvironment):
         owner = getattr(value, "__self__", None)
         if isinstance(owner, str):
             refuse_large(_size_of_call("format", [owner]))
-        return super().wrap_str_format(value)
+        wrapped = super().wrap_str_format(value)
+        if wrapped is None:
+            return None
+
+        def formatted(*args: Any, **kwargs: Any) -> str:  # noqa: ANN401  values of a template
+            refuse_nested([*args, *kwargs.values()])
+            return wrapped(*args, **kwargs)
+
+        return formatted
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = _with_budget(super()._parse(source, name, filename))
@@ -196,12 +217,13 @@ def _measured(own: Callable[..., Any]) -> Callable[..., Any]:
 
     def checked(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  values of a template
         given = [*args, *kwargs.values()]
+        refuse_nested([each for each in given if not isinstance(each, _OF_JINJA)])
         refuse_large(max((abs(a) for a in given if isinstance(a, int)), default=0))
         named = own.__name__.removeprefix("do_").removeprefix("sync_do_")
         refuse_large(_size_of_call(named, given))
         return own(*args, **kwargs)
 
-    checked.__dict__.update(own.__dict__)  # how Jinja is to call it
+    checked.__dict__.update(getattr(own, "__dict__", {}))  # how Jinja is to call it
     return checked
 
 

@@ -54,7 +54,7 @@ def test_a_setting_in_two_headers_is_a_finding():
         ),
         (
             "select {{ run_timestamp[:4] }}",
-            "1: error: template-error: this value is not subscriptable",
+            "1: error: template-error: a table or time in a template is not subscriptable",
         ),
         ("select {{ ref() }}", "1: error: bad-value: ref needs names"),
         ("{{ config(2) }} select 1", "1: error: bad-value: config takes settings by name"),

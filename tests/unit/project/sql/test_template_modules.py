@@ -14,6 +14,7 @@ from penstock.project.files.parsed import RenderContext, TargetView
 from penstock.project.sql.sql_file import parse_sql_files
 
 HERE = RenderContext({}, {}, TargetView("dev", "", ""), "shop")
+NESTED = "{% set a = [1] %}" + "{% set a = [a, a] %}" * 60
 NOON = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)
 
 
@@ -75,6 +76,10 @@ def test_modules_work_as_in_python(text, sql):
         ("{{ fromyaml('[&a [x], *a]') }}", "template-budget"),
         ("{% set a = ['x' * 9] %}" + "{% set a = [a, a] %}" * 60 + "{{ a }}", "template-budget"),
         ("{% set a = [1] %}" + "{% set a = [a, a] %}" * 60 + "{{ tojson(a) }}", "template-budget"),
+        (NESTED + "{{ a | tojson }}", "template-budget"),
+        (NESTED + "{{ a | upper }}", "template-budget"),
+        (NESTED + "{{ '%s' % a }}", "template-budget"),
+        (NESTED + "{{ '{}'.format(a) }}", "template-budget"),
         ("{{ modules.os }}", "unknown-name"),
         ("{{ modules.re.compile }}{{ modules.itertools.count() }}", "unknown-name"),
         ("{{ run_started_at.year }}", "unknown-name"),
