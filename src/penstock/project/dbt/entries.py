@@ -60,6 +60,8 @@ class YamlContext:
     """The decisions by tree and name of the node."""
     headers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The settings in the header of a model: they change there."""
+    contracted: frozenset[str] = frozenset()
+    """Names of models with an enforced contract."""
     alone: frozenset[str] = frozenset()
     """Names of snapshots whose query is in a .sql file."""
 
@@ -72,6 +74,8 @@ class EntryEdits:
         self.context = context
         self.log = log
         self.edits = YamlEdits(file.text, file.root)
+        self.is_enforced = True
+        """Whether the model of the entry has an enforced contract."""
 
     def plain_key(
         self, at: str, pair: tuple[str, yaml.Node, yaml.Node], fates: Mapping[str, str]
@@ -81,6 +85,9 @@ class EntryEdits:
         what, line = f"{at}.{name}", line_of(key)
         if name in BY_HAND:
             self.log.hand(what, BY_HAND[name], line)
+            self.edits.delete(key)
+        elif name == "constraints" and not self.is_enforced:
+            self.log.drop(what, "dbt ignores them without an enforced contract", line)
             self.edits.delete(key)
         elif name not in fates:
             self.log.hand(what, "penstock does not know this key; nothing reads it", line)
@@ -125,6 +132,11 @@ class EntryEdits:
             why = f"write it as {text_of(plain(child(node, 'test_name')))}: with its arguments"
             self.log.hand(at, why, line_of(first_key))
             return
+        for held in (arguments, child(arguments, "arguments")):
+            for name, key, _ in pairs(held):
+                if name == "quote" and str(first_key.value).endswith("accepted_values"):
+                    self.log.drop(f"{at}.quote", "values have the type of the column", line_of(key))
+                    self.edits.delete(key)
         config = child(arguments, "config")
         for name, _, value in (*pairs(arguments), *pairs(config)):
             if name == "enabled":

@@ -22,7 +22,7 @@ from penstock.project.dbt.editing.yaml_edits import (
 )
 from penstock.project.dbt.settings import DbtSettings
 from penstock.project.files.discovery import model_name
-from penstock.project.files.values import text_of
+from penstock.project.files.values import list_of, mapping_of, text_of
 
 if TYPE_CHECKING:
     import yaml
@@ -257,6 +257,32 @@ def version_files(entry: Described | None) -> dict[str, object]:
         version = each.get("v") if isinstance(each, Mapping) else None
         if version is not None and isinstance(each, Mapping):
             found[text_of(each.get("defined_in")) or f"{name}_v{version}"] = version
+    return found
+
+
+def event_times(own: Mapping[str, str], yamls: Sequence[YamlText]) -> dict[tuple[str, ...], str]:
+    """Return the event time of every model (`own`) and source that has one."""
+    found: dict[tuple[str, ...], str] = {(name,): time for name, time in own.items() if time}
+    for file in yamls:
+        for source in items(child(file.root, "sources")):
+            outer = text_of(plain(child(child(source, "config"), "event_time")))
+            for table in items(child(source, "tables")):
+                time = text_of(plain(child(child(table, "config"), "event_time"))) or outer
+                names = (plain(child(each, "name")) for each in (source, table))
+                if time:
+                    found[tuple(map(text_of, names))] = time
+    return found
+
+
+def source_tables(yamls: Sequence[YamlText]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return schema and table of every table of a source, by the names in `source()`."""
+    found = {}
+    for file in yamls:
+        for source in map(mapping_of, list_of(plain(child(file.root, "sources")))):
+            for table in map(mapping_of, list_of(source.get("tables"))):
+                names = text_of(source.get("name")), text_of(table.get("name"))
+                schema = text_of(source.get("schema")) or names[0]
+                found[names] = schema, text_of(table.get("identifier")) or names[1]
     return found
 
 

@@ -119,6 +119,7 @@ class PropertyFile(EntryEdits):
         """Edit an entry of a model, snapshot or seed."""
         name = text_of(plain(child(node, "name")))
         decision = self.context.decisions.get((tree, name), Decision())
+        self.is_enforced = tree != "models" or name in self.context.contracted
         for key_name, key, value in pairs(node):
             if key_name == "config":
                 self._config(f"{at}.config", value, decision, is_seed=tree == "seeds")

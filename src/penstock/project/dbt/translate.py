@@ -15,14 +15,16 @@ from penstock.project.dbt.decide import (
     given_config,
 )
 from penstock.project.dbt.defaults import Defaults, decide_names, folder_defaults
-from penstock.project.dbt.editing.yaml_edits import child, items, plain, scalar
+from penstock.project.dbt.editing.yaml_edits import child, plain, scalar
 from penstock.project.dbt.entries import YamlContext
 from penstock.project.dbt.gather import (
     DbtNode,
     DbtNodes,
     NodeKind,
     Package,
+    event_times,
     gather,
+    source_tables,
 )
 from penstock.project.dbt.macros import macro_files, test_files
 from penstock.project.dbt.manifest import Manifest, compare
@@ -42,7 +44,7 @@ from penstock.project.dbt.queries import QueryContext, query_text
 from penstock.project.dbt.rules import rule_for
 from penstock.project.dbt.settings import DbtTarget, read_settings
 from penstock.project.files.discovery import DBT_FILE
-from penstock.project.files.values import Plain, list_of, mapping_of, text_of
+from penstock.project.files.values import Plain, mapping_of, switch_of, text_of
 
 REPORT = "import-report.md"
 _IGNORED = ".penstock/\nwarehouse/\nspark-warehouse/\nmetastore_db/\n"
@@ -241,7 +243,9 @@ def _decide_tags(
 
 def _write_nodes(work: _Translation) -> None:
     """Write the files of models, snapshots and seeds."""
-    times, sources = _event_times(work), _source_tables(work)
+    own = {n: text_of(c.merged.get("event_time")) for n, c in work.configs.items()}
+    times = event_times(own, work.gathered.yamls)
+    sources = source_tables(work.gathered.yamls)
     by_file: dict[str, list[tuple[DbtNode, tuple[Note, ...], tuple[str, ...]]]] = {}
     for node in work.gathered.nodes:
         if node.kind is NodeKind.SNAPSHOT and not node.text:
@@ -267,35 +271,6 @@ def _write_nodes(work: _Translation) -> None:
         paths = tuple(path for *_, each in held for path in each)
         names = tuple(node.name for node, *_ in held)
         work.sources.append(FileNotes(path, str(held[0][0].kind), paths, notes, names))
-
-
-def _event_times(work: _Translation) -> dict[tuple[str, ...], str]:
-    """Return the event time of every model and source that has one."""
-    found: dict[tuple[str, ...], str] = {}
-    for name, config in work.configs.items():
-        if time := text_of(config.merged.get("event_time")):
-            found[name,] = time
-    for file in work.gathered.yamls:
-        for source in items(child(file.root, "sources")):
-            outer = text_of(plain(child(child(source, "config"), "event_time")))
-            for table in items(child(source, "tables")):
-                time = text_of(plain(child(child(table, "config"), "event_time"))) or outer
-                names = (plain(child(each, "name")) for each in (source, table))
-                if time:
-                    found[tuple(map(text_of, names))] = time
-    return found
-
-
-def _source_tables(work: _Translation) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return schema and table of every table of a source, by the names in `source()`."""
-    found = {}
-    for file in work.gathered.yamls:
-        for source in map(mapping_of, list_of(plain(child(file.root, "sources")))):
-            for table in map(mapping_of, list_of(source.get("tables"))):
-                names = text_of(source.get("name")), text_of(table.get("name"))
-                schema = text_of(source.get("schema")) or names[0]
-                found[names] = schema, text_of(table.get("identifier")) or names[1]
-    return found
 
 
 def _seed(work: _Translation, node: DbtNode, config: GivenConfig, log: FileLog) -> bytes | str:
@@ -326,7 +301,9 @@ def _write_yaml(work: _Translation) -> None:
         node.name for node in work.gathered.nodes if node.kind is NodeKind.SNAPSHOT and node.text
     )
     docs = dict(work.gathered.docs)
-    context = YamlContext(work.own.name, work.naming, docs, decisions, in_files, alone)
+    context = YamlContext(
+        work.own.name, work.naming, docs, decisions, in_files, _contracted(work), alone
+    )
     for file in work.gathered.yamls:
         log = FileLog()
         text = PropertyFile(file, context, log).result()
@@ -349,6 +326,21 @@ def _write_yaml(work: _Translation) -> None:
         work.write(
             path, "# The schemas of seeds without YAML.\nseeds:\n" + "".join(lines), DBT_FILE
         )
+
+
+def _contracted(work: _Translation) -> frozenset[str]:
+    """Return the models whose contract is enforced, and those with versions of their own."""
+    enforced = {
+        name
+        for name, config in work.configs.items()
+        if switch_of(mapping_of(config.merged.get("contract")).get("enforced"))
+    }
+    versioned = {
+        text_of(plain(child(entry.node, "name")))
+        for entry in work.gathered.described.values()
+        if child(entry.node, "versions") is not None
+    }
+    return frozenset(enforced | versioned)
 
 
 def _write_rest(work: _Translation) -> None:
