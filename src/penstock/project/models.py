@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from penstock.core.findings import Finding, Location
-from penstock.core.history import SystemColumns
+from penstock.core.history import HistorySettings, SystemColumns
 from penstock.core.model import Body, Model, Source, Version
 from penstock.core.names import (
     NAMES_HINT,
@@ -270,6 +270,7 @@ def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:
     """Report errors in the columns of the query, as far as its text names them."""
     if strategy.history is not None:
         check_outputs(strategy.history, item.config, item.file)
+        _check_end(item.config, strategy.history)
     if strategy.is_view or maps_columns(layout.properties):
         return
     for column in item.file.branches[0].outputs.columns:
@@ -278,6 +279,18 @@ def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:
             where = Location(item.file.path, column.line)
             sentence = f"Delta refuses the name of column {column.name!r}: it has {refused}"
             item.config.findings.append(Finding(where, "column-name", sentence, NAMES_HINT))
+
+
+def _check_end(config: StrategyConfig, history: HistorySettings) -> None:
+    """Report an end of current versions that is not the same in every run."""
+    text = config.text("dbt_valid_to_current").strip()
+    if not history.columns.current_end:
+        return
+    from penstock.project.sql.canonical import is_constant  # imports sqlglot
+
+    if not is_constant(text):
+        sentence = f"dbt_valid_to_current {text!r} is not SQL for one fixed time"
+        config.report("dbt_valid_to_current", "bad-value", sentence, "to_date('9999-12-31')")
 
 
 def _with_dependencies(

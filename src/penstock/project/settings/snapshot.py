@@ -97,28 +97,10 @@ def _check_dbt(config: Config) -> None:
     if config.flag("row_hash"):
         sentence, hint = "a table of layout dbt has no row hash", "take row_hash out"
         config.report("row_hash", "option-conflict", sentence, hint)
-    text = config.text("dbt_valid_to_current").strip()
-    if text and not _is_constant(text):
-        sentence = f"dbt_valid_to_current {text!r} is not SQL for one fixed time"
-        config.report("dbt_valid_to_current", "bad-value", sentence, "to_date('9999-12-31')")
     names = [name.lower() for name in system_columns_of(config).names]
     if len({*names}) < len(names):
         sentence = "snapshot_meta_column_names names two columns alike"
         config.report("snapshot_meta_column_names", "bad-value", sentence, "give each its own name")
-
-
-def _is_constant(text: str) -> bool:
-    """Return whether SQL is one fixed value."""
-    from sqlglot import exp, parse  # costs 0.2 s that a warm load saves
-    from sqlglot.errors import SqlglotError
-
-    try:
-        tree, *others = parse(text, dialect="spark")
-    except (SqlglotError, ValueError):  # none at all
-        return False
-    changing = (exp.CurrentDate, exp.CurrentTimestamp, exp.Rand, exp.Uuid, exp.Anonymous)
-    of_rows = (exp.Column, exp.Query, exp.Star, exp.Command, exp.DDL, exp.DML, exp.Alias)
-    return tree is not None and not others and not any(tree.find_all(*changing, *of_rows))
 
 
 def is_meant_as_snapshot(config: Config) -> bool:

@@ -126,6 +126,21 @@ def trees_of(
         raise ParseError("the parser gives up") from error
 
 
+def is_constant(text: str) -> bool:
+    """Return whether SQL is one fixed value.
+
+    >>> is_constant("to_date('9999-12-31')"), is_constant("now()")
+    (True, False)
+    """
+    try:
+        tree, *others = trees_of(tokens_of(text), text)
+    except (SqlglotError, ValueError):  # none at all
+        return False
+    changing = (exp.CurrentDate, exp.CurrentTimestamp, exp.Rand, exp.Uuid, exp.Anonymous)
+    of_rows = (exp.Column, exp.Query, exp.Star, exp.Command, exp.DDL, exp.DML, exp.Alias)
+    return tree is not None and not others and not any(tree.find_all(*changing, *of_rows))
+
+
 def _refuse_large(tokens: Sequence[Token]) -> None:
     """Refuse SQL for which the parser would need minutes, or too much stack."""
     depth = deepest = of_types = 0
