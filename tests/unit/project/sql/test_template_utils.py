@@ -141,8 +141,8 @@ B = "select 2 as id, 3 as number"
         ),
         (
             (
-                "{{ dbt_utils.union_relations([ref('a'), ref('b')], include=['ID'], where='id > 1', "
-                "source_column_name=none) }}"
+                "{{ dbt_utils.union_relations([ref('a'), ref('b')], include=['ID'], "
+                "where='id > 1', source_column_name=none) }}"
             ),
             (
                 "(select `id` as `id` from shop.a where id > 1) union all "
