@@ -93,8 +93,7 @@ def test_a_dbt_project_is_called_that_by_every_command(words, call, tmp_path, mo
     assert answer.err == (
         f"error: dbt-project: {tmp_path} holds a dbt project (dbt_project.yml) "
         "and no penstock.yml\n"
-        "  hint: penstock init DIR in a new folder DIR, "
-        "then copy models, macros and seeds there\n"
+        f"  hint: penstock import dbt {tmp_path}\n"
     )
     assert call("init", str(tmp_path)).err == answer.err
 

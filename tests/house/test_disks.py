@@ -18,6 +18,7 @@ OTHER_FILES = {
     "app/metadata.py": "native files of entities",
     "app/commands/clean.py": "caches and artifacts in the project's own folder",
     "app/commands/init.py": "a new project, made of templates",
+    "app/commands/import_dbt.py": "a project of dbt, and the new one",
     "app/commands/validate.py": "notes and secrets in files of the project",
     "app/services/wire.py": "the project's own folder, its logs and its state",
     "app/services/services.py": "Spark's log in the project's own folder",

@@ -19,6 +19,7 @@ SINKS = {
     # what they write is no text of a run
     "app/commands/query.py": "rows that a user asked for, in a file",
     "app/commands/init.py": "a new project, made of templates",
+    "app/commands/import_dbt.py": "a new project, made of another one",
     "engine/keeper.py": "an empty file: the lock of a socket",
     "engine/warm.py": "the standard input of a JVM: nothing is written",
     "engine/launch.py": "what the JVM is to read and others not: 0600, gone once it is read",

@@ -21,6 +21,7 @@ OTHERS = {
     "src/penstock/state/soundness.py": "the kind of a pin",
     "src/penstock/state/sql_partitions.py": "the name of a column",
     "src/penstock/project/versioned/destination.py": "keys of a destination",
+    "src/penstock/project/dbt/": "materializations and strategies of dbt",
     "src/penstock/project/python/declare.py": "the values of partition_mode",
 }
 CLASSES = {each.__name__ for each in strategies().values()}

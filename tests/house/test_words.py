@@ -24,7 +24,7 @@ REPLACED = {
     "mark",
     "marks",
 }
-OF_A_LIBRARY = {"get_mark", "start_mark", "problem_mark"}  # names of PyYAML
+OF_A_LIBRARY = {"get_mark", "start_mark", "end_mark", "problem_mark"}  # names of PyYAML
 VAGUE = frozenset(
     re.findall(
         r"\w+",

@@ -323,6 +323,8 @@ class Source:
     may_be_delta: bool = False
     in_catalog: bool = False
     """Whether `path` is where the catalog locates it, and not part of the project."""
+    known_as: TableName | None = None
+    """Its name in `source()`, None if that is the name of the table."""
 
     @property
     def is_delta(self) -> bool:

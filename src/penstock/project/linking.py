@@ -340,7 +340,7 @@ def _resolver(
         schema = seed.table.schema.removeprefix(target.schema_prefix)
         resolver.add_table(TableName(schema, seed.table.table), seed.name)
     for source in sources:
-        resolver.add_source(source.table, source.path)
+        resolver.add_source(source.table, source.path, source.known_as)
     return resolver
 
 

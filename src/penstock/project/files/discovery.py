@@ -6,6 +6,7 @@ import hashlib
 import os
 import posixpath
 import re
+import shlex
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ def refuse_dbt(folder: FilePath) -> None:
         return
     if found:
         sentence = f"{folder} holds a dbt project ({DBT_FILE}) and no {PROJECT_FILE}"
-        hint = "penstock init DIR in a new folder DIR, then copy models, macros and seeds there"
+        hint = f"penstock import dbt {shlex.quote(str(folder))}"
         raise UsageError("dbt-project", sentence, hint=hint)
 
 

@@ -183,6 +183,8 @@ class SourceTableSection(CheckedEntrySection):
     definition = "source_table"
     name = key(STRING, "orders", needed=True)
     """The table."""
+    identifier = key(TEXT_OR_NULL, "orders_v2", "its name")
+    """The name of the table where it is kept, if `source()` calls it by another one."""
     path = key(
         TEXT_OR_NULL,
         "../landing/orders",
@@ -212,6 +214,8 @@ class SourceSection(StrictSection):
 
     definition = "source"
     name = key(STRING, "raw", needed=True)
+    """Its name in `source()`."""
+    schema = key(TEXT_OR_NULL, "erp_raw", "its name")
     """The schema of the tables."""
     tables = key(
         each_of(SourceTableSection, "tables"), [{"name": "orders", "path": "../landing/orders"}]

@@ -249,9 +249,12 @@ def entries(file: YamlFile, tree: Mapping[str, Plain], key: str) -> list[YamlEnt
 def sources_of(entry: YamlEntry, root: Path, target: Target) -> Iterator[tuple[At, Source]]:
     """Yield the tables of one source entry, each with its place in the file's tree."""
     for index, table in enumerate(map(mapping_of, list_of(entry.tree.get("tables")))):
-        name, at = TableName(entry.name, text_of(table.get("name"))), (*entry.path, "tables", index)
-        if not name.table:
+        known_as = TableName(entry.name, text_of(table.get("name")))
+        at = (*entry.path, "tables", index)
+        if not known_as.table:
             continue
+        schema = text_of(entry.tree.get("schema")) or known_as.schema
+        name = TableName(schema, text_of(table.get("identifier")) or known_as.table)
         form = (text_of(table.get("format") or entry.tree.get("format")) or "delta").lower()
         path = text_of(table.get("path"))
         if path:
@@ -268,6 +271,7 @@ def sources_of(entry: YamlEntry, root: Path, target: Target) -> Iterator[tuple[A
             description=text_of(table.get("description")).strip(),
             freshness=_freshness(table, entry.tree),
             partition_column=text_of(table.get("partition_column")),
+            known_as=known_as,
         )
         yield at, source
 

@@ -60,10 +60,14 @@ class NameResolver:
         self.schemas.add(written.schema.lower())
         self.tables.setdefault(written.folded, self.models[name.lower()])
 
-    def add_source(self, table: TableName, path: str = "") -> None:
-        """Add a source, and its folder if it has one."""
+    def add_source(
+        self, table: TableName, path: str = "", known_as: TableName | None = None
+    ) -> None:
+        """Add a source, its folder if it has one, and its name in `source()` if that differs."""
         named = Named(InputName(InputKind.SOURCE, str(table)), table)
-        self.sources[table.folded] = named
+        if known_as is not None:
+            self.sources[known_as.folded] = named
+        self.sources.setdefault(table.folded, named)
         self.tables.setdefault(table.folded, named)
         self.places.setdefault(path.rstrip("/"), named)
 

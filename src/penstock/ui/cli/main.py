@@ -20,6 +20,7 @@ from penstock.ui.cli.streams import answer, command_streams, lost_answer
 
 _COMMANDS = {
     "init": ("init", "Create a project that runs right away."),
+    "import": ("import_", "Make a penstock project from another tool's."),
     "validate": ("init", "Report every finding of every file."),
     "list": ("show", "List the models."),
     "show": ("show", "Show everything about one model."),

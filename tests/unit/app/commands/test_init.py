@@ -98,7 +98,7 @@ def test_samples_are_not_put_among_the_models_of_a_dbt_project(tmp_path):
 
     assert (refused.value.code, refused.value.hint) == (
         "dbt-project",
-        "penstock init DIR in a new folder DIR, then copy models, macros and seeds there",
+        f"penstock import dbt {tmp_path}",
     )
     assert [path.name for path in tmp_path.iterdir()] == ["dbt_project.yml"]
 

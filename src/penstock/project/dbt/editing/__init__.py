@@ -1,0 +1,1 @@
+"""Edits of texts of a dbt project in place: templates by tokens, YAML by nodes."""

@@ -1,0 +1,441 @@
+"""A whole dbt project becomes a penstock project: each file by its text, each key in the report."""
+
+import pytest
+
+from fakes.dbt_shop import FILES, PROFILES, TOKEN
+from penstock.project.dbt.editing.calls import config_calls
+from penstock.project.dbt.editing.yaml_edits import compose
+from penstock.project.dbt.gather import keys_in
+from penstock.project.dbt.notes import Fate, RefusedProjectError
+from penstock.project.dbt.settings import DbtTarget, read_profile
+from penstock.project.dbt.translate import DbtFiles, translate
+
+TARGET = DbtTarget("dev", "spark", "analytics", "")
+KEYED = "{{ config(materialized='incremental', unique_key='id') }}\nselect 1 as id\n"
+BLOCK = """\
+{% snapshot a %}
+{{ config(strategy='check', check_cols='all', unique_key='id') }}
+select 1 as id
+{% endsnapshot %}
+"""
+
+
+def imported(files=FILES, target=TARGET, manifest=None, **more):
+    texts = {path: text for path, text in {**files, **more}.items() if path != "profiles.yml"}
+    return translate(DbtFiles({p: t.encode() for p, t in texts.items()}, target, manifest))
+
+
+def one(files, target=TARGET):
+    """Import a small project, and return its files as texts."""
+    project = imported({"dbt_project.yml": "name: shop\n", **files}, target)
+    return {path: data.decode() for path, data in project.files.items()}, project
+
+
+def notes(project, source, fate=None):
+    (found,) = [each for each in project.sources if each.source == source]
+    return {note.what: note.why for note in found.notes if fate in (None, note.fate)}
+
+
+def refused(files):
+    with pytest.raises(RefusedProjectError) as error:
+        imported(files)
+    return [(str(each.where), each.code) for each in error.value.findings]
+
+
+def test_folders_and_hooks_of_dbt_project_are_in_penstock_yml():
+    files = imported().files
+
+    assert (
+        files["penstock.yml"].decode()
+        == """\
+# From dbt_project.yml of the dbt project shop.
+name: shop
+version: 1
+models: [models, snapshots]
+
+vars:
+  first_day: "2024-01-01"
+  min_amount: 0
+
+defaults:
+  # The schema of the target in profiles.yml.
+  schema: analytics
+  models/:
+    materialized: view
+  models/staging/:
+    tags: [staging]
+    schema: analytics_staging
+  models/marts/:
+    materialized: table
+    schema: analytics_marts
+    hooks: {after: ["analyze table {{ this }} compute statistics"]}
+  snapshots/:
+    schema: history
+
+hooks:
+  after: ["create table if not exists {{ target.schema }}.ends as select 1 as n"]
+
+targets:
+  dev:
+    # The folder with a folder per schema. To adopt tables, name theirs.
+    warehouse: warehouse
+"""
+    )
+
+
+def test_a_query_keeps_its_layout_and_its_comments():
+    text = imported().files["models/staging/stg_orders.sql"].decode()
+
+    before = FILES["models/staging/stg_orders.sql"]
+    head = "{# From models/staging/stg_orders.sql of the dbt project shop. #}\n"
+    assert text == head + before.replace("}};", "}}")
+
+
+def test_yaml_keeps_its_comments_and_loses_only_what_nothing_reads():
+    text = imported().files["models/marts/marts.yml"].decode()
+
+    assert "    # what finance reads\n" in text
+    assert '    description: "All *orders* of the shop."\n' in text
+    assert "docs:" not in text
+    assert "quote:" not in text
+    assert "metrics" not in text
+    assert "config: {severity: warn}\n" in text
+
+
+def test_a_model_that_merges_stays_incremental_and_ignores_new_columns():
+    text = imported().files["models/marts/orders.sql"].decode()
+
+    assert (
+        text.partition("}}")[0]
+        == """\
+{# From models/marts/orders.sql of the dbt project shop. #}
+{{
+    config(
+        materialized = 'incremental',
+        unique_key = 'order_id',
+        merge_update_columns = ['amount', 'cents'],
+        on_schema_change='ignore'
+    )
+"""
+    )
+
+
+def test_append_of_spark_does_not_use_the_key():
+    files, project = one({"models/a.sql": KEYED})
+
+    assert (
+        files["models/a.sql"]
+        == """\
+{# From models/a.sql of the dbt project shop. #}
+{{ config(materialized='incremental', window='none', on_schema_change='ignore') }}
+select 1 as id
+"""
+    )
+    assert notes(project, "models/a.sql", Fate.DROPPED) == {
+        "config.unique_key": "append of dbt does not use a key"
+    }
+
+
+def test_other_adapters_merge_by_default():
+    files, _ = one(
+        {"models/a.sql": KEYED},
+        DbtTarget("dev", "databricks", "x", ""),
+    )
+
+    assert (
+        "config(materialized='incremental', unique_key='id', on_schema_change='ignore')"
+        in files["models/a.sql"]
+    )
+
+
+def test_a_microbatch_model_is_one_of_partitions_and_reads_its_range():
+    text = imported().files["models/marts/clicks_by_day.sql"].decode()
+
+    assert (
+        text
+        == """\
+{# From models/marts/clicks_by_day.sql of the dbt project shop. #}
+{{ config(
+    materialized='partition',
+    partition_by=['clicked_on'],
+    start='2024-03-01',
+) }}
+select clicked_on, count(*) as clicks from (select * from {{ ref('clicks_log') }} \
+where clicked_on >= @start_date and clicked_on < @end_date) group by 1
+"""
+    )
+
+
+def test_insert_overwrite_replaces_the_partitions_of_the_query():
+    text = imported().files["models/marts/daily_amounts.sql"].decode()
+
+    assert "materialized='table'" in text
+    assert "overwrite='partitions'" in text
+    assert "location_root" not in text
+
+
+def test_a_schema_of_a_model_is_the_one_that_dbt_would_build():
+    text = imported().files["models/marts/customers.sql"].decode()
+
+    assert "{{ config(alias='dim_customers', schema='analytics_finance') }}" in text
+
+
+@pytest.mark.parametrize(
+    ("macro", "schema"),
+    [
+        ("{{ custom_schema_name or target.schema }}", "finance"),
+        ("{{ generate_schema_name_for_env(custom_schema_name, node) }}", "analytics"),
+        ("{%- if target.name == 'dev' -%} {{ return('ann') }} {%- endif -%}", "ann"),
+        ("{{ default__generate_schema_name(custom_schema_name, node) }}", "analytics_finance"),
+    ],
+)
+def test_the_projects_own_macro_names_schemas(macro, schema):
+    text = "{% macro generate_schema_name(custom_schema_name, node) %}" + macro + "{% endmacro %}\n"
+    files, _ = one(
+        {
+            "macros/names.sql": text,
+            "models/a.sql": "{{ config(schema='finance') }}\nselect 1 as n\n",
+        }
+    )
+
+    assert f"schema='{schema}'" in files["models/a.sql"]
+    assert "macros/names.sql" not in files
+
+
+def test_a_macro_that_only_dbt_can_run_needs_a_hand():
+    text = "{% macro generate_schema_name(a, b) %}{{ run_query('x') }}{% endmacro %}\n"
+    _, project = one(
+        {
+            "macros/names.sql": text,
+            "models/a.sql": "{{ config(schema='finance') }}\nselect 1 as n\n",
+        }
+    )
+
+    assert "config.schema" in notes(project, "models/a.sql", Fate.BY_HAND)
+
+
+def test_a_snapshot_block_is_a_file_of_its_name_with_the_columns_of_dbt():
+    text = imported().files["snapshots/orders_history.sql"].decode()
+
+    assert (
+        text
+        == """\
+{# From snapshots/orders.sql of the dbt project shop. #}
+{{
+    config(
+        schema='history',
+        unique_key='order_id',
+        strategy='timestamp',
+        updated_at='ordered_at',
+        invalidate_hard_deletes=True,
+        materialized='snapshot',
+        layout='dbt'
+    )
+}}
+select * from {{ ref('stg_orders') }}
+"""
+    )
+
+
+def test_two_snapshots_of_a_file_are_two_files():
+    files, _ = one({"snapshots/all.sql": BLOCK + BLOCK.replace("t a", "t b")})
+
+    assert {path for path in files if path.startswith("snapshots/")} == {
+        "snapshots/a.sql",
+        "snapshots/b.sql",
+    }
+
+
+def test_a_snapshot_of_yaml_says_its_layout_there():
+    text = imported().files["snapshots/countries.yml"].decode()
+
+    assert text.endswith("      check_cols: all\n      materialized: snapshot\n      layout: dbt\n")
+
+
+def test_a_description_of_a_snapshot_with_a_file_is_under_models():
+    files, _ = one(
+        {
+            "snapshots/a.sql": BLOCK,
+            "snapshots/a.yml": "snapshots:\n  # it\n  - name: a\n    description: It.\n",
+        }
+    )
+
+    assert files["snapshots/a.yml"] == (
+        "# From snapshots/a.yml of the dbt project shop.\n"
+        "models:\n  # it\n  - name: a\n    description: It.\n"
+    )
+
+
+def test_seeds_have_the_schema_of_their_folder_settings():
+    files = imported().files
+
+    assert b"{schema: analytics_seeds}" in files["seeds/schemas.yml"]
+    assert b"      schema: analytics_seeds\n" in files["seeds/seeds.yml"]
+    assert files["seeds/countries.csv"].decode() == FILES["seeds/countries.csv"]
+
+
+def test_a_seed_with_another_delimiter_is_written_with_commas():
+    files, _ = one(
+        {
+            "seeds/a.csv": "id;name\n1;a, b\n",
+            "seeds/a.yml": "seeds:\n  - name: a\n    config: {delimiter: ';'}\n",
+        }
+    )
+
+    assert files["seeds/a.csv"] == 'id,name\n1,"a, b"\n'
+
+
+def test_tags_of_a_folder_and_of_a_model_add_up():
+    text = "name: shop\nmodels: {shop: {+tags: [all], marts: {+tags: marts}}}\n"
+    files, _ = one(
+        {
+            "dbt_project.yml": text,
+            "models/marts/a.sql": "{{ config(tags=['own']) }}\nselect 1 as n\n",
+            "models/marts/b.sql": "select 1 as n\n",
+        }
+    )
+
+    assert "config(tags=['all', 'marts', 'own'])" in files["models/marts/a.sql"]
+    assert "  models/marts/:\n    tags: [all, marts]\n" in files["penstock.yml"]
+
+
+def test_macros_of_a_package_are_taken_where_they_are_called():
+    package = {
+        "dbt_packages/tools/dbt_project.yml": "name: tools\nmodels: {tools: {+schema: tools}}\n",
+        "dbt_packages/tools/macros/m.sql": "{% macro one() %}1{% endmacro %}\n",
+        "dbt_packages/tools/models/base/t.sql": "select 1 as n\n",
+        "dbt_packages/other/dbt_project.yml": "name: other\n",
+        "dbt_packages/other/macros/m.sql": "{% macro two() %}2{% endmacro %}\n",
+    }
+    files, project = one({"models/a.sql": "select {{ tools.one() }} as n\n", **package})
+
+    assert "packages/tools/macros/m.sql" in files
+    assert "models/packages/tools/base/t.sql" in files
+    assert "  models/packages/tools/:\n    schema: analytics_tools\n" in files["penstock.yml"]
+    assert "packages/other/macros/m.sql" not in files
+    assert "macros" in notes(project, "dbt_packages/other/macros/m.sql", Fate.DROPPED)
+
+
+def test_a_package_that_is_not_installed_is_reported_and_the_rest_imported():
+    project = imported()
+
+    assert notes(project, "packages.yml", Fate.BY_HAND) == {
+        "dbt-labs/dbt_utils": "run dbt deps in the dbt project and import again: "
+        "nothing of this package is there"
+    }
+    assert "models/marts/orders.sql" in project.files
+
+
+def test_a_source_that_is_disabled_is_left_out():
+    files, _ = one(
+        {
+            "models/s.yml": "sources:\n  - name: a\n    config: {enabled: false}\n"
+            "    tables: [{name: t}]\n  - name: b\n    tables: [{name: t}]\n"
+        }
+    )
+
+    assert files["models/s.yml"] == (
+        "# From models/s.yml of the dbt project shop.\n"
+        "sources:\n  - name: b\n    tables: [{name: t}]\n"
+    )
+
+
+def test_a_materialization_of_the_project_needs_a_hand():
+    files, project = one(
+        {
+            "macros/m.sql": "{% materialization mine, default %}x{% endmaterialization %}\n",
+            "models/a.sql": "{{ config(materialized='mine') }}\nselect 1 as n\n",
+        }
+    )
+
+    assert "materialization mine" in notes(project, "macros/m.sql", Fate.BY_HAND)
+    assert "macros/m.sql" not in files
+    assert "config.materialized" in notes(project, "models/a.sql", Fate.BY_HAND)
+
+
+def test_every_key_of_every_yaml_file_is_in_the_report():
+    project = imported()
+
+    missing = []
+    for path in FILES:
+        if not path.endswith(".yml") or path in ("profiles.yml", "packages.yml"):
+            continue
+        root, _ = compose(path, FILES[path])
+        said = notes(project, path)
+        for key, line in keys_in(root):
+            holders = [
+                each for each in said if key == each or key.startswith((f"{each}.", f"{each}["))
+            ]
+            inner = [each for each in said if each.startswith((f"{key}.", f"{key}["))]
+            missing += [] if holders or inner else [f"{path}:{line}: {key}"]
+
+    assert missing == []
+
+
+def test_every_setting_of_every_header_is_in_the_report():
+    project = imported()
+
+    missing = [
+        f"{path}: {argument.name}"
+        for path, text in FILES.items()
+        if path.endswith(".sql") and not path.startswith("analyses/")
+        for call in config_calls(text)
+        for argument in call.arguments
+        if f"config.{argument.name}" not in notes(project, path)
+    ]
+
+    assert missing == []
+
+
+def test_every_file_is_in_the_report():
+    project = imported()
+
+    assert {each.source for each in project.sources} == FILES.keys() - {"profiles.yml"}
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"dbt_project.yml": "name: 7up\n"}, [("dbt_project.yml:1", "bad-value")]),
+        ({"dbt_project.yml": "a: [\n"}, [("dbt_project.yml:2:1", "yaml-syntax")]),
+        (
+            {
+                "dbt_project.yml": "name: shop\n",
+                "models/a.sql": "{{ config(",
+                "models/b/c.sql": "select 1",
+                "models/c.sql": "select 1",
+                "models/x.yml": "models: [",
+            },
+            [
+                ("models/a.sql:1", "template-syntax"),
+                ("models/c.sql:1", "duplicate-model"),
+                ("models/x.yml:1:10", "yaml-syntax"),
+            ],
+        ),
+    ],
+)
+def test_what_dbt_refuses_is_refused_with_all_findings(files, found):
+    assert refused(files) == found
+
+
+def test_of_a_profile_only_names_are_read():
+    target = read_profile(PROFILES, "shop", "")
+
+    assert target == DbtTarget("dev", "spark", "analytics", "spark_catalog")
+    assert TOKEN not in repr(imported(target=target))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["shop: {target: dev, outputs: {dev: {schema: 'a b;c', type: spark}}}", "a: *secret", "x: ["],
+)
+def test_a_profile_that_cannot_be_read_gives_no_text(text):
+    target = read_profile(text, "shop", "")
+
+    assert target in (None, DbtTarget("dev", "spark", "", ""))
+
+
+def test_a_schema_from_the_environment_has_its_default():
+    text = "shop: {target: dev, outputs: {dev: {schema: \"{{ env_var('S', 'ann') }}_x\"}}}"
+
+    assert read_profile(text, "shop", "") == DbtTarget("dev", "", "ann_x", "")
