@@ -25,11 +25,59 @@ coalesce(cast({{ each }} as string), ''){% if not loop.last %}, '-', {% endif %}
 
 {% macro group_by(n) %}group by {% for each in range(1, n + 1) %}{{ each }}{% if not loop.last %}, {% endif %}{% endfor %}{% endmacro %}
 
-{# All columns but some. Other names need the columns: write them out. #}
-{% macro star(from, relation_alias=false, except=[], prefix="", suffix="", quote_identifiers=true) %}
-{%- if prefix or suffix -%}{{ star_has_no_prefix_here_so_write_the_columns() }}{%- endif -%}
-{%- if relation_alias -%}{{ relation_alias }}.{%- endif -%}*
-{%- if except %} except (`{{ except | join("`, `") }}`){% endif -%}
+{# All columns but some; with a prefix, a suffix or new names each of them is written. #}
+{% macro star(from, relation_alias=false, except=[], prefix="", suffix="", quote_identifiers=true, unquote_aliases=false, rename={}) %}
+{%- set owner = relation_alias ~ "." if relation_alias else "" -%}
+{%- set columns = adapter.get_columns_in_relation(from) if prefix or suffix or rename else [] -%}
+{%- set left_out = except | map("lower") | list -%}
+{%- set written = [] -%}
+{%- for each in columns if each.name | lower not in left_out -%}
+{%- do written.append(owner ~ each.quoted ~ " as `" ~ rename.get(each.name, prefix ~ each.name ~ suffix) ~ "`") -%}
+{%- endfor -%}
+{%- if written -%}{{ written | join(", ") }}
+{%- else -%}{{ owner }}*{% if except %} except (`{{ except | join("`, `") }}`){% endif %}
+{%- endif -%}
+{%- endmacro %}
+
+{# The rows of several tables under the names of all their columns; a missing one is NULL. #}
+{% macro union_relations(relations, column_override=none, include=[], exclude=[], source_column_name="_dbt_source_relation", where=none) %}
+{%- set wanted, left_out = include | map("lower") | list, exclude | map("lower") | list -%}
+{%- set types, names, own = column_override or {}, {}, [] -%}
+{%- for relation in relations -%}
+{%- set columns = [] -%}
+{%- for each in adapter.get_columns_in_relation(relation) -%}
+{%- set name = each.name | lower -%}
+{%- if name not in left_out and (not wanted or name in wanted) -%}
+{%- do columns.append(name) -%}{%- do names.setdefault(name, each.name) -%}
+{%- endif -%}
+{%- endfor -%}
+{%- do own.append(columns) -%}
+{%- endfor -%}
+{%- for relation in relations %}
+(select {% if source_column_name is not none %}'{{ relation.schema }}.{{ relation.identifier }}' as `{{ source_column_name }}`, {% endif %}
+{%- set columns = own[loop.index0] -%}
+{%- for name, shown in names.items() -%}
+{%- set value = "`" ~ shown ~ "`" if name in columns else "null" -%}
+{%- if shown in types %}cast({{ value }} as {{ types[shown] }}){% else %}{{ value }}{% endif %} as `{{ shown }}`
+{%- if not loop.last %}, {% endif -%}
+{%- else %}*{%- endfor %} from {{ relation }}{% if where %} where {{ where }}{% endif %})
+{%- if not loop.last %} union all{% endif -%}
+{%- endfor %}
+{%- endmacro %}
+
+{# A row for each value of the columns that are neither kept by `exclude` nor dropped by `remove`. #}
+{% macro unpivot(relation, cast_to="string", exclude=[], remove=[], field_name="field_name", value_name="value", quote_identifiers=false) %}
+{%- set others = ((exclude or []) + (remove or [])) | map("lower") | list -%}
+{%- set columns = [] -%}
+{%- for each in adapter.get_columns_in_relation(relation) if each.name | lower not in others -%}
+{%- do columns.append(each) -%}
+{%- endfor -%}
+{%- for each in columns %}
+select {% for kept in exclude or [] %}`{{ kept }}`, {% endfor %}'{{ each.name }}' as `{{ field_name }}`, cast({{ each.quoted }} as {{ "string" if cast_to == "varchar" else cast_to }}) as `{{ value_name }}` from {{ relation }}
+{%- if not loop.last %} union all{% endif -%}
+{%- else %}
+select * from {{ relation }}
+{%- endfor %}
 {%- endmacro %}
 
 {% macro pivot(column, values, alias=true, agg="sum", cmp="=", prefix="", suffix="", then_value=1, else_value=0, quote_identifiers=true, distinct=false) %}

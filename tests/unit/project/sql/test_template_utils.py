@@ -56,11 +56,6 @@ def test_a_variable_makes_null_the_empty_text_in_keys():
     assert found == "md5(concat(coalesce(cast(a as string), '')))"
 
 
-def test_columns_with_other_names_have_to_be_written_out():
-    with pytest.raises(ValueError, match="star_has_no_prefix_here_so_write_the_columns"):
-        rendered("star(from='t', prefix='x_')")
-
-
 def test_a_test_without_bounds_finds_nothing():
     assert failing("accepted_range", model="t", column_name="a") == ("select * from t where false")
 
@@ -126,3 +121,52 @@ def readable(sql):
     except PenstockError as error:
         return pytest.fail(f"{error}: {sql}")
     return branch is not None
+
+
+A = "select 1 as id, 'x' as name"
+B = "select 2 as id, 3 as number"
+
+
+@pytest.mark.parametrize(
+    ("query", "sql"),
+    [
+        (
+            "{{ dbt_utils.union_relations([ref('a'), ref('b')], column_override={'id': 'long'}) }}",
+            (
+                "(select 'shop.a' as `_dbt_source_relation`, cast(`id` as long) as `id`, "
+                "`name` as `name`, null as `number` from shop.a) union all "
+                "(select 'shop.b' as `_dbt_source_relation`, cast(`id` as long) as `id`, "
+                "null as `name`, `number` as `number` from shop.b)"
+            ),
+        ),
+        (
+            (
+                "{{ dbt_utils.union_relations([ref('a'), ref('b')], include=['ID'], "
+                "where='id > 1', source_column_name=none) }}"
+            ),
+            (
+                "(select `id` as `id` from shop.a where id > 1) union all "
+                "(select `id` as `id` from shop.b where id > 1)"
+            ),
+        ),
+        (
+            "{{ dbt_utils.unpivot(ref('b'), cast_to='varchar', exclude=['id']) }}",
+            (
+                "select `id`, 'number' as `field_name`, cast(`number` as string) as `value` "
+                "from shop.b"
+            ),
+        ),
+        (
+            "select {{ dbt_utils.star(ref('a'), except=['id'], prefix='a_') }} from {{ ref('a') }}",
+            "select `name` as `a_name` from shop.a",
+        ),
+        (
+            "select {{ penstock_utils.star(ref('a'), rename={'id': 'key'}) }} from {{ ref('a') }}",
+            "select `id` as `key`, `name` as `name` from shop.a",
+        ),
+    ],
+)
+def test_a_macro_knows_the_columns_of_models(load, query, sql):
+    project = load({"models/a.sql": A, "models/b.sql": B, "models/c.sql": query})
+
+    assert " ".join(project.shown_sql(project.models["c"]).split()) == sql
