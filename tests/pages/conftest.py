@@ -16,6 +16,15 @@ ROOT = Path(__file__).parents[2]
 MORE = {
     "queries/odd.sql": "{{ config(materialized='table', schema='s', description='Total "
     "**paid** <b>') }}\n" + f"select '{ODD}' as odd_column from {{{{ ref('daily') }}}}\n",
+    "queries/copied.yaml": """\
+name: copied
+destination: {dataset: s, table: copied, partition: {field: date, type: DAY}}
+versions:
+  - version: 1
+    effective_from: 2024-12-14
+    sql: SELECT date, n FROM s.daily WHERE date = @partition_date
+    schema: [{name: date, type: DATE}, {name: n, type: INT64}]
+""",
     "queries/seen.sql": "{{ config(schema='s') }}\nselect odd_column from {{ ref('odd') }}\n",
 }
 

@@ -87,6 +87,10 @@ def test_a_partition_is_opened_by_the_keyboard_alone(page):
 
     panel = opened.locator("main").inner_text()
     assert "penstock sync --select daily --from" in panel
+    reader = opened.locator(".panel li", has_text="copied")
+    reader.locator("canvas").wait_for(state="attached")
+    key = opened.locator("#calendar-cell").inner_text()
+    assert reader.inner_text().startswith(f"copied: {key}")
 
 
 def test_texts_of_users_are_shown_as_texts(page):
