@@ -11,9 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sized
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import StrictUndefined, Undefined, nodes, pass_context
-from jinja2.runtime import Macro
-from jinja2 import Environment, StrictUndefined, nodes, pass_context
+from jinja2 import Environment, StrictUndefined, Undefined, nodes, pass_context
 from jinja2.nodes import EvalContext
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
