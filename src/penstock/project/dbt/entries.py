@@ -137,7 +137,9 @@ class EntryEdits:
                 if name == "quote" and str(first_key.value).endswith("accepted_values"):
                     self.log.drop(f"{at}.quote", "values have the type of the column", line_of(key))
                     self.edits.delete(key)
-        config = child(arguments, "config")
+        self._test_config(at, arguments, child(arguments, "config"))
+
+    def _test_config(self, at: str, arguments: yaml.Node, config: yaml.Node | None) -> None:
         for name, _, value in (*pairs(arguments), *pairs(config)):
             if name == "enabled":
                 self.rendered(f"{at}.{name}", value)
