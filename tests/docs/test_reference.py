@@ -26,9 +26,7 @@ seeds/countries.csv: "code,people\\n1,2\\n"
 models/m.sql: "{{ config(materialized='table') }} select 1 as id, 1 as n"
 models/users.sql: select 1 as id
 models/more.yml:
-  models:
-    - {name: m, columns: [{name: id, type: INT}]}
-    - {name: users, constraints: [{type: check}], versions: [{v: "1", columns: [{name: id}]}]}
+  models: [{name: m, columns: [{name: id, type: INT}]}]
   snapshots:
     - {name: h, relation: ref('m'), config: {strategy: check, unique_key: id, check_cols: all}}
   sources:
@@ -37,6 +35,9 @@ models/more.yml:
         - {name: orders, freshness: {column: at, warn_after: {count: 1, period: day}}}
         - {name: events}
   seeds: [{name: countries}]
+models/of_dbt.yml:
+  models:
+    - {name: users, constraints: [{type: check}], versions: [{v: "1", columns: [{name: id}]}]}
 models/v.yaml:
   name: v
   destination: {dataset: stats, table: t, partition: {field: date}}
@@ -114,9 +115,9 @@ PLACES = {
     "retention": (MORE, "models.0.config.retention"),
     "column": (MORE, "models.0.columns.0"),
     "contract": (MORE, "models.0.config.contract"),
-    "constraint": (MORE, "models.1.constraints.0"),
-    "model_version": (MORE, "models.1.versions.0"),
-    "version_column": (MORE, "models.1.versions.0.columns.0"),
+    "constraint": ("models/of_dbt.yml", "models.0.constraints.0"),
+    "model_version": ("models/of_dbt.yml", "models.0.versions.0"),
+    "version_column": ("models/of_dbt.yml", "models.0.versions.0.columns.0"),
     "snapshot_meta_column_names": (MORE, "snapshots.0.config.snapshot_meta_column_names"),
     "checks": (MORE, "models.0.checks"),
     "check": (MORE, "models.0.checks.0"),

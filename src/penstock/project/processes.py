@@ -62,6 +62,6 @@ def _elsewhere(module: str, given: object) -> tuple[object] | None:
 
 
 def answer(work: Callable[..., object]) -> None:
-    """Call a function with what stands in stdin and write what it returns to stdout."""
+    """Call a function with the arguments in stdin and write what it returns to stdout."""
     given = pickle.load(sys.stdin.buffer)  # noqa: S301  from who started it
     sys.stdout.buffer.write(pickle.dumps(work(*given)))

@@ -187,7 +187,7 @@ def test_a_source_that_is_a_seed_has_the_columns_of_its_file(load):
         "models/s.yml": "sources: [{name: raw, tables: [{name: e}]}]",
     }
 
-    assert text_of(load(files), "m") == "select `k`, `v` from raw.e"
+    assert text_of(load(files), "m") == "select `k`, `v` from `penstock:source:raw.e:bare:e`"
 
 
 def test_get_relation_gives_tables_of_the_project(load):

@@ -99,14 +99,19 @@ def import_dbt(request: ImportRequest, environ: Mapping[str, str]) -> ImportRepo
 
 
 def _data(folder: Path, output: Path) -> dict[str, bytes]:
-    """Read the files of the project; profiles are not among them."""
+    """Read the files of the project; profiles are not among them.
+
+    Links are followed: `dbt deps` makes one to a package that is a folder.
+    """
     found = {}
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, followlinks=True):
         here = Path(place)
+        real = here.resolve()
+        above = {output, real, *real.parents}  # a link to one of them has no end
         folders[:] = sorted(
             each
             for each in folders
-            if each[0] != "." and each not in _SKIPPED and (here / each).resolve() != output
+            if each[0] != "." and each not in _SKIPPED and (here / each).resolve() not in above
         )
         for name in sorted(names):
             path = here / name

@@ -46,7 +46,7 @@ class SiteCache:
         return self.of(lambda: do_tasks([cast("Task", task)])[0], *task)
 
     def is_new(self, models: int) -> bool:
-        """Return whether the last site had almost nothing of so many models."""
+        """Return whether the last site computed almost nothing for this number of models."""
         return len(self._read()) <= models // 2
 
     def compute_ahead(self, tasks: Iterable[Task]) -> None:

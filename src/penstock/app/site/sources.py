@@ -88,7 +88,7 @@ def _seeds(inputs: SiteInputs, readers: Readers) -> Iterator[SourceRow]:
 
 
 _MOST_FILES = 1_000
-"""Of more files no time is shown: it takes a look at each."""
+"""Of more files no time is shown: all of them would be listed again."""
 
 
 def _times(inputs: SiteInputs, source: Source, pin: Pin | None) -> tuple[str, str]:

@@ -87,7 +87,7 @@ def given_config(
         for key in ("tags", "meta", "access", "group"):
             value = plain(child(entry.node, key))
             yaml |= {key: value} if value is not None else {}
-        yaml |= {setting_name(key): _value(naming, value) for key, value in values.items()}
+        yaml |= {setting_name(key): naming.rendered(value) for key, value in values.items()}
     header: dict[str, Plain] = {}
     unknown: set[str] = set()
     calls = config_calls(node.text) if node.kind in (NodeKind.MODEL, NodeKind.SNAPSHOT) else []
@@ -97,16 +97,6 @@ def given_config(
         except (UnknownValueError, NotLiteralError):
             unknown.add(setting_name(argument.name))
     return GivenConfig(folders, yaml, header, frozenset(unknown))
-
-
-def _value(naming: Naming, value: Plain) -> Plain:
-    """Return a value of YAML, rendered where it is a template that can be."""
-    if isinstance(value, str) and "{{" in value:
-        try:
-            return naming.text(value)
-        except UnknownValueError:
-            return value
-    return value
 
 
 def decide(node: DbtNode, config: GivenConfig, adapter: str) -> Decision:

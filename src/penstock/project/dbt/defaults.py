@@ -104,7 +104,7 @@ def _add(
     folder, values = layer
     said: dict[str, Plain] = {}
     for name, value in values.items():
-        rule = rule_for(name, _rendered(naming, value))
+        rule = rule_for(name, naming.rendered(value))
         if rule.name in _HOOKS:
             hooks = {**mapping_of(said.get("hooks")), _HOOKS[rule.name]: hooks_of(value)}
             said["hooks"] = hooks
@@ -122,15 +122,6 @@ def _add(
             above = texts_of(result.effective(place, "tags"))
             said["tags"] = list(dict.fromkeys((*above, *texts_of(said["tags"]))))
         known |= said
-
-
-def _rendered(naming: Naming, value: Plain) -> Plain:
-    if isinstance(value, str) and "{{" in value:
-        try:
-            return naming.text(value)
-        except UnknownValueError:
-            return value
-    return value
 
 
 def _schema(naming: Naming, custom: str, log: FileLog | None, what: str) -> str:

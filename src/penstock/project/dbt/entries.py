@@ -19,7 +19,7 @@ from penstock.project.dbt.editing.yaml_edits import (
     scalar,
 )
 from penstock.project.dbt.gather import YamlText
-from penstock.project.dbt.naming import Naming, UnknownValueError
+from penstock.project.dbt.naming import Naming
 from penstock.project.dbt.notes import FileLog
 from penstock.project.files.values import text_of
 
@@ -138,6 +138,9 @@ class EntryEdits:
                     self.log.drop(f"{at}.quote", "values have the type of the column", line_of(key))
                     self.edits.delete(key)
         config = child(arguments, "config")
+        for name, _, value in (*pairs(arguments), *pairs(config)):
+            if name == "enabled":
+                self.rendered(f"{at}.{name}", value)
         for name, key, _ in pairs(config):
             if name in TEST_CONFIG:
                 self.log.drop(f"{at}.config.{name}", TEST_CONFIG[name], line_of(key))
@@ -163,8 +166,9 @@ class EntryEdits:
         text = plain(value)
         if not isinstance(text, str) or "{{" not in text:
             return
-        try:
-            self.edits.replace(value, scalar(self.context.naming.text(text)))
-            self.log.change(at, f"it was {text}", line_of(value))
-        except UnknownValueError:
+        said = self.context.naming.rendered(text)
+        if said == text:
             self.log.hand(at, "only dbt knows this value; write a name", line_of(value))
+            return
+        self.edits.replace(value, scalar(said))
+        self.log.change(at, f"it was {text}", line_of(value))

@@ -5,6 +5,7 @@ Templates run in the sandbox of models. They read no environment: only defaults 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from penstock.project.sql.template import TestBlocks
 from penstock.project.sql.template_budget import BudgetedEnvironment, BudgetError
 
 SCHEMA, ALIAS = "generate_schema_name", "generate_alias_name"
+_WHOLE = re.compile(r"\s*\{\{((?:(?!\{\{|\}\}).)*)\}\}\s*", re.DOTALL)
 
 
 class UnknownValueError(Exception):
@@ -91,6 +93,20 @@ class Naming:
     def text(self, template: str) -> str:
         """Return a rendered text of YAML; raise `UnknownValueError` if only dbt knows it."""
         return str(self._guarded(partial(self._render, template)))
+
+    def rendered(self, value: Plain) -> Plain:
+        """Return a value of YAML with its templates rendered, as far as they can be."""
+        if isinstance(value, Mapping):
+            return {key: self.rendered(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.rendered(item) for item in value]
+        if not isinstance(value, str) or "{{" not in value:
+            return value
+        whole = _WHOLE.fullmatch(value)
+        try:
+            return self.value(whole[1]) if whole else self.text(value)
+        except UnknownValueError:
+            return value
 
     def schema(self, custom: str, node: Mapping[str, Plain]) -> str:
         """Return the schema of a node; `custom` is "" where nothing sets one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from penstock.project.dbt.editing.yaml_edits import compose, plain
 from penstock.project.dbt.gather import Package
@@ -11,7 +12,7 @@ from penstock.project.dbt.notes import FileLog, FileNotes, RefusedProjectError
 from penstock.project.dbt.settings import DbtSettings, read_settings
 from penstock.project.files.discovery import DBT_FILE
 from penstock.project.files.macro_files import macro_names, shipped_macros
-from penstock.project.files.values import list_of, mapping_of, switch_of, text_of
+from penstock.project.files.values import Plain, list_of, mapping_of, text_of
 
 FOLDER = "dbt_packages/"
 _LISTS = ("packages.yml", "dependencies.yml")
@@ -19,12 +20,12 @@ _DEPS = "run dbt deps in the dbt project and import again: nothing of this packa
 
 
 def read_packages(
-    settings: DbtSettings, texts: Mapping[str, str]
+    settings: DbtSettings, texts: Mapping[str, str], log: FileLog
 ) -> tuple[list[Package], list[FileNotes]]:
     """Return the project itself and the packages that are installed, with notes of the lists."""
     own = {path: text for path, text in texts.items() if not path.startswith(FOLDER)}
-    packages = [Package(settings, "", own)]
     folders = sorted({path.split("/")[1] for path in texts if path.startswith(FOLDER)})
+    installed = []
     for folder in folders:
         root = f"{FOLDER}{folder}/"
         held = {path: text for path, text in texts.items() if path.startswith(root)}
@@ -34,13 +35,31 @@ def read_packages(
             inner, _ = read_settings(f"{root}{DBT_FILE}", held[f"{root}{DBT_FILE}"])
         except RefusedProjectError:
             continue
-        if switch_of(mapping_of(settings.trees["models"].get(inner.name)).get("+enabled")) is False:
-            pass  # its macros may still be used; its models carry the setting
-        packages.append(Package(inner, root, held, is_own=False))
+        installed.append(Package(inner, root, held, is_own=False))
+    settings = replace(settings, vars=_variables(settings, installed, log))
+    packages = [Package(settings, "", own), *installed]
     names = {*folders, *(each.name for each in packages)}
     for each in _SHIPPED:
         names |= {each} if is_shipped(each, own.values()) else set()
     return packages, [*_lists(texts, names)]
+
+
+def _variables(
+    settings: DbtSettings, installed: Sequence[Package], log: FileLog
+) -> Mapping[str, Plain]:
+    """Return the vars of the project, of its packages as it sets them, and as they set them."""
+    found = dict(settings.vars)
+    scoped = [(each.name, mapping_of(found.pop(each.name, None))) for each in installed]
+    scoped += [(each.name, each.settings.vars) for each in installed]
+    source: dict[str, str] = {}
+    for package, values in scoped:
+        for name, value in values.items():
+            if found.setdefault(name, value) is value:
+                source.setdefault(name, package)
+            elif found[name] != value and source.get(name, package) != package:
+                why = f"{source[name]} has another value of it; one name has one value here"
+                log.hand(f"vars.{package}.{name}", why)
+    return found
 
 
 def _lists(texts: Mapping[str, str], installed: set[str]) -> Iterable[FileNotes]:

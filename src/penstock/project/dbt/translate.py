@@ -93,13 +93,14 @@ def translate(files: DbtFiles) -> ImportedProject:
     """
     texts, binary = _decoded(files.data)
     settings, log = read_settings(DBT_FILE, texts[DBT_FILE])
-    packages, notes = read_packages(settings, texts)
+    packages, notes = read_packages(settings, texts, log)
     gathered = gather(packages)
     findings = [*binary, *gathered.findings]
     if findings:
         raise RefusedProjectError(sorted(findings))
     target = _target(files, settings.name, log)
     own = packages[0]
+    settings = own.settings
     macros = {path: texts[path] for path, _, _ in own.below("macro-paths") if path[-4:] == ".sql"}
     naming = Naming(macros, settings.vars, target)
     defaults = folder_defaults(packages, gathered.nodes, naming, log)
@@ -174,6 +175,8 @@ def _decide_all(work: _Translation) -> None:
         found = package.settings.layers(node.tree, node.package)
         if not package.is_own:
             found += work.own.settings.layers(node.tree, node.package)
+        values = (mapping_of(work.naming.rendered(each.values)) for each in found)
+        found = [replace(each, values=said) for each, said in zip(found, values, strict=True)]
         config = given_config(node, found, work.gathered.entry(node), work.naming)
         if node.kind is NodeKind.PYTHON:
             config = replace(config, header=python_config(node.text))

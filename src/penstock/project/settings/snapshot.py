@@ -113,13 +113,12 @@ def _is_constant(text: str) -> bool:
     from sqlglot.errors import SqlglotError
 
     try:
-        trees = parse(text, dialect="spark")
-    except SqlglotError:
+        tree, *others = parse(text, dialect="spark")
+    except (SqlglotError, ValueError):  # none at all
         return False
-    changing = (exp.CurrentDate, exp.CurrentTimestamp, exp.Rand, exp.Uuid)
-    others = (exp.Column, exp.Query, exp.Star, exp.Command, exp.DDL, exp.DML, exp.Alias)
-    found = trees[0] if len(trees) == 1 else None
-    return found is not None and not any(found.find_all(*changing, *others))
+    changing = (exp.CurrentDate, exp.CurrentTimestamp, exp.Rand, exp.Uuid, exp.Anonymous)
+    of_rows = (exp.Column, exp.Query, exp.Star, exp.Command, exp.DDL, exp.DML, exp.Alias)
+    return tree is not None and not others and not any(tree.find_all(*changing, *of_rows))
 
 
 def is_meant_as_snapshot(config: Config) -> bool:

@@ -35,12 +35,8 @@ def column_lineage(
     >>> column_lineage("select a + b as c from s.t", {"s.t": {"a": "int", "b": "int"}})
     {'c': (('s.t', 'a'), ('s.t', 'b'))}
     """
-    nested: dict[str, Any] = {}
-    for name, columns in tables.items():
-        above, _, table = name.rpartition(".")
-        nested.setdefault(above, {})[table] = columns
     try:
-        schema = MappingSchema(nested, dialect="spark")
+        schema = _schema(tables)
         query = parse_query(tokens_of(sql), sql)
         if query is None:
             return {}
@@ -73,3 +69,11 @@ def column_lineage(
         )
         for name, node in nodes.items()
     }
+
+
+def _schema(tables: Mapping[str, Columns]) -> MappingSchema:
+    nested: dict[str, Any] = {}
+    for name, columns in tables.items():
+        above, _, table = name.rpartition(".")
+        nested.setdefault(above, {})[table] = columns
+    return MappingSchema(nested, dialect="spark")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sized
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import StrictUndefined, nodes, pass_context
+from jinja2 import StrictUndefined, Undefined, nodes, pass_context
 from jinja2.runtime import Macro
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -39,6 +39,16 @@ class MacroReturn(Exception):  # noqa: N818  it is no error: `return` ends a mac
     def __init__(self, value: object) -> None:
         super().__init__("return stands outside of a macro")
         self.value = value
+
+
+class AbsentItem(Undefined):
+    """What a mapping does not hold: it can be asked for, as in dbt, but not printed."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """Raise: a query with a gap is not what its author means."""
+        return self._fail_with_undefined_error()
 
 
 class BudgetedEnvironment(SandboxedEnvironment):
@@ -98,6 +108,14 @@ class BudgetedEnvironment(SandboxedEnvironment):
         except MacroReturn as returned:
             return returned.value
 
+    def getattr(self, obj: Any, attribute: str) -> Any:  # noqa: ANN401
+        """Return a part of a value; what a mapping lacks is false, and no error yet."""
+        return _absent(obj, super().getattr(obj, attribute), attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:  # noqa: ANN401
+        """Return an item of a value; what a mapping lacks is false, and no error yet."""
+        return _absent(obj, super().getitem(obj, argument), str(argument))
+
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:  # noqa: ANN401
         """Return the sandbox's `format`, unless the text contains too wide columns."""
         owner = getattr(value, "__self__", None)
@@ -109,6 +127,12 @@ class BudgetedEnvironment(SandboxedEnvironment):
         tree = _with_budget(super()._parse(source, name, filename))
         tree.set_environment(self)
         return tree
+
+
+def _absent(obj: Any, found: Any, name: str) -> Any:  # noqa: ANN401  values of a template
+    is_absent = isinstance(found, StrictUndefined) and isinstance(obj, dict)
+    is_absent = is_absent and not name.startswith("_")
+    return AbsentItem(obj=obj, name=name) if is_absent else found
 
 
 def _with_budget(tree: nodes.Template) -> nodes.Template:

@@ -277,7 +277,9 @@ def input_named(project: Project, model: Model, text: str) -> InputName | None:
     if wanted == THIS or wanted in _forms(project, model.name, model.table):
         return InputName(InputKind.THIS, model.name)
     for name in readable(model):
-        if wanted in _forms(project, name.name, project.table_of(name, model)):
+        source = project.sources.get(name.name) if name.kind is InputKind.SOURCE else None
+        called_so = {str(source.known_as).lower()} if source and source.known_as else set()
+        if wanted in _forms(project, name.name, project.table_of(name, model)) | called_so:
             return name
     return None
 

@@ -4,6 +4,8 @@ import pytest
 
 from fakes.drift_place import DriftPlace
 from fakes.stranger import append_all_events
+from penstock.app.commands.plan import preview
+from penstock.app.request import RunRequest
 from penstock.core.errors import UsageError
 
 
@@ -87,3 +89,18 @@ def test_an_unknown_model_is_refused_with_the_nearest_name(place):
 
 def test_refusals_leave_no_store(place):
     assert not (place.root / ".penstock" / "state.db").exists()
+
+
+def test_a_run_includes_as_many_partitions_before_the_newest_as_lookback_says(tmp_path):
+    append_all_events(tmp_path)
+    place, file = DriftPlace(tmp_path), "queries/analytics/daily_user_stats.yaml"
+
+    def planned():
+        asked = RunRequest(select=("daily_user_stats",))
+        report = place.with_shop(lambda services: preview(services, asked)).report
+        return [key for step in report.plan.steps for key in step.keys]
+
+    newest = planned()
+    place.edit(file, "\nversions:", "lookback: 2\n\nversions:")
+
+    assert (newest, planned()) == ([("2024-12-16",) * 2], [("2024-12-14", "2024-12-16")])

@@ -31,6 +31,7 @@ def said(text, macros=None):
     [
         ("{% set l = [] %}{% do l.append(1) %}{{ l[0] }}", "1"),
         ("{% for i in [1, 2, 3] %}{% if i == 2 %}{% break %}{% endif %}{{ i }}{% endfor %}", "1"),
+        ("{% set d = {'a': 1} %}{% if d.b or d['c'] %}2{% else %}{{ d.a }}{% endif %}", "1"),
         ("{{ log('x', info=true) }}{{ print('x') }}1", "1"),
         ("{% if execute %}1{% endif %}", "1"),
         ("'{{ target.schema }} {{ target.type }} {{ target['threads'] }}'", "'d_shop spark 4'"),
@@ -63,6 +64,12 @@ def test_the_words_of_dbt(text, sql):
     assert file.findings == ()
     if sql is not None:
         assert file.branches[0].text.removeprefix("select ").strip() == sql
+
+
+def test_what_a_mapping_lacks_cannot_be_printed():
+    assert said("{% set d = {'a': 1} %}{{ d.b }}") == [
+        "models/m.sql:1: error: unknown-name: 'dict object' has no attribute 'b'"
+    ]
 
 
 def test_a_macro_returns_a_value_and_not_text():

@@ -49,7 +49,7 @@ class _PlainLoader(yaml.SafeLoader):
 
 
 _PlainLoader.add_constructor(
-    "tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node)
+    "tag:yaml.org,2002:timestamp", lambda _, node: str(node.value)
 )
 _CONSTRUCTOR = yaml.SafeLoader("")
 
