@@ -48,9 +48,7 @@ class _PlainLoader(yaml.SafeLoader):
     """Reads dates as texts."""
 
 
-_PlainLoader.add_constructor(
-    "tag:yaml.org,2002:timestamp", lambda _, node: str(node.value)
-)
+_PlainLoader.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: str(node.value))
 _CONSTRUCTOR = yaml.SafeLoader("")
 
 
