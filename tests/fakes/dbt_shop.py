@@ -265,7 +265,7 @@ snapshots:
       check_cols: all
 """,
     "analyses/top.sql": "select * from {{ ref('orders') }} limit 5\n",
-    "packages.yml": "packages:\n  - {package: tuva-health/the_tuva_project, version: 0.15.0}\n",
+    "packages.yml": "packages:\n  - {package: acme/tools, version: 1.3.0}\n",
     "README.md": "# Shop\n",
 }
 

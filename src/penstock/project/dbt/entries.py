@@ -132,14 +132,9 @@ class EntryEdits:
             why = f"write it as {text_of(plain(child(node, 'test_name')))}: with its arguments"
             self.log.hand(at, why, line_of(first_key))
             return
-        for held in (arguments, child(arguments, "arguments")):
-            for name, key, _ in pairs(held):
-                if name == "quote" and str(first_key.value).endswith("accepted_values"):
-                    self.log.drop(f"{at}.quote", "values have the type of the column", line_of(key))
-                    self.edits.delete(key)
-        self._test_config(at, arguments, child(arguments, "config"))
-
-    def _test_config(self, at: str, arguments: yaml.Node, config: yaml.Node | None) -> None:
+        if str(first_key.value).endswith("accepted_values"):
+            self._quotes(at, arguments)
+        config = child(arguments, "config")
         for name, _, value in (*pairs(arguments), *pairs(config)):
             if name == "enabled":
                 self.rendered(f"{at}.{name}", value)
@@ -150,6 +145,14 @@ class EntryEdits:
             elif name == "fail_calc":
                 self.log.hand(f"{at}.config.{name}", FAIL_CALC, line_of(key))
                 self.edits.delete(key)
+
+    def _quotes(self, at: str, arguments: yaml.Node) -> None:
+        """Delete `quote` of accepted values."""
+        for held in (arguments, child(arguments, "arguments")):
+            for name, key, _ in pairs(held):
+                if name == "quote":
+                    self.log.drop(f"{at}.quote", "values have the type of the column", line_of(key))
+                    self.edits.delete(key)
 
     def description(self, name: str, value: yaml.Node, at: str) -> None:
         """Put the text of a docs block into a description."""

@@ -246,20 +246,6 @@ def _check_names(nodes: DbtNodes) -> None:
             nodes.findings.append(Finding(where, "duplicate-model", sentence, hint))
 
 
-def version_files(entry: Described | None) -> dict[str, object]:
-    """Return the files of a model's versions, without suffix: file → version."""
-    values = plain(child(entry.node, "versions")) if entry else None
-    name = text_of(plain(child(entry.node, "name"))) if entry else ""
-    if not isinstance(values, list):
-        return {}
-    found = {}
-    for each in values:
-        version = each.get("v") if isinstance(each, Mapping) else None
-        if version is not None and isinstance(each, Mapping):
-            found[text_of(each.get("defined_in")) or f"{name}_v{version}"] = version
-    return found
-
-
 def event_times(own: Mapping[str, str], yamls: Sequence[YamlText]) -> dict[tuple[str, ...], str]:
     """Return the event time of every model (`own`) and source that has one."""
     found: dict[tuple[str, ...], str] = {(name,): time for name, time in own.items() if time}

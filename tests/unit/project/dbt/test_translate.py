@@ -320,7 +320,7 @@ def test_a_package_that_is_not_installed_is_reported_and_the_rest_imported():
     project = imported()
 
     assert notes(project, "packages.yml", Fate.BY_HAND) == {
-        "tuva-health/the_tuva_project": "run dbt deps in the dbt project and import again: "
+        "acme/tools": "run dbt deps in the dbt project and import again: "
         "nothing of this package is there"
     }
     assert "models/marts/orders.sql" in project.files
