@@ -105,6 +105,20 @@ class LinkedFiles:
     groups: Mapping[str, ModelGroup] = field(default_factory=dict)
 
 
+def _settle(
+    parsed: ParsedFiles,
+    resolver: NameResolver,
+    drafts: Sequence[Draft],
+    seeds: Sequence[Seed],
+    sources: Sequence[Source],
+) -> None:
+    """Render the templates again that ask for tables."""
+    models, files = {each.name: each for each in drafts}, {each.name: each for each in seeds}
+    read, catalog = {each.table.folded: each for each in sources}, parsed.settings.target.catalog
+    sql = dict(parsed.sql)
+    ProjectTables(parsed.first, resolver, sql, models, files, read, catalog).settle()
+
+
 def link(parsed: ParsedFiles) -> LinkedFiles:
     """Assign tables to names, and inputs to models."""
     settings, findings = parsed.settings, parsed.findings
@@ -131,7 +145,7 @@ def link(parsed: ParsedFiles) -> LinkedFiles:
             sources.append(source)
     if parsed.sessions:
         parsed.sessions.link(resolver)
-    _known_tables(parsed, enabled, seeds, sources, resolver).settle()
+    _settle(parsed, resolver, enabled, seeds, sources)
     built = {each.name: each.link(resolver) for each in enabled}
     return LinkedFiles(
         parsed,
@@ -144,25 +158,6 @@ def link(parsed: ParsedFiles) -> LinkedFiles:
         _models(parsed, enabled, built),
         checks,
         {},
-    )
-
-
-def _known_tables(
-    parsed: ParsedFiles,
-    enabled: Sequence[Draft],
-    seeds: Sequence[Seed],
-    sources: Sequence[Source],
-    resolver: NameResolver,
-) -> ProjectTables:
-    """Return what templates can know of the tables."""
-    return ProjectTables(
-        parsed.first,
-        resolver,
-        dict(parsed.sql),
-        {each.name: each for each in enabled},
-        {each.name: each for each in seeds},
-        {each.table.folded: each for each in sources},
-        parsed.settings.target.catalog,
     )
 
 
@@ -278,11 +273,10 @@ def _check_tables(
     """Report tables with two owners, or in the staging folder, which is cleared automatically."""
     owners = [(s.table, f"seed {s.name}", s.where) for s in seeds]
     owners += [(d.table, d.owner, d.where) for d in drafts if d.enabled]
-    loaded = {s.table.folded for s in seeds}  # dbt's users read seeds as sources, too
+    loaded = {s.table.folded for s in seeds}  # a source may be a seed
     read = [(s.table, f"source {s.table}", s.where) for s in sources]
-    read = [each for each in read if each[0].folded not in loaded]
     taken: dict[str, tuple[str, Location]] = {}
-    for table, owner, where in (*read, *owners):
+    for table, owner, where in (*(r for r in read if r[0].folded not in loaded), *owners):
         other = taken.setdefault(table.folded, (owner, where))
         if other[0] != owner:
             sentence = f"{owner} and {other[0]} ({other[1]}) are both the table {table}"

@@ -51,11 +51,11 @@ def on_all_cores(
     return found
 
 
-def _elsewhere(module: str, given: object) -> tuple[object] | None:
+def _elsewhere(module: str, request: object) -> tuple[object] | None:
     """Return the answer of another process; None if it fails."""
     command = [sys.executable, "-P", "-c", f"from {module} import serve; serve()"]
     try:
-        done = subprocess.run(command, input=pickle.dumps(given), capture_output=True, check=True)
+        done = subprocess.run(command, input=pickle.dumps(request), capture_output=True, check=True)
         return (pickle.loads(done.stdout),)  # noqa: S301  what `answer` wrote
     except (OSError, ValueError, subprocess.SubprocessError, pickle.PickleError, EOFError):
         return None

@@ -123,10 +123,10 @@ def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, shapes: Sha
     )
 
 
-def _by_urgency(found: Iterable[Attention]) -> tuple[Attention, ...]:
+def _by_urgency(lines: Iterable[Attention]) -> tuple[Attention, ...]:
     """Sort failures first, then checks and sources, then drift."""
     place = {kind: number for number, kind in enumerate(_URGENT)}
-    return tuple(sorted(found, key=lambda each: (place.get(each.kind, len(place)), each.node)))
+    return tuple(sorted(lines, key=lambda each: (place.get(each.kind, len(place)), each.node)))
 
 
 def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Iterator[Attention]:

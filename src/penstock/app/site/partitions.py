@@ -97,7 +97,7 @@ def _split(inputs: SiteInputs, model: Model, verdict: Verdict) -> Built:
     layers = (runs, pieces, segments, pending)
     found: Built = []
     for low, high in _cut(
-        _known(inputs, verdict), {edge for layer in layers for edge in layer.edges}
+        _ranges_of(inputs, verdict), {edge for layer in layers for edge in layer.edges}
     ):
         run, is_pending = runs.at(low), pending.at(low) is not None
         each = _described(
@@ -107,7 +107,7 @@ def _split(inputs: SiteInputs, model: Model, verdict: Verdict) -> Built:
     return found
 
 
-def _known(inputs: SiteInputs, verdict: Verdict) -> Ranges:
+def _ranges_of(inputs: SiteInputs, verdict: Verdict) -> Ranges:
     """Return the partitions that a model should have, and those that it has."""
     if verdict.of_table:
         return ((0, 0),)
@@ -192,7 +192,7 @@ def mapping_tasks(inputs: SiteInputs, name: str) -> Iterable[tuple[str, Task]]:
     model = inputs.model(name)
     if model.partition is None:
         return
-    partitions = _known(inputs, inputs.drift.verdicts[name])
+    partitions = _ranges_of(inputs, inputs.drift.verdicts[name])
     bodies = [body for version in model.versions for body in version.bodies]
     latest = {mapping.input: mapping for body in bodies for mapping in body.inputs}
     for each, mapping in latest.items():

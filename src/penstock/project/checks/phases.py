@@ -144,10 +144,10 @@ def joined(parts: Iterable[Phases], findings: list[Finding]) -> Phases:
             (*found.after, *part.after),
             found.on_failure or part.on_failure,
         )
-    return replace(found, after=_told_apart(found.after))
+    return replace(found, after=_distinct(found.after))
 
 
-def _told_apart(nodes: tuple[YamlNode, ...]) -> tuple[YamlNode, ...]:
+def _distinct(nodes: tuple[YamlNode, ...]) -> tuple[YamlNode, ...]:
     """Return the checks with names that differ by the arguments of a test that is there twice."""
     often = {name for name, times in Counter(map(name_of, nodes)).items() if times > 1}
     found = []

@@ -264,14 +264,14 @@ def serve() -> None:
 
 
 def _parse_elsewhere(
-    known: Sequence[type[Strategy]],
+    classes: Sequence[type[Strategy]],
     secrets: Iterable[str],
     texts: Mapping[str, str],
     macros: Mapping[str, str],
     render_context: RenderContext,
 ) -> dict[str, SqlFile]:
     SECRETS.add(secrets)  # findings are masked before they are cut
-    for strategy in known:
+    for strategy in classes:
         register(strategy)
     renderer = Renderer(macros, render_context)
     return {key: parse_model(renderer, key, text) for key, text in texts.items()}

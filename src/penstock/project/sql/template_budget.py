@@ -159,10 +159,10 @@ class BudgetedEnvironment(SandboxedEnvironment):
         return tree
 
 
-def _absent(obj: Any, found: Any, name: str) -> Any:  # noqa: ANN401  values of a template
-    is_absent = isinstance(found, StrictUndefined) and isinstance(obj, dict)
+def _absent(obj: Any, value: Any, name: str) -> Any:  # noqa: ANN401  values of a template
+    is_absent = isinstance(value, StrictUndefined) and isinstance(obj, dict)
     is_absent = is_absent and not name.startswith("_")
-    return AbsentItem(obj=obj, name=name) if is_absent else found
+    return AbsentItem(obj=obj, name=name) if is_absent else value
 
 
 def _with_budget(tree: nodes.Template) -> nodes.Template:

@@ -117,11 +117,7 @@ class RelationView(Token):
         """Whether it is a table."""
         return not self._find().is_view
 
-    @property
-    def is_delta(self) -> bool:
-        """Whether it is a table, for macros of dbt-spark."""
-        return self.is_table
-
+    is_delta = is_table
     is_cte = False
 
     def include(
