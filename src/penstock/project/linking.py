@@ -115,8 +115,7 @@ def _settle(
     """Render the templates again that ask for tables."""
     models, files = {each.name: each for each in drafts}, {each.name: each for each in seeds}
     read, catalog = {each.table.folded: each for each in sources}, parsed.settings.target.catalog
-    sql = dict(parsed.sql)
-    ProjectTables(parsed.first, resolver, sql, models, files, read, catalog).settle()
+    ProjectTables(parsed.first, resolver, {**parsed.sql}, models, files, read, catalog).settle()
 
 
 def link(parsed: ParsedFiles) -> LinkedFiles:

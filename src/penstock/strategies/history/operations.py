@@ -66,9 +66,10 @@ def tombstones(sides: Sides, hint: str = "") -> str:
         name = quoted(terms.made_hash.column)
         columns.append(f"{stored_hash(sides)} AS {name}" if rehashes(sides) else f"t.{name}")
     valid_from = f"t.{quoted(terms.columns.valid_from)}"
+    current = f"t.{sides.is_current}" if sides.partitioned else terms.columns.is_open("t.")
     return (
         f"SELECT {hint}{', '.join(columns)} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN ({keys}) g "
-        f"ON {terms.on('t', 'g')} AND {valid_from} = g.{ps.AT} WHERE t.{sides.is_current}"
+        f"ON {terms.on('t', 'g')} AND {valid_from} = g.{ps.AT} WHERE {current}"
     )
 
 
