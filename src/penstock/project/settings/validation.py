@@ -210,17 +210,7 @@ def _grantees(section: Section, name: str) -> Mapping[str, tuple[str, ...]]:
 
 
 _HOOK_KEYS = {"sql", "transaction"}
-_ONE_HOOK: Plain = {
-    "anyOf": [
-        {"type": "string"},
-        {
-            "type": "object",
-            "properties": {"sql": {"type": "string"}, "transaction": {"type": "boolean"}},
-            "additionalProperties": False,
-            "required": ["sql"],
-        },
-    ]
-}
+_ONE_HOOK: Plain = {"anyOf": [{"type": "string"}, OBJECT]}
 HOOK_SQL: PartKind[tuple[str, ...]] = PartKind(
     "SQL",
     lambda _: None,

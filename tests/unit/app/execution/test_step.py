@@ -101,6 +101,7 @@ def quietly(workshop):
 
 def test_the_phases_of_a_step_are_one_tuple_in_the_order_of_the_protocol():
     assert [phase.__name__ for phase in PHASES] == [
+        "run_before",
         "pin",
         "inspect",
         "check_before",
@@ -109,6 +110,7 @@ def test_the_phases_of_a_step_are_one_tuple_in_the_order_of_the_protocol():
         "write",
         "check_after",
         "record",
+        "run_after",
     ]
 
 
@@ -120,7 +122,7 @@ def test_one_step_of_a_table_runs_through_few_modules(trace):
     walked = trace.until_the_record
     assert report["top"].status == "success"
     assert len(set(walked)) <= 20, sorted(set(walked))
-    assert changes(walked) <= 58, walked
+    assert changes(walked) <= 61, walked
 
 
 def test_one_step_of_a_table_that_is_there_runs_through_few_modules(trace):
@@ -133,7 +135,7 @@ def test_one_step_of_a_table_that_is_there_runs_through_few_modules(trace):
     walked = trace.until_the_record
     assert report["top"].status == "success"
     assert len(set(walked)) <= 20, sorted(set(walked))
-    assert changes(walked) <= 58, walked
+    assert changes(walked) <= 61, walked
 
 
 WINDOWED = Append(WindowSettings("n"))
