@@ -37,7 +37,14 @@ models/more.yml:
   seeds: [{name: countries}]
 models/of_dbt.yml:
   models:
-    - {name: users, constraints: [{type: check}], versions: [{v: "1", columns: [{name: id}]}]}
+    - name: users
+      config: {contract: {enforced: true}}
+      columns: [{name: id, type: INT}]
+      constraints: [{type: check, expression: id > 0}]
+      versions: [{v: "1", columns: [{name: id, type: INT}]}]
+models/uses.yml:
+  groups: [{name: finance, owner: {name: Ann}}]
+  exposures: [{name: weekly, type: dashboard, owner: {name: Ann}, config: {enabled: true}}]
 models/v.yaml:
   name: v
   destination: {dataset: stats, table: t, partition: {field: date}}
@@ -115,6 +122,10 @@ PLACES = {
     "retention": (MORE, "models.0.config.retention"),
     "column": (MORE, "models.0.columns.0"),
     "contract": (MORE, "models.0.config.contract"),
+    "hooks": ("models/more.yml", "models.0.config.hooks"),
+    "group": ("models/uses.yml", "groups.0"),
+    "exposure": ("models/uses.yml", "exposures.0"),
+    "exposure_config": ("models/uses.yml", "exposures.0.config"),
     "constraint": ("models/of_dbt.yml", "models.0.constraints.0"),
     "model_version": ("models/of_dbt.yml", "models.0.versions.0"),
     "version_column": ("models/of_dbt.yml", "models.0.versions.0.columns.0"),

@@ -41,7 +41,11 @@ CASES = [
     ("not_empty_string", {"model": "texts", "column_name": "s", "trim_whitespace": False}, 1),
     ("recency", {"model": "now", "field": "at", "datepart": "hour", "interval": 3}, 0),
     ("recency", {"model": "days", "field": "d", "datepart": "day", "interval": 1}, 1),
-    ("recency", {"model": "nothing", "field": "a", "datepart": "day", "interval": 1}, 1),
+    (
+        "recency",
+        {"model": "nothing", "field": "cast(a as timestamp)", "datepart": "day", "interval": 1},
+        1,
+    ),
     (
         "recency",
         {

@@ -53,7 +53,8 @@ def _around(files: LinkedFiles, model: Model, groups: Mapping[str, ModelGroup]) 
     if settings.keys().isdisjoint((HOOKS, "grants", "group", "access")):
         return model
     hooks = _HookReading(files, draft, _place(draft, HOOKS)).hooks(mapping_of(settings.get(HOOKS)))
-    group, said = text_of(settings.get("group")), text_of(settings.get("access"))
+    group = "" if model.entity else text_of(settings.get("group"))  # theirs is for selectors
+    said = text_of(settings.get("access"))
     access = Access(said) if said in tuple(Access) else Access.PROTECTED
     if group and group not in groups:
         hint = did_you_mean(group, groups) or f"declare it under groups: - name: {group}"
