@@ -33,7 +33,7 @@ def test_hooks_see_the_session_the_table_and_the_results_of_the_run(place):
 
     assert report.succeeded
     assert sorted(place.sql(f"select * from delta.`{log}`")) == [("a success", 2), ("m.a", 2)]
-    assert place.states() == {}
+    assert [each for each in place.states().values() if each] == []
 
 
 def test_plain_spark_knows_no_grants_and_says_so_in_one_sentence(place):

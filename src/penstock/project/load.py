@@ -289,6 +289,8 @@ def _without_consequences(
     texts = [f"{path}\n{_text_of(contents.get(path))}" for path in sorted(unread)]
 
     def follows(each: Finding) -> bool:
+        if any(f"(in {path}:" in each.sentence for path in unread):
+            return True
         if each.code not in _CONSEQUENCES or each.where.path in unread:
             return False
         names = [one or other for one, other in _NAMED.findall(each.sentence)]

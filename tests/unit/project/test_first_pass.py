@@ -237,6 +237,8 @@ def test_editors_get_a_schema_of_each_file():
         "versioned.schema.json",
     ]
     assert sorted(schemas["models.schema.json"]["properties"]) == [
+        "exposures",
+        "groups",
         "models",
         "seeds",
         "snapshots",

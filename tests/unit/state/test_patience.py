@@ -9,7 +9,18 @@ from penstock.core.errors import StateAwayError
 from penstock.state import patience as module
 from penstock.state.patience import Patience, PatientStore
 
-PARTS = ("journal", "leases", "records", "runs", "slices", "checks", "notes", "sessions", "archive")
+PARTS = (
+    "journal",
+    "leases",
+    "records",
+    "runs",
+    "slices",
+    "checks",
+    "notes",
+    "sessions",
+    "archive",
+    "hooks",
+)
 AWAY = StateAwayError("state-unreachable", "the server is away")
 
 

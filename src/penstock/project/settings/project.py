@@ -271,7 +271,7 @@ def sources_of(entry: YamlEntry, root: Path, target: Target) -> Iterator[tuple[A
             description=text_of(table.get("description")).strip(),
             freshness=_freshness(table, entry.tree),
             partition_column=text_of(table.get("partition_column")),
-            known_as=known_as,
+            known_as=None if known_as.folded == name.folded else known_as,
         )
         yield at, source
 

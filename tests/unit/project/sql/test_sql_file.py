@@ -82,8 +82,8 @@ def test_many_files_are_read_by_several_processes_and_here_where_there_are_none(
     SECRETS.add([HIDDEN])
     alone = sql_file.parse_sql_files(FILES, MACROS, RenderContext({}))
     here = []
-    read = sql_file._parse
-    monkeypatch.setattr(sql_file, "_parse", lambda *given: here.append(1) or read(*given))
+    read = sql_file.parse_model
+    monkeypatch.setattr(sql_file, "parse_model", lambda *given: here.append(1) or read(*given))
     monkeypatch.setattr(processes.os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(sql_file, "_WORTH_A_PROCESS", 2)
     monkeypatch.setattr(processes.sys, "executable", python)

@@ -33,7 +33,7 @@ from penstock.core.checks.check import OnFailure
 from penstock.core.entities.slices import SliceId
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
-from penstock.core.records import SliceSkip, Status
+from penstock.core.records import HookMoment, HookRecord, SliceSkip, Status
 from penstock.core.sessions.manifest import SessionPromise
 from penstock.core.steps.step import Outcome, StepKind
 from penstock.core.strategy import WindowSettings
@@ -45,7 +45,7 @@ from penstock.ui.commands.status import status_document, status_text
 
 AT = dt.datetime(2024, 3, 1, 12, 30, tzinfo=dt.UTC)
 SOME = pytest.mark.parametrize(
-    "seeds", [range(2), pytest.param(range(2, 40), marks=pytest.mark.matrix)]
+    "seeds", [range(3), pytest.param(range(3, 40), marks=pytest.mark.matrix)]
 )
 BLOCK = OnFailure.BLOCK
 KNOWN = {"", "state-damaged", "state-too-new", "state-of-another-project"}
@@ -122,6 +122,8 @@ class Busy:
         workshop.store.slices.skip(SliceSkip("top", "b", True, "broken", "ann", AT))
         touched = Touched(0, AT, "WRITE", spans={"n": ((0, 5),), "date": None})
         workshop.store.notes.note(Seen("raw.events", "id-1", 0), [touched])
+        hook = HookRecord(HERE.run, HookMoment.AFTER, 0, "select 1", AT, "due", "log")
+        workshop.store.hooks.note([hook, replace(hook, number=1, status=Status.SUCCESS)])
         journal.end_run(HERE.run, Status.SUCCESS)
         workshop.begin(ELSEWHERE, "top", "left")  # by a process that is gone
         workshop.clock.advance(days=1)
