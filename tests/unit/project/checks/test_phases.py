@@ -68,7 +68,8 @@ def test_tests_mean_what_checks_mean(apart):
         (
             "dbt_utils.x",
             (
-                "error: unknown-check-type: check \"dbt_utils.x_region\": 'dbt_utils.x' is not a test\n"
+                "error: unknown-check-type: "
+                "check \"dbt_utils.x_region\": 'dbt_utils.x' is not a test\n"
                 "  hint: known here: not_null, unique, accepted_values, relationships"
             ),
         ),
