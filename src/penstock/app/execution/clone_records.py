@@ -74,7 +74,7 @@ def read_other(services: Services, names: Collection[str], context: Context) -> 
 def cloned_slices(records: Collection[SliceRecord]) -> tuple[UnchangedSlice, ...]:
     """Return the slices whose rows are in the table, as the step that clones it lists them."""
     return tuple(
-        UnchangedSlice(each.id, "", 0, each.moment, {k: n for k, n in each.metrics.items() if n})
+        UnchangedSlice(each.id, "", 0, each.moment, each.metrics)
         for each in records
         if each.status is Status.SUCCESS and each.moment is not None
     )
