@@ -163,7 +163,7 @@ def test_entities_of_one_table_are_cloned_together(spark, tmp_path):
             entity(
                 number,
                 name,
-                columns=[KEY, {"name": "from", "fieldroles": ["businesskey"], "expression": said}],
+                columns=[KEY, {"name": "from", "fieldroles": ["partition"], "expression": said}],
                 settings={"silver_table": "silver_aw.both"},
             )
             for number, (name, said) in enumerate((("one", "'1'"), ("two", "'2'")), 1)
