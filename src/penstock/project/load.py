@@ -129,7 +129,7 @@ def _templates(settings: Settings, files: Discovery, first: FirstPass) -> Templa
     docs = docs_blocks(texts, first.findings)
     name, threads = settings.name, settings.threads
     context = RenderContext(first.environ, settings.vars, view, name, threads, docs)
-    return Templates(macros, context)
+    return Templates(macros, replace(context, command_vars=frozenset(settings.asked_vars)))
 
 
 def _read(

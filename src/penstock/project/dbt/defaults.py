@@ -48,6 +48,7 @@ def folder_defaults(
     own = next(each for each in packages if each.is_own)
     result = Defaults(_schema(naming, "", log, ""))
     for package in packages:
+        naming.package = package.name
         for kind, key in _FOLDERS.items():
             layers = package.settings.layers(kind, package.name)
             layers += own.settings.layers(kind, package.name) if not package.is_own else []
@@ -56,6 +57,7 @@ def folder_defaults(
                     _add(result, package, key, (layer.folder, layer.values), naming)
         if not package.is_own:
             _reset(result, package)
+    naming.package = own.name
     for kind in _FOLDERS:
         for what, name in own.settings.flat(kind):
             _record(log, what, rule_for(name, _at(own.settings.trees, what)))

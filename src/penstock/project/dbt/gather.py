@@ -86,6 +86,7 @@ class YamlText:
     target: str
     text: str
     root: yaml.Node | None
+    package: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,7 @@ def _add_yaml(nodes: DbtNodes, package: Package, path: str, target: str) -> None
     if aside and "*" in text and (whole := without_aliases(text)) != text:
         text = whole
         root, _ = compose(path, text)
-    nodes.yamls.append(YamlText(path, target, text, root))
+    nodes.yamls.append(YamlText(path, target, text, root, package.name))
     for kind in ("models", "snapshots", "seeds"):
         for entry in items(child(root, kind)):
             name = text_of(plain(child(entry, "name")))

@@ -120,6 +120,7 @@ class PropertyFile(EntryEdits):
         name = text_of(plain(child(node, "name")))
         decision = self.context.decisions.get((tree, name), Decision())
         self.is_enforced = tree != "models" or name in self.context.contracted
+        self.is_batched = decision.window is not None and not self.is_enforced
         for key_name, key, value in pairs(node):
             if key_name == "config":
                 self._config(f"{at}.config", value, decision, is_seed=tree == "seeds")

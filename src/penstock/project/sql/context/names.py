@@ -28,9 +28,16 @@ _DBT_VERSION = "1.10.0"
 
 
 def names_of(
-    now: Now, context: RenderContext, dispatch: Callable[..., Any], spend: Spend
+    now: Now,
+    context: RenderContext,
+    dispatch: Callable[..., Any],
+    render: Callable[[str], str],
+    spend: Spend,
 ) -> dict[str, Any]:
-    """Return the names of templates; `dispatch` finds macros, `spend` takes from the budget."""
+    """Return the names of templates.
+
+    `dispatch` finds macros, `render` renders a text, `spend` takes from the budget.
+    """
     words, tables = Words(now, context), Tables(now, context)
     config = ConfigFunction(now, context)
     calls = {"ref": tables.ref, "source": tables.source, "config": config}
@@ -38,7 +45,7 @@ def names_of(
         **CONVERSIONS,
         **calls,
         **{each: refusing(each) for each in _READS},
-        "var": VarFunction(now, context),
+        "var": VarFunction(now, context, render),
         "env_var": words.env_var,
         "is_incremental": words.is_incremental,
         "should_full_refresh": words.full_refresh,
