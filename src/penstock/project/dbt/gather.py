@@ -112,6 +112,13 @@ class Package:
                 if path.startswith(start):
                     yield path, folder, path.removeprefix(start)
 
+    def places(self, key: str, folder: Sequence[str]) -> list[str]:
+        """Return a folder below each folder of a key, in the new project, with `/` at the end."""
+        inner = "/".join(folder)
+        return [
+            self.target(key, root, inner).rstrip("/") + "/" for root in self.settings.paths[key]
+        ]
+
     def target(self, key: str, folder: str, inner: str) -> str:
         """Return the path of a file in the new project."""
         if key in ("model-paths", "snapshot-paths"):

@@ -40,6 +40,9 @@ _PROSE = dict.fromkeys(
 )
 
 
+_CATALOGS = ("database", "catalog")
+
+
 class PropertyFile(EntryEdits):
     """Edits one YAML file; `result` returns its text."""
 
@@ -212,6 +215,10 @@ class PropertyFile(EntryEdits):
             return
         if name in ("schema", "identifier"):
             self.rendered(what, value)
+        if name in _CATALOGS and not text_of(self.context.naming.rendered(plain(value))).strip():
+            self.log.drop(what, "it is empty for this target", line_of(key))
+            self.edits.delete(key)
+            return
         if name == "freshness":
             self._freshness(what, value)
         self.plain_key(at, pair, fates)

@@ -323,6 +323,44 @@ def test_packages_keep_their_own_values_of_vars():
     assert "schema: milled," in files["models/packages/mill/s.yml"]
 
 
+def test_settings_of_the_project_win_over_those_of_folders_of_a_package():
+    files, project = one(
+        {
+            "dbt_project.yml": (
+                "name: shop\nmodels:\n  +schema: all\n  oven: {raw: {+materialized: view}}\n"
+            ),
+            "models/a.sql": "select 1 as id",
+            "dbt_packages/oven/dbt_project.yml": (
+                "name: oven\nmodels:\n  oven:\n    +materialized: table\n"
+                "    raw: {+schema: raw, +materialized: table, base: {+schema: base}}\n"
+            ),
+            "dbt_packages/oven/models/raw/r.sql": "select 1 as r",
+            "dbt_packages/oven/models/raw/base/b.sql": "select 1 as b",
+        }
+    )
+
+    assert files["penstock.yml"].partition("defaults:\n")[2].partition("\ntargets")[0] == (
+        "  # The schema of the target in profiles.yml.\n  schema: analytics\n"
+        "  models/:\n    schema: analytics_all\n"
+        "  models/packages/oven/:\n    materialized: table\n    schema: analytics_all\n"
+        "  models/packages/oven/raw/:\n    materialized: view\n"
+    )
+    assert project.count("model") == {Fate.TAKEN: 3}
+
+
+def test_a_database_that_is_empty_for_spark_needs_no_hand():
+    empty = "{% if target.type != 'spark' %}{{ var('db') }}{% endif %}"
+    yaml = (
+        f'sources:\n  - name: a\n    database: "{empty}"\n    tables: [{{name: t}}]\n'
+        "  - name: b\n    database: lake\n    tables: [{name: t}]\n"
+    )
+    files, project = one({"models/s.yml": yaml})
+
+    assert "database" not in files["models/s.yml"]
+    assert [*notes(project, "models/s.yml", Fate.DROPPED)] == ["sources[a].database"]
+    assert [*notes(project, "models/s.yml", Fate.BY_HAND)] == ["sources[b].database"]
+
+
 def test_seeds_have_the_types_that_dbt_finds_in_their_values():
     files, project = one(
         {
