@@ -286,12 +286,15 @@ def _seed_file(work: _Translation, node: DbtNode) -> tuple[str, str]:
 
 def _decide_types(work: _Translation, node: DbtNode, config: GivenConfig) -> None:
     """Set the types of a seed's columns as dbt finds them in its values."""
-    given = mapping_of(config.merged.get("column_types"))
-    found = seed_types(seed_rows(*_seed_file(work, node)), given)
-    if found:
-        why = "Spark would give other types than dbt to some of its columns"
-        types = {**found, **{name: text_of(kind) for name, kind in given.items()}}
-        work.decisions[node.name].set("column_types", types, why)
+    given, decision = mapping_of(config.merged.get("column_types")), work.decisions[node.name]
+    rows = seed_rows(*_seed_file(work, node))
+    kept = {name: text_of(each) for name, each in given.items() if not rows or name in rows[0]}
+    types = {**seed_types(rows, kept), **kept}
+    if types:
+        why = "the types that dbt gives to the columns of the file"
+        decision.set("column_types", types, why)
+    elif given:
+        decision.remove("column_types", "the file has none of these columns")
 
 
 def _write_yaml(work: _Translation) -> None:

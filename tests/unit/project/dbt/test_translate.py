@@ -367,7 +367,8 @@ def test_seeds_have_the_types_that_dbt_finds_in_their_values():
             "seeds/a.csv": "id,name,at\n1,Ada,2024-01-31T10:00:00\n",
             "seeds/b.csv": 'id,price\n1,"1,200.50"\n',
             "seeds/b.yml": (
-                "seeds:\n  - name: b\n    config:\n      column_types: {price: decimal(9)}\n"
+                "seeds:\n  - name: b\n    config:\n"
+                "      column_types: {gone: int, price: decimal(9)}\n"
             ),
         }
     )

@@ -40,7 +40,7 @@ def seed_types(rows: Sequence[Sequence[str]], typed: Iterable[str]) -> dict[str,
         values = [row[index].strip() for row in rows[1:] if index < len(row)]
         kind = _kind([each for each in values if not _is_null(each)])
         if name.lower() not in known and not (kind == TEXT and any(map(_is_word, values))):
-            found[name] = kind
+            found[name.strip()] = kind
     return found
 
 
@@ -54,10 +54,10 @@ def seed_rows(text: str, delimiter: str) -> list[list[str]]:
 def seed_text(text: str, delimiter: str, types: Mapping[str, Plain], log: FileLog) -> str:
     """Return the file of a seed: commas between values, and values as Spark reads them."""
     rows = seed_rows(text, delimiter)
-    kinds = [text_of(types.get(name)) for name in (rows[0] if rows else ())]
-    more = len(max(rows, key=len, default=())) - len(kinds)
-    kinds += [""] * more
-    plain = [*rows[:1], *([*map(_plain, row, kinds)] for row in rows[1:])]
+    header = [name.strip() for name in (rows[0] if rows else ())]
+    kinds = [text_of(types.get(name)) for name in header]
+    kinds += [""] * (len(max(rows, key=len, default=())) - len(kinds))
+    plain = [header] * bool(rows) + [[*map(_plain, row, kinds)] for row in rows[1:]]
     if delimiter[0] != ",":
         log.change("rows", f"seeds are separated by commas here, and not by {delimiter!r}")
     elif plain == rows and not _QUOTED_EMPTY.search(text):

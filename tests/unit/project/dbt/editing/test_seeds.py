@@ -61,6 +61,13 @@ def test_values_that_spark_does_not_read_are_written_as_plain_ones():
     assert [note.what for note in log.notes] == ["rows"]
 
 
+def test_blanks_around_the_name_of_a_column_are_left_out():
+    text = "id, name\n1, Ada\n"
+
+    assert seed_types(seed_rows(text, ","), ()) == {"id": "bigint"}
+    assert seed_text(text, ",", {}, FileLog()) == "id,name\n1, Ada\n"
+
+
 def test_a_file_without_such_values_stays_as_it_is():
     text = 'id,body\r\n1,"say ""hi"", twice"\r\n'
 
