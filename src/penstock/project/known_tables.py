@@ -16,16 +16,11 @@ from penstock.core.model import ColumnDoc, Seed, Source
 from penstock.core.names import InputKind, TableName
 from penstock.core.strategy import strategies
 from penstock.project.files.discovery import entry_key
-from penstock.project.files.parsed import (
+from penstock.project.files.parsed import Branch, Outputs, RefKind, SqlFile, TableRef, fill
+from penstock.project.files.render_context import (
     LATER,
-    Branch,
     KnownColumns,
     KnownTable,
-    Outputs,
-    RefKind,
-    SqlFile,
-    TableRef,
-    fill,
     table_key,
 )
 from penstock.project.files.values import Plain

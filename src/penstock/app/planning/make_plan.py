@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -94,6 +94,17 @@ class Planned:
             if left := difference(step.partitions, failed):
                 steps.append(step.of(left))
         return replace(self, plan=replace(self.plan, steps=tuple(steps)), settled=settled)
+
+    def only(self, names: Collection[str]) -> Planned:
+        """Return the part of the plan that builds some models, as if nothing was settled before."""
+        plan = self.plan
+        part = replace(
+            plan,
+            steps=tuple(each for each in plan.steps if each.model in names),
+            blocked=tuple(each for each in plan.blocked if each.model in names),
+            current=tuple(each for each in plan.current if each in names),
+        )
+        return replace(self, plan=part, settled=Settled())
 
     def without(self, stuck: Mapping[str, PenstockError]) -> Planned:
         """Return the plan with models blocked whose open step could not be settled."""
