@@ -97,8 +97,8 @@ class Query:
     `text` is for a full run, `incremental` for a run on an existing table; they differ only if the
     template calls `is_incremental()`. `deleted_flags` names the `is_deleted` column of every
     history table that is read as of a time without its tombstones. Of the inputs in `deltas`, a
-    step reads only new rows. The text was made with the rows of `reads`; while those of one are
-    unknown, it stands for a text that a run finds.
+    step reads only new rows. The template read the rows of `reads`; while the text `waits` for rows
+    that no run has read, no step may run it.
     """
 
     text: str
@@ -109,6 +109,7 @@ class Query:
     deleted_flags: tuple[tuple[InputName, str], ...] = ()
     deltas: tuple[InputName, ...] = ()
     reads: tuple[TemplateQuery, ...] = ()
+    waits: bool = False
 
     def shown_sql(self, names: Mapping[InputName, str]) -> str:
         """Return the text with every table under its name in the project.

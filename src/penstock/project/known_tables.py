@@ -146,7 +146,7 @@ class ProjectTables:
         """Return the columns of a model's query, through `select *` from other models."""
         is_plain = type(draft) is Draft and draft.system_columns is None
         self._settle(draft)
-        if not is_plain or not draft.file.branches:
+        if not is_plain or draft.file.waits or not draft.file.branches:
             return None
         branch = draft.file.branches[-1]
         if branch.outputs.names is not None or not branch.refs:

@@ -283,7 +283,7 @@ def _with_reads(
             finding = Finding(where, READS_CODE, sentence, hint)
             item.config.findings.append(finding)
         reads.append(TemplateQuery(each.key, text, tables, each.line, each.is_ordered))
-    return replace(query, reads=tuple(reads)) if reads else query
+    return replace(query, reads=tuple(reads), waits=item.file.waits) if reads else query
 
 
 def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:

@@ -47,6 +47,7 @@ from penstock.plan.slices import unmatched_notes
 from penstock.plan.steps import Scope
 from penstock.plan.values import Blocked, Options, Plan, State
 from penstock.plan.verdict import Verdict, gap_line
+from penstock.project.files.values import some_of
 from penstock.strategies.entities.moments import read_moment
 
 Asked = TypeVar("Asked", bound=StepsRequest)
@@ -153,6 +154,7 @@ def make_plan(services: Services, request: AnyRun, state: ProjectState | None = 
     pending = pending_notes(services)
     unmatched = unmatched_notes(project_state.view.now, names)
     messages = (*made.notes, *unmatched, *gap_notes(project_state, names))
+    messages += tuple(_reading_notes(services.project, made))
     messages += (*((note,) if note else ()), *pending)
     warnings = (finding.render() for finding in found)
     kept = not_refreshed(services.project, names, request, anew)
@@ -303,6 +305,14 @@ def facts_of(
         if facts is not None:
             found[name] = facts
     return found
+
+
+def _reading_notes(project: Project, decided: Plan) -> Iterator[str]:
+    """Yield a note on the models whose text may change in the run."""
+    steps = dict.fromkeys(each.model for each in decided.steps)
+    if reading := [name for name in steps if project.models[name].query.reads]:
+        again = "the run reads them again, and plans again if they have changed"
+        yield f"templates of {some_of(reading)} read rows: {again}"
 
 
 def gap_notes(project_state: ProjectState, names: Iterable[str]) -> Iterator[str]:

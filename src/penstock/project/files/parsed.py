@@ -139,6 +139,11 @@ class Branch:
     refs: tuple[TableRef, ...] = ()
     outputs: Outputs = Outputs()
 
+    @property
+    def mentioned(self) -> tuple[TableRef, ...]:
+        """The references in its text; the others are calls whose result is not in it."""
+        return tuple(self.refs[number] for number in sorted(set(map(int, _REF.findall(self.text)))))
+
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
@@ -168,7 +173,7 @@ class RowsQuery:
 class SqlFile:
     """A model file: its header with the lines of its keys, its query, two with is_incremental().
 
-    `queries` are those whose rows its template reads.
+    `queries` are those whose rows its template reads; its text `waits` for rows that are unknown.
     """
 
     path: str
@@ -179,6 +184,7 @@ class SqlFile:
     findings: tuple[Finding, ...] = ()
     reads: tuple[Dependency, ...] = ()
     queries: tuple[RowsQuery, ...] = ()
+    waits: bool = False
 
     @property
     def is_pending(self) -> bool:

@@ -171,7 +171,7 @@ def parse_model(renderer: Renderer, key: str, text: str) -> SqlFile:
             findings += found
         else:
             read = [_stand_in(rendering)]
-        tables = [r for each in asked for r in each.branch.refs if r.kind is RefKind.PLAIN]
+        tables = [ref for each in asked for ref in each.branch.mentioned]
         wider = (replace(each, refs=(*each.refs, *tables)) for each in read) if tables else read
         branches += (each for each in wider if each not in branches)
         queries |= {each.key: each for each in asked}
@@ -182,6 +182,7 @@ def parse_model(renderer: Renderer, key: str, text: str) -> SqlFile:
         findings=unique,
         reads=tuple(reads),
         queries=tuple(queries.values()),
+        waits=not all(each.executes for each in renderings),
     )
 
 
@@ -190,7 +191,7 @@ def _queries(rendering: Rendering) -> tuple[list[RowsQuery], list[Finding]]:
     queries, findings = list[RowsQuery](), list[Finding]()
     for key, asked in rendering.queries.items():
         try:
-            branch, _ = read_branch(asked.text, rendering.calls)
+            branch, _ = read_branch(asked.text, asked.calls)
         except NotAQueryError as error:
             where = Location(rendering.path, asked.line)
             sentence = f"run_query: {error.sentence.replace('a model is', 'it takes')}"

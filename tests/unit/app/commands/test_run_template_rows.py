@@ -142,7 +142,7 @@ def test_a_template_that_asks_for_more_with_each_answer_fails_in_the_end():
     report = place.run()
 
     assert report["m"].error.render().partition("\n")[0] == (
-        "template-reads-too-often: the template of m asks for more rows with each answer"
+        "error: template-reads-too-often: the template of m asks for more rows with each answer"
     )
     assert report["top"].status == "skipped"
     assert len(place.queries) == 11
@@ -210,3 +210,39 @@ def test_a_full_refresh_builds_each_model_once(full):
     place.run(full_refresh=full)
 
     assert len(place.workshop.operations("top")) == before + 1
+
+
+def test_rows_that_a_run_kept_before_it_died_are_in_the_text_of_the_next():
+    place = Place(["4"])
+    place.run()
+    place.workshop.store.notes.keep_rows({"key": TemplateRows((("n", "int"),), (("5",),))})
+    place.answers = [["5"]]
+    place.messages.clear()
+
+    report = place.run()
+
+    assert report["m"].status == "success"
+    assert place.messages == []
+    assert place.workshop.records()["m"].fingerprint.sql == "(('5',),)"
+
+
+def test_rows_that_the_state_has_lost_are_read_again_and_rebuild_nothing():
+    place = Place(["4"])
+    place.run()
+    place.kept = dict
+    before = place.workshop.operations("m")
+    load, lost = place.load, [True]
+
+    def loaded():
+        project = load()
+        if lost.pop() if lost else False:
+            made = replace(place.model.fingerprint, sql="unknown", canonical="unknown")
+            place.workshop.has(replace(place.model, fingerprint=made))
+            return replace(place.workshop.project, template_rows={})
+        return project
+
+    place.load = loaded
+    report = place.run()
+
+    assert [each.status for each in report.results] == ["unchanged", "unchanged"]
+    assert place.workshop.operations("m") == before

@@ -101,6 +101,22 @@ def test_a_statement_gives_its_rows_to_load_result(answered):
     assert text_of(project) == "select 1 as a, 'x' as b"
 
 
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("dbt_utils.get_column_values(ref('pays'), 'method') | join(' ')", "cash card"),
+        ("penstock_utils.get_query_results_as_dict('select 1 as a')['method'] | join", "cashcard"),
+        ("dbt_utils.get_single_value('select 1')", "cash"),
+    ],
+)
+def test_shipped_macros_read_rows(answered, load, call, text):
+    files = {"models/s/m.sql": f"select '{{{{ {call} if execute }}}}' as x"}
+    rows = TemplateRows((("method", "string"),), (("cash",), ("card",)))
+
+    assert text_of(load({**SEED, **files})) == "select '' as x"
+    assert text_of(answered(files, rows)) == f"select '{text}' as x"
+
+
 def test_columns_that_no_file_shows_are_read_from_the_table(answered):
     files = {
         "models/s/b.sql": "select * from raw.o",
@@ -113,6 +129,17 @@ def test_columns_that_no_file_shows_are_read_from_the_table(answered):
 
     assert text_of(project).startswith("select id /* bigint */, day /* date */, 1 as one from")
     assert project.models["m"].query.reads[0].text.endswith("limit 0")
+
+
+def test_columns_of_a_text_that_waits_for_rows_wait_too(load):
+    files = {
+        **SEED,
+        "models/s/m.sql": WIDE,
+        "models/s/n.sql": "{% for c in adapter.get_columns_in_relation(ref('m')) if "
+        "c.name != 'id' %}select {{ c.name }} from {{ ref('m') }}{% endfor %}",
+    }
+
+    assert text_of(load(files), "n") == "select * from `penstock:model:m:bare:m`"
 
 
 def test_a_type_that_no_file_declares_is_read_from_the_table(answered):

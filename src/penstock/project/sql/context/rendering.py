@@ -26,10 +26,11 @@ class ConfigCall:
 
 
 class AskedRows(NamedTuple):
-    """A query whose rows a template reads, as rendered, with its line."""
+    """A query whose rows a template reads, as rendered, with its line and the tables until then."""
 
     text: str
     line: int
+    calls: tuple[TableRef, ...]
 
 
 @dataclass(slots=True)

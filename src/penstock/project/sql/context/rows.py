@@ -211,7 +211,7 @@ class RowsFunctions:
             now.reads.add(context.read("rows"))
             raise RowsUnknownError
         key = digest(_TABLE.sub(lambda found: _name_of(now.calls[int(found[1])]), sql))
-        now.queries[key] = AskedRows(sql, line_in(now.path))
+        now.queries[key] = AskedRows(sql, line_in(now.path), tuple(now.calls))
         now.reads.add(context.read("rows", key))
         if key not in context.rows:
             raise RowsUnknownError

@@ -14,7 +14,7 @@ from penstock.project.files.discovery import model_name
 from penstock.project.files.parsed import READS_CODE, RefKind, TableRef
 from penstock.project.files.render_context import KnownTable, RenderContext, table_key
 from penstock.project.sql.context.rendering import Now, line_in
-from penstock.project.sql.context.rows import RowsFunctions
+from penstock.project.sql.context.rows import RowsFunctions, RowsUnknownError
 from penstock.project.sql.context.values import ColumnView, RelationView, Token, UnknownPartError
 
 _TABLE = re.compile(r"`penstock:(\d+)`")
@@ -124,9 +124,10 @@ class Tables:
         if not self._now().may_read or str(table) == _THIS:
             return ""
         read = self._rows.rows_of(f"select * from {table} limit 0")
-        return {n.lower(): kind for n, kind in (read.columns if read else ())}.get(
-            column.lower(), ""
-        )
+        kinds = {name.lower(): kind for name, kind in (read.columns if read else ())}
+        if read and column.lower() not in kinds:  # the table has got it since then
+            raise RowsUnknownError
+        return kinds.get(column.lower(), "")
 
     def get_relation(self, database: Any = None, schema: Any = None, identifier: Any = None) -> Any:  # noqa: ANN401
         """Return the table of these names, None if it is `this` and does not exist yet.
