@@ -30,9 +30,14 @@ OWN_VIEW = "penstock_function"
 def require_text(model: Model) -> None:
     """Raise `template-rows-unknown` for a model whose text waits for rows."""
     if model.query.waits:
-        sentence = f"the template of {model.name} reads rows that no run has read yet"
-        hint = f"penstock run --select {model.name}"
-        raise TableError("template-rows-unknown", sentence, where=model.where, hint=hint)
+        raise rows_unknown(model)
+
+
+def rows_unknown(model: Model) -> TableError:
+    """Return the error for a model whose text needs rows that only a run reads."""
+    sentence = f"the template of {model.name} reads rows that no run has read yet"
+    hint = f"penstock run --select {model.name}"
+    return TableError("template-rows-unknown", sentence, where=model.where, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

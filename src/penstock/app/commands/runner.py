@@ -124,6 +124,8 @@ class Runner:
     """The models of the next plan of this run."""
     _results: list[ModelResult] = field(default_factory=list)
     """The results so far."""
+    _kinds: dict[str, WorkKind] = field(default_factory=dict)
+    """The kinds of work by model."""
     _steps: dict[str, Step] = field(default_factory=dict)
     """The steps of all its plans by their keys."""
     _context: Context = field(init=False)
@@ -134,12 +136,11 @@ class Runner:
         self._context = self._prepare(self.planned)
 
     def _prepare(self, planned: Planned) -> Context:
-        self._steps |= {step.key: step for step in planned.plan.steps}
-        return context_of(self.services, planned, self.request, self.report)
-
-    def _kind_of(self, step: Step) -> WorkKind:
         project = self.services.project
-        return KINDS[work_of(project, project.models[step.model])]
+        for step in planned.plan.steps:
+            self._steps[step.key] = step
+            self._kinds[step.model] = KINDS[work_of(project, project.models[step.model])]
+        return context_of(self.services, planned, self.request, self.report)
 
     def run(self) -> RunReport:
         """Execute the plan; errors of steps are in the report."""
@@ -288,7 +289,7 @@ class Runner:
             if self._put_off.holds(step.model, parents_of(project, project.models[step.model])):
                 return ()
         try:
-            share = self._kind_of(step).share_of(self.services, self._context, step)
+            share = self._kinds[step.model].share_of(self.services, self._context, step)
         except TableError as error:  # the log of what it reads, which was readable a moment ago
             self._context.fail(step)
             return (replace(self._of_step(step, "failed", error.code), error=error),)
@@ -341,7 +342,7 @@ class Runner:
 
     def _attempt(self, step: Step, ahead: Ahead | None) -> ModelResult:
         """Run a step; plan and check it again if another step of its target came between."""
-        now, pauses, kind = step, iter(_CONFLICT_PAUSES), self._kind_of(step)
+        now, pauses, kind = step, iter(_CONFLICT_PAUSES), self._kinds[step.model]
         while True:
             needed = kind.step_to_run(self.services, self._context, now)
             if isinstance(needed, str):
