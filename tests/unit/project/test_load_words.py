@@ -43,7 +43,7 @@ def test_a_finding_names_nothing_that_penstock_or_a_library_has_inside(findings,
     ("files", "hint"),
     [
         (
-            {"models/b.sql": "select {{ run_query('select 1') }} as id"},
+            {"tests/b.sql": "select {{ run_query('select 1') }} as id from {{ ref('a') }}"},
             "write it as a join or subquery of the model, or list its values under vars:",
         ),
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.project.files.parsed import RenderContext, TargetView
+from penstock.project.files.render_context import RenderContext, TargetView
 from penstock.project.sql.sql_file import parse_sql_files
 
 HERE = RenderContext(
@@ -196,23 +196,6 @@ def test_a_template_can_fail_and_warn():
     ]
     assert said("{{ exceptions.warn('old macro') }}1") == [
         "models/m.sql:1: warning: template-warning: old macro"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("{{ run_query('select 1') }}", "run_query"),
-        ("{% call statement('a', fetch_result=true) %}select 1{% endcall %}", "statement"),
-        ("{{ load_result('a') }}", "load_result"),
-    ],
-)
-def test_rows_cannot_be_read(text, name):
-    assert said(text) == [
-        (
-            f"models/m.sql:1: error: template-reads-table: {name} reads rows of a table "
-            "while the file is read"
-        )
     ]
 
 

@@ -11,9 +11,9 @@ from penstock.core.names import quoted
 from penstock.core.query import RUN_WORD
 from penstock.project.files.discovery import model_name
 from penstock.project.files.macro_files import package_of
-from penstock.project.files.parsed import KnownTable, RenderContext
+from penstock.project.files.render_context import KnownTable, RenderContext
 from penstock.project.files.values import Plain, did_you_mean
-from penstock.project.sql.context.rendering import ConfigCall, Rendering, line_in
+from penstock.project.sql.context.rendering import ConfigCall, Now, line_in
 from penstock.project.sql.context.values import (
     Facade,
     Record,
@@ -21,11 +21,6 @@ from penstock.project.sql.context.values import (
     UnknownPartError,
 )
 from penstock.project.sql.template_budget import MacroReturn
-
-READS_CODE = "template-reads-table"
-_INSTEAD = "write it as a join or subquery of the model, or list its values under vars:"
-Now = Callable[[], Rendering]
-"""Returns the rendering that is under way."""
 
 
 # Any, here and below: the arguments are whatever a template passes.
@@ -278,13 +273,3 @@ def print_nothing(*_: object, **_options: object) -> str:
 def quote(name: object) -> str:
     """Return a name in backticks."""
     return quoted(str(name))
-
-
-def refusing(name: str) -> Callable[..., NoReturn]:
-    """Return a function that refuses to read rows."""
-
-    def refuse(*_args: object, **_options: object) -> NoReturn:
-        sentence = f"{name} reads rows of a table while the file is read"
-        raise UnknownPartError(sentence, _INSTEAD, READS_CODE)
-
-    return refuse
