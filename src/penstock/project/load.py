@@ -132,7 +132,10 @@ def _templates(
     texts = {path: found.data.decode("utf-8", "replace") for path, found in read if found}
     docs = docs_blocks(texts, first.findings)
     name, threads = settings.name, settings.threads
-    context = RenderContext(first.environ, settings.vars, view, name, threads, docs, rows=rows)
+    variables = frozenset(settings.asked_vars)
+    context = RenderContext(
+        first.environ, settings.vars, view, name, threads, docs, rows=rows, command_vars=variables
+    )
     return Templates(macros, context)
 
 

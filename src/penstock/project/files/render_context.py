@@ -81,6 +81,14 @@ class RenderContext:
     """The blocks `{% docs %}` of Markdown files, by name."""
     tables: KnownTables | None = None
     rows: Mapping[str, TemplateRows] = field(default_factory=dict)
+    command_vars: frozenset[str] = frozenset()
+    """The names of `--vars`."""
+
+    def variable(self, name: str, package: str = "") -> list[Plain]:
+        """Return the value of a variable in a list: of the command, the package, the project."""
+        own = self.vars.get(package) if package and name not in self.command_vars else None
+        held = own if isinstance(own, Mapping) and name in own else self.vars
+        return [held[name]] if name in held else []
 
     def read(self, kind: str, name: str = "") -> Dependency:
         """Record that a file depends on a value outside of it, by its kind and name.
@@ -95,7 +103,8 @@ class RenderContext:
             case "env":
                 value = self.environ.get(name)
             case "var":
-                value = [self.vars[name]] if name in self.vars else None
+                package, _, own = name.rpartition("\n")
+                value = self.variable(own, package) or None
             case "doc":
                 value = self.docs.get(name)
             case "target":

@@ -101,7 +101,9 @@ class Renderer:
             if not namespace_of(path):
                 self._check(path, text)
         shipped, own = self._macros.called("dbt"), self._macros.called()
-        names = names_of(lambda: self._now, render_context, self._dispatch, self._env.spend)
+        names = names_of(
+            lambda: self._now, render_context, self._dispatch, self._text, self._env.spend
+        )
         self._env.globals |= {**self._macros.namespaces, **shipped, **names, **own}
         as_they_are = ("as_bool", "as_native", "as_number", "as_text")
         self._env.filters |= dict.fromkeys(as_they_are, lambda value: value)
@@ -156,6 +158,10 @@ class Renderer:
         files = self._macros.files
         path = name if name in files else f"macros/{name}"
         return (files[path], path, None) if path in files else None
+
+    def _text(self, text: str) -> str:
+        """Return a text of the project with its templates rendered."""
+        return self._env.from_string(text).render()
 
     def _template(self, name: str, names: MutableMapping[str, Any]) -> Template:
         return self._env.get_template(name, globals=names)

@@ -67,6 +67,44 @@ def test_the_words_of_dbt(text, sql):
         assert file.branches[0].text.removeprefix("select ").strip() == sql
 
 
+OVEN = {"n": 3, "table": "{{ 'bread' ~ var('n') }}", "oven": {"n": 7, "own": 1}}
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "sql"),
+    [
+        ("models/m.sql", frozenset(), "3, 0, bread3"),
+        ("models/packages/mill/m.sql", frozenset(), "3, 0, bread3"),
+        ("models/packages/oven/m.sql", frozenset(), "7, 1, bread7"),
+        ("models/packages/oven/m.sql", frozenset(["n"]), "3, 1, bread3"),
+    ],
+)
+def test_files_of_a_package_have_its_vars_unless_the_command_sets_them(path, asked, sql):
+    context = RenderContext({}, OVEN, command_vars=asked)
+    text = "select {{ var('n') }}, {{ var('own', 0) }}, {{ var('table') }}"
+
+    file = parse_sql_files({path: text}, {}, context)[path]
+
+    assert (file.findings, file.branches[0].text) == ((), f"select {sql}")
+
+
+def test_a_file_depends_on_the_vars_of_its_package():
+    path = "models/packages/oven/m.sql"
+    file = parse_sql_files({path: "select {{ var('n') }}"}, {}, RenderContext({}, OVEN))[path]
+
+    assert RenderContext({}, {**OVEN, "n": 4}).agrees(file.reads)
+    assert not RenderContext({}, {**OVEN, "oven": {"n": 8}}).agrees(file.reads)
+    assert not RenderContext({}, OVEN, command_vars=frozenset(["n"])).agrees(file.reads)
+
+
+def test_a_var_that_prints_itself_is_a_finding():
+    file = parse_sql_files(
+        {"models/m.sql": "select {{ var('x') }}"}, {}, RenderContext({}, {"x": "{{ var('x') }}"})
+    )["models/m.sql"]
+
+    assert [each.code for each in file.findings] == ["template-budget"]
+
+
 def test_a_package_may_have_macros_with_an_underscore_in_front():
     macros = {"packages/oven/macros/a.sql": "{% macro _heat() %}220{% endmacro %}"}
 

@@ -17,7 +17,7 @@ from penstock.project.sql.context.functions import (
 )
 from penstock.project.sql.context.modules import Spend, modules_of
 from penstock.project.sql.context.rendering import Now
-from penstock.project.sql.context.rows import ExecuteFlag, RowsFunctions
+from penstock.project.sql.context.rows import RowsFunctions
 from penstock.project.sql.context.tables import Tables, created_relation
 from penstock.project.sql.context.values import RUN_ID, RUN_TOKEN, ColumnView, Facade, RunTime
 
@@ -27,9 +27,16 @@ _DBT_VERSION = "1.10.0"
 
 
 def names_of(
-    now: Now, context: RenderContext, dispatch: Callable[..., Any], spend: Spend
+    now: Now,
+    context: RenderContext,
+    dispatch: Callable[..., Any],
+    render: Callable[[str], str],
+    spend: Spend,
 ) -> dict[str, Any]:
-    """Return the names of templates; `dispatch` finds macros, `spend` takes from the budget."""
+    """Return the names of templates.
+
+    `dispatch` finds macros, `render` renders a text, `spend` takes from the budget.
+    """
     words, rows = Words(now, context), RowsFunctions(now, context)
     tables = Tables(now, context, rows)
     config = ConfigFunction(now, context)
@@ -37,11 +44,8 @@ def names_of(
     return {
         **CONVERSIONS,
         **calls,
-        "execute": ExecuteFlag(now),
-        "run_query": rows.run_query,
-        "statement": rows.statement,
-        "load_result": rows.load_result,
-        "var": VarFunction(now, context),
+        **rows.functions(),
+        "var": VarFunction(now, context, render),
         "env_var": words.env_var,
         "is_incremental": words.is_incremental,
         "should_full_refresh": words.full_refresh,
