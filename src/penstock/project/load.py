@@ -132,8 +132,11 @@ def _templates(
     texts = {path: found.data.decode("utf-8", "replace") for path, found in read if found}
     docs = docs_blocks(texts, first.findings)
     name, threads = settings.name, settings.threads
-    context = RenderContext(first.environ, settings.vars, view, name, threads, docs, rows=rows)
-    return Templates(macros, replace(context, command_vars=frozenset(settings.asked_vars)))
+    variables = frozenset(settings.asked_vars)
+    context = RenderContext(
+        first.environ, settings.vars, view, name, threads, docs, rows=rows, command_vars=variables
+    )
+    return Templates(macros, context)
 
 
 def _read(

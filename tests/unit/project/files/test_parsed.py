@@ -16,6 +16,6 @@ def test_what_a_file_reads_is_noted_without_its_value():
     assert [(note.kind, note.name) for note in notes] == [
         ("env", "SCHEMA"),
         ("target", ""),
-        ("var", "n"),
+        ("var", "\nn"),
     ]
     assert all(len(note.digest) == 64 for note in notes)

@@ -17,7 +17,7 @@ from penstock.project.sql.context.functions import (
 )
 from penstock.project.sql.context.modules import Spend, modules_of
 from penstock.project.sql.context.rendering import Now
-from penstock.project.sql.context.rows import ExecuteFlag, RowsFunctions
+from penstock.project.sql.context.rows import RowsFunctions
 from penstock.project.sql.context.tables import Tables, created_relation
 from penstock.project.sql.context.values import RUN_ID, RUN_TOKEN, ColumnView, Facade, RunTime
 
@@ -38,15 +38,13 @@ def names_of(
     `dispatch` finds macros, `render` renders a text, `spend` takes from the budget.
     """
     words, rows = Words(now, context), RowsFunctions(now, context)
-    tables, config = Tables(now, context, rows), ConfigFunction(now, context)
+    tables = Tables(now, context, rows)
+    config = ConfigFunction(now, context)
     calls = {"ref": tables.ref, "source": tables.source, "config": config}
     return {
         **CONVERSIONS,
         **calls,
-        "execute": ExecuteFlag(now),
-        "run_query": rows.run_query,
-        "statement": rows.statement,
-        "load_result": rows.load_result,
+        **rows.functions(),
         "var": VarFunction(now, context, render),
         "env_var": words.env_var,
         "is_incremental": words.is_incremental,

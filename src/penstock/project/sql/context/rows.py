@@ -173,11 +173,20 @@ class StatementResult:
 
 
 class RowsFunctions:
-    """`run_query`, `statement` and `load_result`."""
+    """`run_query`, `statement`, `load_result`, and `execute`."""
 
     def __init__(self, now: Now, context: RenderContext) -> None:
         self._now = now
         self._context = context
+
+    def functions(self) -> dict[str, object]:
+        """Return what templates call, by name."""
+        return {
+            "execute": ExecuteFlag(self._now),
+            "run_query": self.run_query,
+            "statement": self.statement,
+            "load_result": self.load_result,
+        }
 
     def run_query(self, sql: object) -> RowsTable | None:
         """Return the rows of a query; None while they are unknown."""
