@@ -179,7 +179,7 @@ export function runRow(changes: Partial<RunRow>): RunRow {
  * → marts.revenue_by_week; staging.events → scores.
  */
 export const PROJECT: ProjectDocument = {
-  format: 1,
+  format: 2,
   penstock: "0.9.0",
   project: "shop",
   target: "dev",

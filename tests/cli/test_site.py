@@ -17,6 +17,7 @@ from contracts.store_cases import BROKEN, HERE, failed_gate
 from fakes.entity_files import entity
 from fakes.entity_place import EntityPlace
 from fakes.services import an_intent
+from fakes.site_page import document_of
 from penstock.app.services.wire import Where, open_services
 from penstock.app.site import files
 from penstock.core.check_results import Quarantine
@@ -69,7 +70,7 @@ def bundle(tmp_path, monkeypatch):
 
 def data(root, name):
     (path,) = root.glob(f"site/data-*/{name}.js")
-    return json.loads(path.read_text().removeprefix(f'penstockData("{name}",').removesuffix(");"))
+    return document_of(path.read_text())
 
 
 def page_of(root, model):

@@ -1,6 +1,6 @@
 // Written by scripts/site-types from the documents in src/penstock/app/site.
 
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 export interface ColumnRow {
   readonly name: string;

@@ -19,7 +19,7 @@ from penstock.app.services.files import replace_file
 from penstock.app.site.tasks import Task, do_on_all_cores, do_tasks
 from penstock.core.masking import SECRETS
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(slots=True)

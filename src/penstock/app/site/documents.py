@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from penstock.app.site.model_documents import ColumnRow, InputVersion
 
-FORMAT = 1
+FORMAT = 2
 """Grows when a page could no longer read the data of an older penstock."""
 
 

@@ -26,6 +26,8 @@ PAGE = "index.html"
 MARKER = ".penstock-site"
 _DATA = 'content="data"'
 """The place of the data's folder in the page."""
+_PLAIN = {"str", "int", "bool", "float", "int | None", "float | None", "tuple[str, ...]"}
+"""The types of fields without documents."""
 _NAMED = re.compile(r'content="(data-[^"?]+)')
 
 
@@ -35,17 +37,51 @@ def chunk_text(name: str, document: object) -> str:
     >>> chunk_text("model-1", {"lines": ("a", None)})
     'penstockData("model-1",{"lines":["a",null]});'
     """
-    text = json.dumps(document, default=_fields, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(_packed(document), ensure_ascii=False, separators=(",", ":"))
     return f"penstockData({json.dumps(name)},{SECRETS.hide(mask(text))});"
 
 
-def _fields(document: object) -> Mapping[str, object]:
-    return {name: getattr(document, name) for name in _names(type(document))}  # type: ignore[arg-type]
+def _packed(value: object) -> object:
+    """Return a document as a mapping, and several of one class as one value a field.
+
+    Their names are so written once, and values that many share too: `{"of": [values], "at":
+    [places]}`, without places if all share one. `#` is the number of documents.
+    """
+    if isinstance(value, tuple):
+        found = _fields_of(value[0]) if value else ()
+        if len(value) == 1 or not found:
+            return [_packed(each) for each in value] if found else value
+        return {"#": len(value), **{name: _column(value, name) for name, _ in found}}
+    found = _fields_of(value)
+    if not found:
+        return value
+    return {
+        name: _packed(getattr(value, name)) if is_deep else getattr(value, name)
+        for name, is_deep in found
+    }
+
+
+def _column(documents: tuple[object, ...], name: str) -> object:
+    """Return the values of a field of many documents."""
+    values = [getattr(each, name) for each in documents]
+    places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    if len(places) == 1:
+        return {"of": [_packed(values[0])]}
+    if 2 * len(places) > len(values) or isinstance(values[0], int | float):
+        return [_packed(each) for each in values]
+    return {"of": [_packed(each) for each in places], "at": [places[each] for each in values]}
+
+
+def _fields_of(value: object) -> tuple[tuple[str, bool], ...]:
+    """Return the names of a document's fields, and whether each may hold documents."""
+    return _fields(type(value))  # type: ignore[arg-type]
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(each.name for each in dataclasses.fields(kind))
+def _fields(kind: type) -> tuple[tuple[str, bool], ...]:
+    if not dataclasses.is_dataclass(kind):
+        return ()
+    return tuple((each.name, str(each.type) not in _PLAIN) for each in dataclasses.fields(kind))
 
 
 def require_bundle() -> None:
