@@ -4,8 +4,8 @@ import { number } from "../parts/numbers";
 import type { Colouring, Way } from "./colouring";
 
 const NAMES: Readonly<Partial<Record<Way, string>>> = {
-  rows: "rows of its step",
-  bytes: "size of its step",
+  rows: "rows",
+  bytes: "size",
   seconds: "seconds of its step",
 };
 

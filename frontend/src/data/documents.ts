@@ -264,6 +264,8 @@ export interface PartitionRange {
   readonly revision: number | null;
   readonly code: string;
   readonly built_by: number;
+  readonly rows: readonly number[];
+  readonly bytes: readonly number[];
 }
 
 export interface MappedRange {

@@ -265,6 +265,15 @@ class PartitionRun:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionCounts:
+    """What the last success of each partition wrote, in ascending order; None is unknown."""
+
+    numbers: Sequence[int]
+    rows: Sequence[int | None]
+    bytes: Sequence[int | None]
+
+
+@dataclass(frozen=True, slots=True)
 class WatermarkChange:
     """One entry of a watermark's history; `step` is "" for a manual change, explained by `why`.
 

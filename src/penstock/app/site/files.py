@@ -26,7 +26,10 @@ PAGE = "index.html"
 MARKER = ".penstock-site"
 _DATA = 'content="data"'
 """The place of the data's folder in the page."""
-_PLAIN = {"str", "int", "bool", "float", "int | None", "float | None", "tuple[str, ...]"}
+_PLAIN = {
+    *("bool", "str", "int", "float", "int | None", "float | None"),
+    *("tuple[str, ...]", "tuple[int, ...]"),
+}
 """The types of fields without documents."""
 _NAMED = re.compile(r'content="(data-[^"?]+)')
 

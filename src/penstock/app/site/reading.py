@@ -18,7 +18,7 @@ from penstock.core.facts import Head
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
-from penstock.core.records import PartitionRun, Run, SliceRecord, StepRecord
+from penstock.core.records import PartitionCounts, PartitionRun, Run, SliceRecord, StepRecord
 from penstock.core.steps.inputs import InputPin
 
 MOST_RUNS = 300
@@ -45,6 +45,7 @@ class SiteInputs:
     names: tuple[str, ...]
     drift: DriftReport
     partitions: Mapping[str, tuple[PartitionRun, ...]]
+    written: Mapping[str, PartitionCounts]
     steps: Mapping[str, tuple[StepRecord, ...]]
     """By model, and by run, in the order of their numbers."""
     slices: Mapping[str, tuple[SliceRecord, ...]]
@@ -157,6 +158,7 @@ def read_site(
         names=names,
         drift=drift_report(project_state),
         partitions=partitions,
+        written=records.written(*split),
         slices=services.reading.slices.recorded_of(names),
         steps={of: tuple(each) for of, each in steps.items()},
         runs=runs,
