@@ -123,12 +123,7 @@ function LastRuns({ runs }: { readonly runs: readonly RunRow[] }) {
   );
 }
 
-interface PlanProps {
-  readonly plan: PlannedCommand;
-  readonly project: ProjectDocument;
-}
-
-function Plan({ plan, project }: PlanProps) {
+function Plan({ plan, project }: { plan: PlannedCommand; project: ProjectDocument }) {
   const [shown, more] = useMore(plan.steps, 20);
   const hidden = plan.count - plan.steps.length;
   return (
