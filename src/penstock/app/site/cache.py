@@ -19,7 +19,7 @@ from penstock.app.services.files import replace_file
 from penstock.app.site.tasks import Task, do_on_all_cores, do_tasks
 from penstock.core.masking import SECRETS
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 @dataclass(slots=True)
@@ -80,5 +80,4 @@ class SiteCache:
 
 
 def _key(parts: Sequence[object]) -> str:
-    text = json.dumps(parts, default=str, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(repr(parts).encode()).hexdigest()

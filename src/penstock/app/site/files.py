@@ -54,7 +54,7 @@ def _packed(value: object) -> object:
         found = _fields_of(value[0]) if value else ()
         if len(value) == 1 or not found:
             return [_packed(each) for each in value] if found else value
-        return {"#": len(value), **{name: _column(value, name) for name, _ in found}}
+        return {"#": len(value)} | {name: _column(value, name, is_deep) for name, is_deep in found}
     found = _fields_of(value)
     if not found:
         return value
@@ -64,15 +64,16 @@ def _packed(value: object) -> object:
     }
 
 
-def _column(documents: tuple[object, ...], name: str) -> object:
+def _column(documents: tuple[object, ...], name: str, is_deep: bool) -> object:  # noqa: FBT001
     """Return the values of a field of many documents."""
     values = [getattr(each, name) for each in documents]
-    places = {value: place for place, value in enumerate(dict.fromkeys(values))}
-    if len(places) == 1:
+    shared = dict.fromkeys(values)
+    if len(shared) == 1:
         return {"of": [_packed(values[0])]}
-    if 2 * len(places) > len(values) or isinstance(values[0], int | float):
-        return [_packed(each) for each in values]
-    return {"of": [_packed(each) for each in places], "at": [places[each] for each in values]}
+    if 2 * len(shared) > len(values) or isinstance(values[0], int | float):
+        return [*map(_packed, values)] if is_deep else values
+    places = {value: place for place, value in enumerate(shared)}
+    return {"of": [*map(_packed, shared)], "at": [places[each] for each in values]}
 
 
 def _fields_of(value: object) -> tuple[tuple[str, bool], ...]:

@@ -171,8 +171,8 @@ def _written(
     """Return a range with what built it: the step's place, and the rows and bytes it wrote."""
     counts, outcome = inputs.written.get(name), step.outcome if step else None
     if inputs.drift.verdicts[name].of_table and outcome:
-        rows, size = outcome.rows.written, outcome.bytes_written
-        return replace(each, built_by=built_by, rows=_shared([rows]), bytes=_shared([size]))
+        rows, size = _shared([outcome.rows.written]), _shared([outcome.bytes_written])
+        return replace(each, built_by=built_by, rows=rows, bytes=size)
     if counts is None or built_by < 0:
         return replace(each, built_by=built_by)
     place = slice(bisect_left(counts.numbers, each.low), bisect_right(counts.numbers, each.high))

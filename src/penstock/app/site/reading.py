@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from penstock.app.artifacts.manifest import Json
@@ -50,6 +50,7 @@ class SiteInputs:
     """By model, and by run, in the order of their numbers."""
     slices: Mapping[str, tuple[SliceRecord, ...]]
     runs: tuple[Run, ...]
+    _nows: dict[str, str] = field(default_factory=dict)
 
     @property
     def state(self) -> ProjectState:
@@ -82,6 +83,12 @@ class SiteInputs:
         )
 
     def _now(self, name: str) -> str:
+        """Return the version of an input that is there now; many steps read the same inputs."""
+        if name not in self._nows:
+            self._nows[name] = self._version(name)
+        return self._nows[name]
+
+    def _version(self, name: str) -> str:
         now = self.state.view.now
         if name in now.sources:
             return str(now.sources[name])
