@@ -182,6 +182,7 @@ export const PROJECT: ProjectDocument = {
   format: 2,
   penstock: "0.9.0",
   project: "shop",
+  flags: "",
   target: "dev",
   made_at: "2024-01-31T12:00:00Z",
   as_of: "2024-01-31",

@@ -99,6 +99,20 @@ def test_a_project_that_never_ran_is_shown_as_it_is(services, call):
     assert not (root / ".penstock" / "state.db").exists()
 
 
+def test_commands_on_the_pages_have_the_date_and_target_of_the_site(services, call):
+    root = services()
+
+    answer = call("docs", "generate", "--as-of", "2024-03-01", "--target", "dev")
+
+    assert answer.code == 0, answer.err
+    project = data(root, "project")
+    assert project["flags"] == "--as-of 2024-03-01 --target dev"
+    assert {each["node"]: each["command"] for each in project["attention"]}["log"] == (
+        "penstock run --select log --as-of 2024-03-01 --target dev"
+    )
+    assert project["plans"][0]["command"] == "penstock run --as-of 2024-03-01 --target dev"
+
+
 def test_columns_are_followed_through_views_and_not_known_behind_a_function(services, call):
     root = services(**VIEWS)
 

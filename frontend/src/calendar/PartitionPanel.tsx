@@ -44,7 +44,8 @@ export function PartitionPanel(props: PanelProps) {
         <p>Nothing to repair here.</p>
       ) : (
         <p>
-          Repair: <Command text={command ?? syncCommand(model.name, grid, low, high)} />
+          Repair:{" "}
+          <Command text={command ?? syncCommand(model.name, grid, { low, high }, project.flags)} />
         </p>
       )}
       {range ? <One {...props} range={range} /> : <Many all={all} />}

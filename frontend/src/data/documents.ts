@@ -108,6 +108,7 @@ export interface ProjectDocument {
   readonly penstock: string;
   readonly project: string;
   readonly target: string;
+  readonly flags: string;
   readonly made_at: string;
   readonly as_of: string;
   readonly notices: readonly Notice[];

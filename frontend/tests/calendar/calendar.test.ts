@@ -111,7 +111,8 @@ describe("commands and mappings", () => {
       "penstock sync --select r --from 10 --to 20",
     ],
   ])("%s is repaired by its command", (model, grid, low, high, command) => {
-    expect(syncCommand(model, grid, low, high)).toBe(command);
+    expect(syncCommand(model, grid, { low, high }, "")).toBe(command);
+    expect(syncCommand(model, grid, { low, high }, "--target p")).toBe(`${command} --target p`);
   });
 
   test("partitions that move read as many before as their own number", () => {

@@ -150,6 +150,8 @@ class ProjectDocument:
     penstock: str
     project: str
     target: str
+    flags: str
+    """What `run` and `sync` end with, for this target and date."""
     made_at: str
     as_of: str
     notices: tuple[Notice, ...]

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from penstock.app.commands.sync import plan_sync
-from penstock.app.observation.project_state import ProjectState
 from penstock.app.planning.make_plan import make_plan, run_timestamp_of
 from penstock.app.planning.selection import selected_models
 from penstock.app.read_requests import ServeRequest, SiteRequest
@@ -105,7 +104,7 @@ def docs_generate(request: SiteRequest) -> SiteReport:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Collect no garbage: values of a project have no cycles, and looking for some takes a tenth."""
+    """Collect no garbage: values of a project have no cycles, and a search takes a tenth."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -181,14 +180,14 @@ def _read(services: Services, request: AnySite, notices: tuple[Notice, ...]) -> 
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     cache = SiteCache(Path(services.project.root, _CACHE), version())
-    inputs = read_site(services, names, run_timestamp, cache)
+    inputs = read_site(services, names, run_timestamp, cache, request)
     nodes = (*names, *map(inputs.node, inputs.project.sources))
     with ThreadPoolExecutor(_LOGS_AT_ONCE if cache.is_new(len(names)) else 1) as reading:
         shapes = dict(zip(nodes, reading.map(inputs.shape_of, nodes), strict=True))
     if cache.is_new(len(names)):
         cache.compute_ahead(slow_tasks(inputs, shapes))
     runs = tuple(run_document(inputs, each) for each in inputs.runs)
-    plans = _plans(services, str(request.project), inputs.state)
+    plans = _plans(services, str(request.project), inputs)
     project = project_document(inputs, shapes, plans, runs, notices)
     chunks = tuple(_chunks(inputs, shapes, runs))
     cache.save()
@@ -241,13 +240,14 @@ def _source_texts(inputs: SiteInputs) -> Iterator[FoundText]:
         yield from (FoundText(node, "column", each.name, "") for each in source.columns)
 
 
-def _plans(services: Services, project: str, state: ProjectState) -> dict[str, Plan]:
+def _plans(services: Services, project: str, inputs: SiteInputs) -> dict[str, Plan]:
     """Return what the next `run` and `sync` would do; without one that cannot be planned."""
-    found, as_of = dict[str, Plan](), state.run_timestamp
+    found, state = dict[str, Plan](), inputs.state
+    as_of = state.run_timestamp
     with suppress(PenstockError):
         asked = RunRequest(project, as_of=as_of)
-        found["penstock run"] = make_plan(services, asked, state).plan
+        found[inputs.command("run")] = make_plan(services, asked, state).plan
     with suppress(PenstockError):
         asked_sync = SyncRequest(project, as_of=as_of)
-        found["penstock sync"] = plan_sync(services, asked_sync, state).plan
+        found[inputs.command("sync")] = plan_sync(services, asked_sync, state).plan
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -27,6 +28,7 @@ from penstock.app.site.partitions import STATES
 from penstock.app.site.reading import SiteInputs, utc
 from penstock.app.site.sources import late_sources, reads, source_rows
 from penstock.core.findings import Finding
+from penstock.core.masking import mask
 from penstock.core.model import Model, kind_of
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.partitions.ranges import count, difference, intersection
@@ -59,6 +61,7 @@ def project_document(
         penstock=version(),
         project=project.name,
         target=project.target.name,
+        flags=mask(shlex.join(inputs.flags(dated=True))),
         made_at=utc(services.clock.now()),
         as_of=utc(inputs.state.run_timestamp),
         notices=tuple(dict.fromkeys((*notices, *map(notice_of, project.findings)))),
@@ -133,7 +136,7 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
     """Yield what needs a person: drift and failures, then flags, then rows that are held back."""
     for name, status in statuses.items():
         model = inputs.model(name)
-        command = f"penstock {status.mends or _mends(model, status)}"
+        command = inputs.command(*shlex.split(status.mends or _mends(model, status)))
         wrong: dict[State, list[StateCount]] = {}
         for each in status.states:
             if each.drifted or each.state in (State.UNRECORDED, State.UNREADABLE):
@@ -151,10 +154,11 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
     flagged = Counter(flag.model for flag in checks.flags())
     for name, number in flagged.items():
         sentence = f"{grouped(number)} flagged: rows are in the table that failed a check"
-        yield Attention("flagged", name, sentence, f"penstock history {name} --checks")
+        yield Attention("flagged", name, sentence, inputs.command("history", name, "--checks"))
     for kept in checks.quarantines():
         sentence = f"{grouped(kept.rows)} rows in quarantine until {utc(kept.expires)}"
-        yield Attention("quarantined", kept.model, sentence, f"penstock history {kept.model}")
+        command = inputs.command("history", kept.model)
+        yield Attention("quarantined", kept.model, sentence, command)
 
 
 def _blocked(inputs: SiteInputs, name: str) -> Attention | None:
@@ -163,14 +167,15 @@ def _blocked(inputs: SiteInputs, name: str) -> Attention | None:
     failure = steps[-1].failure if steps else None
     if failure is None or failure.code not in _BLOCKING:
         return None
-    return Attention("blocked", name, failure.message, f"penstock history {name} --checks")
+    command = inputs.command("history", name, "--checks")
+    return Attention("blocked", name, failure.message, command)
 
 
 def _mends(model: Model, status: ModelStatus) -> str:
     if status.package:
-        return f"run --select {model.name}"
+        return shlex.join(["run", "--select", model.name])
     word = "sync" if model.partition is not None else model.strategy.command
-    return f"{word} --select {model.name}"
+    return shlex.join([*word.split(), "--select", model.name])
 
 
 def _planned(inputs: SiteInputs, command: str, plan: Plan) -> PlannedCommand:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
 from penstock.app.artifacts.manifest import Json
+from penstock.app.flags import command_words
 from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.selection import DriftReport, drift_report
+from penstock.app.read_requests import ServeRequest, SiteRequest
 from penstock.app.services.services import Services
 from penstock.app.site.cache import SiteCache
 from penstock.app.site.model_documents import InputVersion
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Head
+from penstock.core.masking import mask
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
@@ -23,6 +27,8 @@ from penstock.core.steps.inputs import InputPin
 
 MOST_RUNS = 300
 """How many runs the site has, newest first."""
+_DATED = ("run", "sync", "snapshot")
+_PLACE = ("target", "variables")
 MOST_EXECUTIONS = 100
 """How many executions the page of a model has, newest first."""
 
@@ -50,6 +56,7 @@ class SiteInputs:
     """By model, and by run, in the order of their numbers."""
     slices: Mapping[str, tuple[SliceRecord, ...]]
     runs: tuple[Run, ...]
+    request: SiteRequest | ServeRequest = SiteRequest()
     _nows: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -61,6 +68,14 @@ class SiteInputs:
     def project(self) -> Project:
         """The project with the SQL of the run date."""
         return self.drift.project_state.project
+
+    def command(self, *words: str) -> str:
+        """Return a command as it is typed, with the flags of the site."""
+        return mask(shlex.join(["penstock", *words, *self.flags(dated=words[0] in _DATED)]))
+
+    def flags(self, *, dated: bool) -> list[str]:
+        """Return the target and the variables of the site, and its date for commands with one."""
+        return command_words(self.request, ("as_of", *_PLACE) if dated else _PLACE)
 
     def model(self, name: str) -> Model:
         """Return a model with the SQL of the run date."""
@@ -145,6 +160,7 @@ def read_site(
     names: tuple[str, ...],
     run_timestamp: dt.datetime,
     cache: SiteCache | None = None,
+    request: SiteRequest | ServeRequest | None = None,
 ) -> SiteInputs:
     """Compare the models with their tables, and read what built them."""
     project_state = survey(services, services.project.models, run_timestamp, building=())
@@ -162,6 +178,7 @@ def read_site(
     return SiteInputs(
         services=services,
         cache=cache or SiteCache(),
+        request=request or SiteRequest(),
         names=names,
         drift=drift_report(project_state),
         partitions=partitions,

@@ -141,5 +141,5 @@ def late_sources(inputs: SiteInputs, rows: Iterable[SourceRow]) -> Iterator[Atte
         age = now - dt.datetime.fromisoformat(row.newest_row_at)
         if age.total_seconds() > row.limit:
             sentence = f"newest row {row.newest_row_at}, older than its rule permits"
-            command = f"penstock check --sources --select {row.node}"
+            command = inputs.command("check", "--sources", "--select", row.node)
             yield Attention("late", row.node, sentence, command)
