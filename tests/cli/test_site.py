@@ -175,7 +175,13 @@ def test_a_state_of_a_newer_penstock_gives_a_site_without_it(services, call):
     assert "state-too-new" in answer.out
     project = data(root, "project")
     assert [each["code"] for each in project["notices"]] == ["state-too-new"]
-    assert len(project["models"]) == 3
+    line = "the state cannot be opened, so nothing is known of what was built"
+    assert [(each["kind"], each["sentence"]) for each in project["attention"]] == [
+        ("unreadable", line)
+    ]
+    assert project["plans"] == []
+    states = {project["states"][s["state"]] for m in project["models"] for s in m["states"]}
+    assert (states, len(project["models"])) == ({"unreadable"}, 3)
 
 
 def test_a_folder_of_others_is_refused(services, call):

@@ -48,7 +48,7 @@ from penstock.app.site.overview import (
     run_document,
 )
 from penstock.app.site.partitions import partitions_document
-from penstock.app.site.reading import SiteInputs, read_site
+from penstock.app.site.reading import SiteInputs, read_site, without_state
 from penstock.core.errors import PenstockError, ProjectError, StateError, UsageError
 from penstock.core.findings import Finding
 from penstock.core.project import Project
@@ -172,22 +172,25 @@ def read_data(services: Services, request: AnySite, findings: tuple[Finding, ...
         bare = without_records(services)
         place = str(error.where or "penstock.yml")
         notice = Notice(error.code, place, error.sentence, error.hint, is_error=True)
-        return _read(bare, request, (notice, *notices))
+        return _read(bare, request, (notice, *notices), has_state=False)
 
 
 @in_one_state
-def _read(services: Services, request: AnySite, notices: tuple[Notice, ...]) -> SiteData:
+def _read(
+    services: Services, request: AnySite, notices: tuple[Notice, ...], *, has_state: bool = True
+) -> SiteData:
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     cache = SiteCache(Path(services.project.root, _CACHE), version())
     inputs = read_site(services, names, run_timestamp, cache, request)
+    inputs = inputs if has_state else without_state(inputs)
     nodes = (*names, *map(inputs.node, inputs.project.sources))
     with ThreadPoolExecutor(_LOGS_AT_ONCE if cache.is_new(len(names)) else 1) as reading:
         shapes = dict(zip(nodes, reading.map(inputs.shape_of, nodes), strict=True))
     if cache.is_new(len(names)):
         cache.compute_ahead(slow_tasks(inputs, shapes))
     runs = tuple(run_document(inputs, each) for each in inputs.runs)
-    plans = _plans(services, str(request.project), inputs)
+    plans = _plans(services, str(request.project), inputs) if inputs.has_state else {}
     project = project_document(inputs, shapes, plans, runs, notices)
     chunks = tuple(_chunks(inputs, shapes, runs))
     cache.save()

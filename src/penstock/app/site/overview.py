@@ -25,7 +25,7 @@ from penstock.app.site.documents import (
 from penstock.app.site.markup import grouped
 from penstock.app.site.models import Shapes
 from penstock.app.site.partitions import STATES
-from penstock.app.site.reading import SiteInputs, utc
+from penstock.app.site.reading import NO_STATE, SiteInputs, utc
 from penstock.app.site.sources import late_sources, reads, source_rows
 from penstock.core.findings import Finding
 from penstock.core.masking import mask
@@ -42,6 +42,7 @@ _URGENT = (
     *("unrecorded", "foreign_table", "missing", "version_upgraded", "sql_changed"),
     *("schema_changed", "source_changed", "upstream_changed"),
 )
+_NO_STATE = Attention(str(State.UNREADABLE), "", NO_STATE, "")
 _BLOCKING = ("before-check-failed", "after-check-failed")
 
 
@@ -56,6 +57,7 @@ def project_document(
     statuses = {name: _status(inputs, name) for name in inputs.names}
     services, project = inputs.services, inputs.project
     sources = source_rows(inputs)
+    attention = _attention(inputs, statuses) if inputs.has_state else (_NO_STATE,)
     return ProjectDocument(
         format=FORMAT,
         penstock=version(),
@@ -71,7 +73,7 @@ def project_document(
             for number, name in enumerate(inputs.names)
         ),
         sources=sources,
-        attention=_by_urgency((*_attention(inputs, statuses), *late_sources(inputs, sources))),
+        attention=_by_urgency((*attention, *late_sources(inputs, sources))),
         plans=tuple(_planned(inputs, *each) for each in plans.items()),
         runs=tuple(_run_row(each, number) for number, each in enumerate(runs)),
     )
@@ -136,7 +138,8 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
     """Yield what needs a person: drift and failures, then flags, then rows that are held back."""
     for name, status in statuses.items():
         model = inputs.model(name)
-        command = inputs.command(*shlex.split(status.mends or _mends(model, status)))
+        verdict, mends = inputs.drift.verdicts[name], status.mends or _mends(model, status)
+        command = inputs.command(*shlex.split(mends))
         wrong: dict[State, list[StateCount]] = {}
         for each in status.states:
             if each.drifted or each.state in (State.UNRECORDED, State.UNREADABLE):
@@ -146,7 +149,7 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
             because = ", ".join(dict.fromkeys(why for each in found for why in each.because))
             plural = "" if number == 1 else "s"
             parts = f"{grouped(number)} partition{plural}"
-            what = "the table" if model.partition is None else parts
+            what = "the table" if model.partition is None or verdict.whole else parts
             sentence = f"{what}: {because}" if because else what
             blocked = _blocked(inputs, name) if state is State.FAILED else None
             yield blocked or Attention(str(state), name, sentence, command)
@@ -172,6 +175,11 @@ def _blocked(inputs: SiteInputs, name: str) -> Attention | None:
 
 
 def _mends(model: Model, status: ModelStatus) -> str:
+    states = {each.state for each in status.states}
+    if State.UNRECORDED in states:
+        return "recover" if status.executed_at else "state rebuild"
+    if State.UNREADABLE in states:
+        return f"plan --select {shlex.quote(model.name)}"  # it says what would mend it
     if status.package:
         return shlex.join(["run", "--select", model.name])
     word = "sync" if model.partition is not None else model.strategy.command

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from penstock.app.artifacts.manifest import Json
@@ -24,9 +24,11 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
 from penstock.core.records import PartitionCounts, PartitionRun, Run, SliceRecord, StepRecord
 from penstock.core.steps.inputs import InputPin
+from penstock.plan.values import State
 
 MOST_RUNS = 300
 """How many runs the site has, newest first."""
+NO_STATE = "the state cannot be opened, so nothing is known of what was built"
 _DATED = ("run", "sync", "snapshot")
 _PLACE = ("target", "variables")
 MOST_EXECUTIONS = 100
@@ -57,6 +59,7 @@ class SiteInputs:
     slices: Mapping[str, tuple[SliceRecord, ...]]
     runs: tuple[Run, ...]
     request: SiteRequest | ServeRequest = SiteRequest()
+    has_state: bool = True
     _nows: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -187,6 +190,16 @@ def read_site(
         steps={of: tuple(each) for of, each in steps.items()},
         runs=runs,
     )
+
+
+def without_state(inputs: SiteInputs) -> SiteInputs:
+    """Return the inputs of a project whose state cannot be opened: no partition is compared."""
+    verdicts = {
+        name: replace(each, whole=State.UNREADABLE, pieces=(), lines=(NO_STATE,), owner=None)
+        for name, each in inputs.drift.verdicts.items()
+    }
+    drift = replace(inputs.drift, verdicts=verdicts, pending={})
+    return replace(inputs, drift=drift, has_state=False)
 
 
 def utc(moment: dt.datetime | None) -> str:
