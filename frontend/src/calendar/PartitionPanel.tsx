@@ -34,18 +34,18 @@ export function PartitionPanel(props: PanelProps) {
   const title = low === high ? nameOf(grid, low) : keysOf(grid, low, high);
   const range = low === high ? within(partitions.ranges, low, low)[0] : undefined;
   const all = totals(partitions, project, low, high);
+  const states = [...all.states.keys()];
   // Whole tables are not all repaired by `sync`; the site says by which command.
+  const isOfTable = grid.grain === "whole" || states.some((state) => OF_TABLE.has(state));
   const known = project.attention.find(({ node }) => node === model.name);
-  const command = grid.grain === "whole" ? known?.command : undefined;
-  const isWell = [...all.states.keys()].every((state) => WELL.has(state));
+  const sync = syncCommand(model.name, grid, { low, high }, project.flags);
   return (
     <Panel name="Partition" about={title} title={title} onClose={onClose}>
-      {isWell ? (
+      {states.every((state) => WELL.has(state)) ? (
         <p>Nothing to repair here.</p>
       ) : (
         <p>
-          Repair:{" "}
-          <Command text={command ?? syncCommand(model.name, grid, { low, high }, project.flags)} />
+          Repair: <Command text={(isOfTable && known?.command) || sync} />
         </p>
       )}
       {range ? <One {...props} range={range} /> : <Many all={all} />}
@@ -59,6 +59,7 @@ export function PartitionPanel(props: PanelProps) {
   );
 }
 
+const OF_TABLE: ReadonlySet<string> = new Set(["unrecorded", "unreadable", "foreign_table"]);
 const WELL: ReadonlySet<string> = new Set(["current", "not_effective", "running"]);
 
 function One({ range, partitions, project, codes }: PanelProps & { range: PartitionRange }) {

@@ -2,10 +2,7 @@ import { useState } from "preact/hooks";
 import type { Go } from "../shell/router";
 import { NEW, type Picture, type Settings, writeList } from "./settings";
 
-interface ToolbarProps {
-  readonly settings: Settings;
-  readonly go: Go;
-}
+type ToolbarProps = { readonly settings: Settings; readonly go: Go };
 
 const PICTURES: readonly (readonly [Picture, string])[] = [
   ["graph", "Graph"],

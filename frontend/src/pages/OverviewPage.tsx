@@ -50,9 +50,13 @@ function NeedsAttention({ project }: { readonly project: ProjectDocument }) {
   );
 }
 
-type LineProps = Attention & { readonly project: ProjectDocument };
-
-function Line({ kind, node, sentence, command, project }: LineProps) {
+function Line({
+  kind,
+  node,
+  sentence,
+  command,
+  project,
+}: Attention & { project: ProjectDocument }) {
   return (
     <li>
       <State name={kind} />
