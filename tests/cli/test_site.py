@@ -136,6 +136,31 @@ def test_columns_are_followed_through_views_and_not_known_behind_a_function(serv
     assert "&lt;/script&gt;&lt;b&gt;" in code
 
 
+def test_columns_are_followed_through_stars_of_views(services, call):
+    root = services(
+        **VIEWS
+        | {
+            "models/staging/stars.sql": "with a as (select * from {{ ref('raw_users') }}) "
+            "select *, 1 as one from a\n",
+            "models/staging/joined.sql": "select s.*, amount as again, x.* "
+            "from {{ ref('stars') }} s join {{ ref('counted') }} x using (id)\n",
+        }
+    )
+
+    assert call("docs", "generate").code == 0
+
+    origins = {
+        name: {column["name"]: column["origins"] for column in page_of(root, name)["columns"]}
+        for name in ("stars", "joined")
+    }
+    assert origins["stars"] == {
+        "id": [{"node": "raw_users", "column": "id"}],
+        "amount": [{"node": "raw_users", "column": "amount"}],
+        "one": None,
+    }
+    assert origins["joined"] == {"again": [{"node": "stars", "column": "amount"}]}
+
+
 def test_a_project_with_errors_shows_them_and_what_can_be_read(services, call):
     root = services(**{"models/marts/broken.sql": "{{ config(materialised='tabel') }}\nselect 1\n"})
 
@@ -199,7 +224,17 @@ def test_no_secret_is_in_any_byte(services, call):
         **{
             "models/marts/daily.sql": "select 'hush-hush-9' as n from {{ ref('users_clean') }}\n",
             "models/staging/users_clean.sql": "{{ config(materialized='table', "
-            "description='jdbc:x://u:p4ss@h/d hush-hush-9') }}\nselect 1 as id\n",
+            "description='jdbc:x://u:p4ss@h/d hush-hush-9') }}\nselect 1 as id, "
+            "'password: hunter2' as a, 'jdbc:x://u:p4ss@h/d' as b -- token=hunter2\n",
+            "models/marts/counted.py": """\
+                from penstock import table
+
+
+                @table
+                def counted(users_clean):
+                    password = "hunter2"
+                    return users_clean
+                """,
         }
     )
 
@@ -207,7 +242,11 @@ def test_no_secret_is_in_any_byte(services, call):
 
     written = [path.read_text() for path in (root / "site").rglob("*") if path.is_file()]
     assert len(written) > 5
-    assert [text for text in written if "hush-hush-9" in text or "p4ss" in text] == []
+    secrets = ("hush-hush-9", "p4ss", "hunter2")
+    assert [text for text in written if any(each in text for each in secrets)] == []
+    lines = page_of(root, "counted")["written"]["lines"]
+    assert lines[2] == '    password = <i class=s>"***"</i>'
+    assert data(root, "search")["texts"]
 
 
 def test_a_source_whose_newest_row_is_too_old_needs_attention(services, call):

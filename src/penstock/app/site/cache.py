@@ -51,7 +51,7 @@ class SiteCache:
 
     def compute_ahead(self, tasks: Iterable[Task]) -> None:
         """Do tasks on all cores."""
-        missing = {_key(each): each for each in tasks}
+        missing = {key: each for each in tasks if (key := _key(each)) not in self._now}
         self._now |= zip(missing, do_on_all_cores([*missing.values()]), strict=True)
 
     def save(self) -> None:

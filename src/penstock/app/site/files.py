@@ -31,6 +31,8 @@ _PLAIN = {
     *("tuple[str, ...]", "tuple[int, ...]"),
 }
 """The types of fields without documents."""
+_MADE = {"lines", "description_html"}
+"""Fields with what was made of masked texts."""
 _NAMED = re.compile(r'content="(data-[^"?]+)')
 
 
@@ -40,8 +42,29 @@ def chunk_text(name: str, document: object) -> str:
     >>> chunk_text("model-1", {"lines": ("a", None)})
     'penstockData("model-1",{"lines":["a",null]});'
     """
-    text = json.dumps(_packed(document), ensure_ascii=False, separators=(",", ":"))
-    return f"penstockData({json.dumps(name)},{SECRETS.hide(mask(text))});"
+    packed = _packed(document)
+    text = _json(packed)
+    if SECRETS.hide(mask(text)) != text:  # often only the names of columns
+        text = _json(_masked(packed, ""))
+    return f"penstockData({json.dumps(name)},{text});"
+
+
+def _json(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def _masked(value: object, field: str) -> object:
+    """Mask each text by itself: in HTML and JSON a mask would reach into what stands around it."""
+    match value:
+        case str():
+            return SECRETS.hide(value) if field in _MADE else mask(value)
+        case list() | tuple():
+            return [_masked(each, field) for each in value]
+        case dict():
+            inner: dict[object, str] = {"of": field, "at": field}
+            return {name: _masked(part, inner.get(name, str(name))) for name, part in value.items()}
+        case _:
+            return value
 
 
 def _packed(value: object) -> object:

@@ -40,6 +40,7 @@ from penstock.app.site.models import (
     model_document,
     package_parts,
     slow_tasks,
+    with_queries,
 )
 from penstock.app.site.overview import (
     RUNS_IN_A_FILE,
@@ -186,7 +187,8 @@ def _read(
     inputs = inputs if has_state else without_state(inputs)
     nodes = (*names, *map(inputs.node, inputs.project.sources))
     with ThreadPoolExecutor(_LOGS_AT_ONCE if cache.is_new(len(names)) else 1) as reading:
-        shapes = dict(zip(nodes, reading.map(inputs.shape_of, nodes), strict=True))
+        tables = dict(zip(nodes, reading.map(inputs.shape_of, nodes), strict=True))
+    shapes = with_queries(inputs, tables)
     if cache.is_new(len(names)):
         cache.compute_ahead(slow_tasks(inputs, shapes))
     runs = tuple(run_document(inputs, each) for each in inputs.runs)

@@ -124,7 +124,7 @@ def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, shapes: Sha
         bytes=found.bytes if found else None,
         built_at=utc(status.executed_at),
         seconds=last.outcome.duration_ms / 1000 if last and last.outcome else None,
-        lines=status.lines,
+        lines=tuple(map(mask, status.lines)),
     )
 
 

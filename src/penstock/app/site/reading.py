@@ -16,6 +16,7 @@ from penstock.app.read_requests import ServeRequest, SiteRequest
 from penstock.app.services.services import Services
 from penstock.app.site.cache import SiteCache
 from penstock.app.site.model_documents import InputVersion
+from penstock.app.site.tasks import Task
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Head
 from penstock.core.masking import mask
@@ -120,11 +121,11 @@ class SiteInputs:
 
     def code_lines(self, text: str, language: str) -> tuple[str, ...]:
         """Return highlighted code, a line of HTML each."""
-        return tuple(cast("list[str]", self.cache.computed("code", language, text)))
+        return tuple(cast("list[str]", self.cache.computed(*code_task(language, text))))
 
     def markdown(self, text: str) -> str:
         """Return a description as HTML."""
-        return str(self.cache.computed("markdown", text)) if text.strip() else ""
+        return str(self.cache.computed("markdown", mask(text))) if text.strip() else ""
 
     def shape_of(self, node: str) -> TableShape | None:
         """Return the shape of a model's table, or of a Delta source; None without a table."""
@@ -190,6 +191,11 @@ def read_site(
         steps={of: tuple(each) for of, each in steps.items()},
         runs=runs,
     )
+
+
+def code_task(language: str, text: str) -> Task:
+    """Return what highlights a text; it is masked before, while it is one."""
+    return "code", language, mask(text)
 
 
 def without_state(inputs: SiteInputs) -> SiteInputs:

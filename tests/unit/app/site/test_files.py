@@ -1,7 +1,7 @@
 """A folder of a site is replaced as a whole, and only if it is one."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -43,6 +43,19 @@ def test_texts_of_users_are_data_of_one_call():
     assert text.startswith('penstockData("model-1",')
     document = json.loads(text.removeprefix('penstockData("model-1",').removesuffix(");"))
     assert document == {"name": ODD, "lines": ["a", ODD], "nothing": None}
+
+
+def test_a_secret_is_hidden_in_its_text_and_nothing_around_it():
+    row = Odd("password: hunter2", ("password: <i class=s>'***'</i>",))
+
+    text = chunk_text("rows", Rows((row, replace(row, name='token = "hunter3" x')), (row,)))
+
+    html = ["password: <i class=s>'***'</i>"]
+    masked = {"name": "password: ***", "lines": html, "nothing": None}
+    assert document_of(text) == {
+        "rows": [masked, masked | {"name": 'token = "***" x'}],
+        "one": [masked],
+    }
 
 
 def test_many_documents_are_written_as_one_value_a_field():
