@@ -63,7 +63,7 @@ def test_what_was_written_to_each_partition_is_on_record(store, world):
     store.journal.finish("step-1", replace(wrote(4), partitions=counts))
     succeed(store, intent("step-2", "lines"), version=1)
 
-    assert store.records.written("orders", "lines", "nobody") == {
+    assert store.runs.written(("orders", "lines", "nobody")) == {
         "orders": PartitionCounts((1, 2, 3), (7, 0, None), (70, 0, 9))
     }
 

@@ -32,7 +32,7 @@ _PLAIN = {
 }
 """The types of fields without documents."""
 _MADE = {"lines", "description_html"}
-"""Fields with what was made of masked texts."""
+"""Fields whose texts were masked before they became HTML."""
 _NAMED = re.compile(r'content="(data-[^"?]+)')
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import cast
 
 from penstock.app.artifacts.manifest import Json
@@ -59,9 +59,10 @@ class SiteInputs:
     """By model, and by run, in the order of their numbers."""
     slices: Mapping[str, tuple[SliceRecord, ...]]
     runs: tuple[Run, ...]
+    now: Mapping[str, str]
+    """The versions of inputs that are there now."""
     request: SiteRequest | ServeRequest = SiteRequest()
     has_state: bool = True
-    _nows: dict[str, str] = field(default_factory=dict)
 
     @property
     def state(self) -> ProjectState:
@@ -97,27 +98,9 @@ class SiteInputs:
     def input_versions(self, pins: tuple[InputPin, ...]) -> tuple[InputVersion, ...]:
         """Return what a step read of each input, and what is there now."""
         return tuple(
-            InputVersion(self.node(each.input), str(each.pin), self._now(each.input))
+            InputVersion(self.node(each.input), str(each.pin), self.now.get(each.input, ""))
             for each in pins
         )
-
-    def _now(self, name: str) -> str:
-        """Return the version of an input that is there now; many steps read the same inputs."""
-        if name not in self._nows:
-            self._nows[name] = self._version(name)
-        return self._nows[name]
-
-    def _version(self, name: str) -> str:
-        now = self.state.view.now
-        if name in now.sources:
-            return str(now.sources[name])
-        model = self.project.models.get(name)
-        head = self._head(model) if model is not None and not model.is_view else None
-        return f"v{head.version}" if head else ""
-
-    def _head(self, model: Model) -> Head | None:
-        uri, record = self.project.uri_of(model.table), self.state.records.get(model.name)
-        return self.state.log_reader.head(uri, str(model.table), record)
 
     def code_lines(self, text: str, language: str) -> tuple[str, ...]:
         """Return highlighted code, a line of HTML each."""
@@ -135,7 +118,7 @@ class SiteInputs:
                 model = self.model(node)
                 if model.is_view:
                     return None
-                head, uri = self._head(model), self.project.uri_of(model.table)
+                head, uri = head_of(self.state, model), self.project.uri_of(model.table)
             elif source is not None and source.is_delta and source.path:
                 head, uri = self.services.log.head(source.path), source.path
             else:
@@ -186,11 +169,27 @@ def read_site(
         names=names,
         drift=drift_report(project_state),
         partitions=partitions,
-        written=records.written(*split),
+        written=services.reading.runs.written(split),
         slices=services.reading.slices.recorded_of(names),
         steps={of: tuple(each) for of, each in steps.items()},
         runs=runs,
+        now=dict(_versions(project_state)),
     )
+
+
+def head_of(state: ProjectState, model: Model) -> Head | None:
+    """Return the newest version of a model's table, None without one."""
+    uri, record = state.project.uri_of(model.table), state.records.get(model.name)
+    return state.log_reader.head(uri, str(model.table), record)
+
+
+def _versions(state: ProjectState) -> Iterator[tuple[str, str]]:
+    """Yield the models with tables, then the sources, with their versions now."""
+    for name, model in state.project.models.items():
+        head = None if model.is_view else head_of(state, model)
+        if head is not None:
+            yield name, f"v{head.version}"
+    yield from ((name, str(pin)) for name, pin in state.view.now.sources.items())
 
 
 def code_task(language: str, text: str) -> Task:

@@ -127,7 +127,7 @@ def _log_times(inputs: SiteInputs, uri: str, column: str = "") -> tuple[str, str
 
 def _columns(inputs: SiteInputs, columns: Iterable[ColumnDoc]) -> tuple[ColumnRow, ...]:
     return tuple(
-        ColumnRow(each.name, each.type, inputs.markdown(each.description), each.tests, None)
+        ColumnRow(each.name, each.type, inputs.markdown(each.description), each.tests, ())
         for each in columns
     )
 

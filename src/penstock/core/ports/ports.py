@@ -21,7 +21,6 @@ from penstock.core.ports.sessions import PackageRecords
 from penstock.core.records import (
     Execution,
     ModelRecord,
-    PartitionCounts,
     PartitionRun,
     PartitionsRecord,
     SliceRecord,
@@ -181,9 +180,6 @@ class PartitionRecords(Protocol):
 
     def runs(self, *models: str) -> Mapping[str, tuple[PartitionRun, ...]]:
         """Return the partitions of each model; neighbours with the same record form one run."""
-
-    def written(self, *models: str) -> Mapping[str, PartitionCounts]:
-        """Return what was written to the partitions of each model that has some."""
 
     def step_pins(self, *models: str) -> Mapping[str, Mapping[int, Mapping[str, Pin]]]:
         """Return the pins of the steps that built each model's current partitions."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -26,7 +24,6 @@ from penstock.core.model import Fingerprint
 from penstock.core.records import (
     Execution,
     ModelRecord,
-    PartitionCounts,
     PartitionRun,
     PartitionsRecord,
     Status,
@@ -104,17 +101,6 @@ class SqlRecords:
                 for row in connection.execute(_RUNS, {"models": [*mixed]}) if mixed else ():
                     found[names[row.model_id]].append(_run(row))
         return {name: tuple(runs) for name, runs in found.items()}
-
-    def written(self, *models: str) -> Mapping[str, PartitionCounts]:
-        """Return what was written to the partitions of each model that has some."""
-        found: dict[str, PartitionCounts] = {}
-        with self._database.read() as connection:
-            for names in _partitioned(connection, models):
-                rows = connection.execute(_COUNTS, {"models": [*names]})
-                for number, part in groupby(rows, itemgetter(0)):
-                    _, *columns = zip(*part, strict=True)
-                    found[names[number]] = PartitionCounts(*columns)
-        return found
 
     def step_pins(self, *models: str) -> Mapping[str, Mapping[int, Mapping[str, Pin]]]:
         """Return pins of the steps that built each model's partitions; none for whole tables."""
@@ -311,11 +297,6 @@ _ASKED = STATE.model_id.in_(bindparam("models", expanding=True))
 _SAME = (
     *(STATE[name] for name in STATE_COLUMNS),
     case((STATE.rows_written > 0, 1), else_=0).label("holds_rows"),
-)
-_COUNTS = (
-    select(STATE.model_id, STATE.ord, STATE.rows_written, STATE.bytes_written)
-    .where(_ASKED)
-    .order_by(STATE.model_id, STATE.ord)
 )
 _RUNS = islands(partition_state, _ASKED, STATE.model_id, *_SAME)
 
