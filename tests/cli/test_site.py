@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from contracts.store_cases import BROKEN, HERE, failed_gate
+from contracts.store_cases import BROKEN, HERE, failed_gate, wrote
 from fakes.entity_files import entity
 from fakes.entity_place import EntityPlace
 from fakes.services import an_intent
@@ -275,7 +275,7 @@ def test_a_source_whose_newest_row_is_too_old_needs_attention(services, call):
         {
             "kind": "late",
             "node": "source:raw.users",
-            "sentence": "newest row 2024-01-02T10:00:00Z, older than its rule permits",
+            "sentence": "newest row 2024-01-02 10:00:00 UTC, older than its rule permits",
             "command": "penstock check --sources --select source:raw.users",
         }
     ]
@@ -301,8 +301,7 @@ def test_what_a_check_stopped_is_blocked_and_its_rows_are_in_quarantine(services
         ("quarantined", "penstock history log"),
     ]
     assert found[0]["sentence"] == "min_rows failed"
-    expires = (now + WEEK).strftime("%Y-%m-%dT%H:%M")
-    assert found[1]["sentence"].startswith(f"3 rows in quarantine until {expires}")
+    assert found[1]["sentence"] == f"3 rows in quarantine until {now + WEEK:%Y-%m-%d}"
 
 
 KILLED = """
@@ -351,25 +350,28 @@ def test_a_site_whose_successor_was_killed_while_it_was_written_is_whole(
 
 def test_a_slice_that_failed_is_shown_with_its_reason(tmp_path, monkeypatch, call):
     place = EntityPlace(tmp_path, None, entity())
+    place.slice("2024-01-01", (1, 1, "a"))
     place.slice("2024-01-02", (1, 1, "a"))
     root = place.root
     monkeypatch.chdir(root)
     opened = open_services(Where(root))
     with contextlib.closing(opened):
         (loaded,) = opened.project.entities.values()
-        (listed,) = opened.log.slices(bronze_folder(loaded, opened.clock.now()))
-        step = replace(an_intent(opened.project.models[loaded.model]), slice=listed.id)
+        done, failed = opened.log.slices(bronze_folder(loaded, opened.clock.now()))
+        step = replace(an_intent(opened.project.models[loaded.model]), slice=done.id, step="done")
         opened.writing.journal.begin(step, {}, HERE, None)
-        opened.writing.journal.fail(step.step, BROKEN)
+        opened.writing.journal.finish("done", replace(wrote(0), metrics={"recordsInSlice": 3}))
+        step = replace(step, slice=failed.id, step="failed")
+        opened.writing.journal.begin(step, {}, HERE, None)
+        opened.writing.journal.fail("failed", BROKEN)
 
     assert call("docs", "generate").code == 0
 
-    (shown,) = page_of(root, loaded.model)["slices"]
-    assert (shown["name"], shown["status"], shown["why"]) == (
-        "2024-01-02.parquet",
-        "failed",
-        "null-key: 3 rows have no id",
-    )
+    shown = page_of(root, loaded.model)["slices"]
+    assert [(each["name"], each["status"], each["rows"], each["why"]) for each in shown] == [
+        ("2024-01-01.parquet", "success", 3, ""),
+        ("2024-01-02.parquet", "failed", None, "null-key: 3 rows have no id"),
+    ]
 
 
 def test_sites_that_are_written_at_once_come_one_after_the_other(services, call):

@@ -37,6 +37,7 @@ from penstock.core.project import exposures_of
 from penstock.core.records import StepRecord
 from penstock.core.sessions.manifest import limit_lines
 from penstock.core.steps.step import Outcome
+from penstock.strategies.entities.metrics import RECORDS
 
 _SHOWN_SESSIONS = 50
 _OPENED = ("opened_new", "opened_changed", "opened_late", "reopened")
@@ -320,7 +321,7 @@ def _slices(inputs: SiteInputs, model: Model) -> tuple[SliceRow, ...]:
             name=each.id.name,
             status=str(each.status).lower(),
             at=utc(each.moment),
-            rows=each.metrics.get("rows_written"),
+            rows=each.metrics.get(RECORDS),
             why=each.why,
         )
         for each in inputs.slices.get(model.name, ())

@@ -159,7 +159,7 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
         sentence = f"{grouped(number)} flagged: rows are in the table that failed a check"
         yield Attention("flagged", name, sentence, inputs.command("history", name, "--checks"))
     for kept in checks.quarantines():
-        sentence = f"{grouped(kept.rows)} rows in quarantine until {utc(kept.expires)}"
+        sentence = f"{grouped(kept.rows)} rows in quarantine until {kept.expires:%Y-%m-%d}"
         command = inputs.command("history", kept.model)
         yield Attention("quarantined", kept.model, sentence, command)
 
