@@ -131,6 +131,7 @@ def build_with_penstock(project: Path, work: Path, variables: str) -> Mapping[st
     for each in results:
         if each["status"] in ("error", "skipped"):
             print(f"  {each['status']}: {each['unique_id']}: {str(each.get('message'))[:200]}")
+    penstock(place, "snapshot", "run", "--vars", variables)  # it fails if there are none
     return {each["unique_id"].split(".")[2]: each["status"] for each in results}
 
 

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 DIGEST = "cast(sum(cast(xxhash64({text}, '{name}') as decimal(20, 0))) as string)"
 TEXTS = {"double": "format_string('%.8e', {c})", "float": "format_string('%.5e', {c})"}
+_QUICK = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""What makes queries of small tables quick; no value depends on it."""
 NESTED = ("array", "map", "struct", "variant")
 
 
@@ -40,7 +47,7 @@ def session_of_dbt(profiles: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.enableHiveSupport()
-    for name, value in settings_of(profiles).items():
+    for name, value in {**settings_of(profiles), **_QUICK}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 

@@ -40,7 +40,7 @@ def test_a_project_with_packages_columns_and_docs_is_shown_as_it_runs(services, 
     assert "Users by mail." in shown.out
 
 
-def test_a_table_that_is_read_while_rendering_is_named_with_the_macro(services, call):
+def test_an_undeclared_table_that_a_template_reads_is_named(services, call):
     services(
         **{
             "macros/values.sql": """\
@@ -56,5 +56,8 @@ def test_a_table_that_is_read_while_rendering_is_named_with_the_macro(services, 
     answer = call("validate")
 
     assert answer.code == 1
-    assert answer.out.count("template-reads-table: run_query reads rows of a table while") == 2
-    assert "(in macros/values.sql:2)" in answer.out
+    assert answer.out.count("template-reads-table") == 1
+    assert (
+        "models/marts/other.sql:1: error: template-reads-table: the template reads rows of "
+        "some.table, which is not declared" in answer.out
+    )

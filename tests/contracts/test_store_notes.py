@@ -5,6 +5,7 @@ from dataclasses import replace
 from contracts.store_cases import intent, succeed
 from fakes.clock import NOON
 from penstock.core.facts import Seen, Touched
+from penstock.core.query import TemplateRows
 
 RAW = Seen("raw.events", "table-a", 5)
 FIRST = Touched(2, NOON, "WRITE", spans={"day": ((0, 5), (8, 9)), "n": None})
@@ -17,6 +18,14 @@ def test_noted_commits_read_back_oldest_first(store):
     assert store.notes.touched({"raw.events": -1}).get("raw.events", ()) == (FIRST, SECOND)
     assert store.notes.touched({"raw.events": 2}).get("raw.events", ()) == (SECOND,)
     assert store.notes.touched({"raw.other": -1}).get("raw.other", ()) == ()
+
+
+def test_rows_that_templates_read_are_kept_until_others_replace_them(store):
+    one = TemplateRows((("n", "int"),), (("1",), (None,)))
+    store.notes.keep_rows({"a": one, "b": TemplateRows(())})
+    store.notes.keep_rows({"b": one})
+
+    assert store.notes.template_rows() == {"a": one, "b": one}
 
 
 def test_notes_of_many_tables_are_read_at_once(store):

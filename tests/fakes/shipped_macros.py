@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import penstock.project
-from penstock.project.files.parsed import RenderContext
+from penstock.project.files.render_context import RenderContext
 from penstock.project.sql.template import Renderer
 
 FOLDER = Path(penstock.project.__file__).parent / "utils"

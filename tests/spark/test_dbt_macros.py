@@ -1,6 +1,6 @@
 """dbt's cross-database macros, on Spark's own functions."""
 
-from penstock.project.files.parsed import RenderContext
+from penstock.project.files.render_context import RenderContext
 from penstock.project.sql.sql_file import parse_sql_files
 
 NAMES = (

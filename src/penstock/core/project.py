@@ -17,7 +17,7 @@ from penstock.core.graph import reach
 from penstock.core.masking import Json, is_secret_key
 from penstock.core.model import MODEL_COLUMNS, Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
-from penstock.core.query import at, substitute
+from penstock.core.query import TemplateRows, at, substitute
 from penstock.core.sessions.package import SessionPackage
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.storage import StoreAccess
@@ -173,6 +173,8 @@ class Project(ProjectSettings, ShownInNotebooks):
     groups: Mapping[str, ModelGroup] = field(default_factory=dict)
     selectors: Mapping[str, Selection] = field(default_factory=dict)
     """The selections of selectors.yml by name."""
+    template_rows: Mapping[str, TemplateRows] = field(default_factory=dict)
+    """The rows that templates read, by the keys of their queries."""
     deferred: Mapping[str, str] = field(default_factory=dict)
     """The folders of models and seeds that are read from another target, and never written."""
 

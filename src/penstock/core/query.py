@@ -66,13 +66,39 @@ def parameter(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class TemplateRows:
+    """The rows that a template reads: names and types of columns, and every value as text."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str | None, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateQuery:
+    """A query whose rows a template reads, with tokens for its tables; `key` names its rows."""
+
+    key: str
+    text: str
+    inputs: tuple[InputName, ...]
+    line: int
+    is_ordered: bool = False
+    """Whether it says in which order its rows come."""
+
+    @property
+    def query(self) -> Query:
+        """It as a query of its own."""
+        return Query(self.text, self.text, self.text, self.inputs)
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """The SQL of a model after its template was rendered.
 
     `text` is for a full run, `incremental` for a run on an existing table; they differ only if the
     template calls `is_incremental()`. `deleted_flags` names the `is_deleted` column of every
     history table that is read as of a time without its tombstones. Of the inputs in `deltas`, a
-    step reads only new rows.
+    step reads only new rows. The template read the rows of `reads`; while the text `waits` for rows
+    that no run has read, no step may run it.
     """
 
     text: str
@@ -82,6 +108,8 @@ class Query:
     parsed: bool = True
     deleted_flags: tuple[tuple[InputName, str], ...] = ()
     deltas: tuple[InputName, ...] = ()
+    reads: tuple[TemplateQuery, ...] = ()
+    waits: bool = False
 
     def shown_sql(self, names: Mapping[InputName, str]) -> str:
         """Return the text with every table under its name in the project.

@@ -70,6 +70,10 @@ class WindowSettings:
         }
 
 
+EVERY = 1 << 40
+"""A number of partitions that no model has."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionSettings:
     """How a model is partitioned, with a record for each partition.
@@ -78,7 +82,7 @@ class PartitionSettings:
     `ready_after` a partition is due that long after its end, otherwise at its beginning.
     `batch_size` is the greatest number of partitions in one step; None leaves it to the statement.
     `lookback` is the number of partitions before the newest that a run includes, and builds again
-    if an input changed whose versions do not say where.
+    if an input changed whose versions do not say where; `EVERY` includes all.
     """
 
     field: str

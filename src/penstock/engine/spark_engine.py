@@ -306,7 +306,8 @@ class SparkEngine:
             places = [f"c{number}" for number in range(len(frame.columns))]
             texts = frame.toDF(*places).selectExpr(*[f"CAST(`{p}` AS STRING)" for p in places])
             rows = tuple(tuple(row) for row in texts.limit(limit + 1).collect())
-        return QueryResult(tuple(frame.columns), rows[:limit], truncated=len(rows) > limit)
+        types = tuple(kind for _, kind in frame.dtypes)
+        return QueryResult(tuple(frame.columns), rows[:limit], len(rows) > limit, types)
 
     def export(
         self,

@@ -109,8 +109,15 @@ def _declared_inputs(model: Model) -> tuple[InputName, ...]:
 
 
 def is_decided_alone(project: Project, model: Model) -> bool:
-    """Return whether a view has checks and no table reads it, so that no other step runs them."""
-    return model.is_view and bool(model.all_checks) and model.name not in project.views_of_tables
+    """Return whether a view is due if what it reads has changed.
+
+    It then has checks and no table reads it, so that no other step runs them; or its template reads
+    rows.
+    """
+    if not model.is_view:
+        return False
+    has_checks = bool(model.all_checks) and model.name not in project.views_of_tables
+    return has_checks or bool(model.query.reads)
 
 
 def grid_of(project: Project, name: str) -> Grid:

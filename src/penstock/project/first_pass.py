@@ -16,7 +16,7 @@ from penstock.core.masking import SECRETS, is_secret_key, mask
 from penstock.core.model import Model, Seed
 from penstock.core.names import TableName
 from penstock.core.project import Project
-from penstock.core.query import Query
+from penstock.core.query import Query, TemplateRows
 from penstock.project.checks.phases import TEST
 from penstock.project.files.cache import ParseCache, unpacked
 from penstock.project.files.discovery import Content, decode, discover, read_content
@@ -24,15 +24,13 @@ from penstock.project.files.docs import fill_docs
 from penstock.project.files.macro_files import shipped_macros, tests_of
 from penstock.project.files.nodes import TemplateText
 from penstock.project.files.parsed import (
-    KnownTables,
     RefKind,
-    RenderContext,
     SqlFile,
-    TargetView,
     YamlFile,
     fill_environment,
     place_key,
 )
+from penstock.project.files.render_context import KnownTables, RenderContext, TargetView
 from penstock.project.files.values import Plain, digest
 from penstock.project.sql.names import NameResolver, QueryOwner, link
 
@@ -52,12 +50,14 @@ class GivenParts:
     """Parts of a project that a script passes in, beside or instead of files.
 
     `functions` are those of an app. `documents` replace those under entities/: texts by name, ""
-    for a file. Keys of `environment` override every document.
+    for a file. Keys of `environment` override every document. `rows` are those that templates read
+    in earlier runs.
     """
 
     functions: Sequence[PythonModel[..., Any]] | None = None
     documents: Mapping[str, str] | None = None
     environment: Mapping[str, Plain] = field(default_factory=dict)
+    rows: Mapping[str, TemplateRows] = field(default_factory=dict)
 
     @property
     def is_some(self) -> bool:
@@ -335,8 +335,8 @@ def parse_user_query(project: Project, sql: str, environ: Mapping[str, str]) -> 
     With braces it is a template as in models, including macros. Other tables are external. Raises
     `UsageError` for text that is not a query, has parameters, or does not render.
     """
+    from penstock.project.sql.branches import read_branch
     from penstock.project.sql.canonical import NotAQueryError
-    from penstock.project.sql.sql_file import read_branch
 
     rendered = _rendered(project, sql, environ) if _TEMPLATE.search(sql) else None
     try:

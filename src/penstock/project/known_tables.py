@@ -16,16 +16,11 @@ from penstock.core.model import ColumnDoc, Seed, Source
 from penstock.core.names import InputKind, TableName
 from penstock.core.strategy import strategies
 from penstock.project.files.discovery import entry_key
-from penstock.project.files.parsed import (
+from penstock.project.files.parsed import Branch, Outputs, RefKind, SqlFile, TableRef, fill
+from penstock.project.files.render_context import (
     LATER,
-    Branch,
     KnownColumns,
     KnownTable,
-    Outputs,
-    RefKind,
-    SqlFile,
-    TableRef,
-    fill,
     table_key,
 )
 from penstock.project.files.values import Plain
@@ -151,7 +146,7 @@ class ProjectTables:
         """Return the columns of a model's query, through `select *` from other models."""
         is_plain = type(draft) is Draft and draft.system_columns is None
         self._settle(draft)
-        if not is_plain or not draft.file.branches:
+        if not is_plain or draft.file.waits or not draft.file.branches:
             return None
         branch = draft.file.branches[-1]
         if branch.outputs.names is not None or not branch.refs:

@@ -14,6 +14,7 @@ from penstock.core.findings import Finding
 from penstock.core.masking import SECRETS
 from penstock.core.model import Model
 from penstock.core.project import Project, ProjectSettings, Selection, Target
+from penstock.core.query import TemplateRows
 from penstock.project.checking import attach_checks, attach_tests, check_packages
 from penstock.project.checks.scene import files_in_header, lone_checks
 from penstock.project.files.cache import open_cache
@@ -29,7 +30,8 @@ from penstock.project.files.discovery import (
     read_content,
 )
 from penstock.project.files.docs import docs_blocks
-from penstock.project.files.parsed import RenderContext, TargetView, YamlFile
+from penstock.project.files.parsed import YamlFile
+from penstock.project.files.render_context import RenderContext, TargetView
 from penstock.project.files.values import Plain, mapping_of
 from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts, Templates
 from penstock.project.hooks import attach_hooks
@@ -106,7 +108,7 @@ def parse(
     """Read all files, each separately."""
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
     files = discover(first.root, *settings.places(document)) if is_whole else Discovery()
-    first.templates = _templates(settings, files, first)
+    first.templates = _templates(settings, files, first, parts.rows)
     parsed = _read(settings, files, document, first)
     where = document.place("targets", settings.target.name, "warehouse")
     refuse_remote(settings.target.warehouse, where, first.findings)
@@ -119,7 +121,9 @@ def parse(
     )
 
 
-def _templates(settings: Settings, files: Discovery, first: FirstPass) -> Templates:
+def _templates(
+    settings: Settings, files: Discovery, first: FirstPass, rows: Mapping[str, TemplateRows]
+) -> Templates:
     target = settings.target
     SECRETS.add_settings(target.spark.conf)
     view = TargetView(target.name, target.catalog, target.schema_prefix)
@@ -128,7 +132,10 @@ def _templates(settings: Settings, files: Discovery, first: FirstPass) -> Templa
     texts = {path: found.data.decode("utf-8", "replace") for path, found in read if found}
     docs = docs_blocks(texts, first.findings)
     name, threads = settings.name, settings.threads
-    context = RenderContext(first.environ, settings.vars, view, name, threads, docs)
+    variables = frozenset(settings.asked_vars)
+    context = RenderContext(
+        first.environ, settings.vars, view, name, threads, docs, rows=rows, command_vars=variables
+    )
     return Templates(macros, context)
 
 
@@ -227,6 +234,7 @@ def assemble(files: LinkedFiles) -> Project:
         exposures=files.exposures,
         groups=files.groups,
         selectors=selectors,
+        template_rows=parsed.first.templates.render_context.rows,
     )
     bad = check_name("project", project.name, parsed.document.place("name"))
     findings = _without_consequences(

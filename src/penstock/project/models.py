@@ -18,11 +18,12 @@ from penstock.core.names import (
     refused_by_delta,
 )
 from penstock.core.project import Target
+from penstock.core.query import Query, TemplateQuery, mentioned
 from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.checks.scene import WrittenChecks, written_in_header, written_in_yaml
 from penstock.project.contracts import constraint_checks, contract_of
 from penstock.project.files.discovery import check_name, model_name
-from penstock.project.files.parsed import SqlFile
+from penstock.project.files.parsed import READS_CODE, SqlFile
 from penstock.project.files.values import Plain, digest, mapping_of, switch_of, texts_of
 from penstock.project.input_ranges.inputs import Declared
 from penstock.project.model_versions import ModelVersion
@@ -246,7 +247,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         table=item.table,
         where=item.where,
         strategy=strategy,
-        query=linked.query if is_whole else replace(linked.query, inputs=tuple(inputs)),
+        query=_with_reads(item, linked.query, () if is_whole else tuple(inputs), resolver),
         fingerprint=replace(
             fingerprint_of_settings(strategy, layout, description, config.columns),
             sql=digest(linked.display),
@@ -264,6 +265,25 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
     if has_partition:
         built.model = _with_version(built.model, linked.display, built)
     return built
+
+
+def _with_reads(
+    item: Draft, query: Query, inputs: tuple[InputName, ...], resolver: NameResolver
+) -> Query:
+    """Return a query with its inputs, if given, and with what its template reads."""
+    query = replace(query, inputs=inputs) if inputs else query
+    reads, reader = list[TemplateQuery](), QueryOwner(item.file.path, item.reference)
+    for each in item.file.queries:
+        text = link([each.branch], resolver, reader).query.text
+        tables = mentioned(text)
+        for name in (name for name in tables if name.kind is InputKind.EXTERNAL):
+            sentence = f"the template reads rows of {name.name}, which is not declared"
+            hint = "declare it as a source, so that its changes are seen"
+            where = Location(item.file.path, each.line)
+            finding = Finding(where, READS_CODE, sentence, hint)
+            item.config.findings.append(finding)
+        reads.append(TemplateQuery(each.key, text, tables, each.line, each.is_ordered))
+    return replace(query, reads=tuple(reads), waits=item.file.waits) if reads else query
 
 
 def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:

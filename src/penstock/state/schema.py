@@ -52,7 +52,7 @@ from penstock.state.columns import (
 )
 from penstock.state.transitions.model_state import RecordedChecks
 
-REVISION = "0006"  # the newest file under migrations/versions; a test compares
+REVISION = "0007"  # the newest file under migrations/versions; a test compares
 FORMAT = 1
 Metrics = Mapping[str, Any]  # counts; what others wrote is not looked at
 

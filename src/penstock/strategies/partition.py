@@ -31,6 +31,7 @@ class Partition(port.PartitionSettings, port.Strategy):
     settings = port.STORED | {
         "time_column",
         "partition_type",
+        "partition_data_type",
         "partition_start",
         "partition_end",
         "partition_interval",

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from penstock.core.errors import TableError
 from penstock.core.model import Model
 from penstock.core.names import InputName, quoted
 from penstock.core.ports.engine import FrameReaders
@@ -24,6 +25,19 @@ from penstock.core.steps.inputs import (
 from penstock.core.steps.window import Window
 
 OWN_VIEW = "penstock_function"
+
+
+def require_text(model: Model) -> None:
+    """Raise `template-rows-unknown` for a model whose text waits for rows."""
+    if model.query.waits:
+        raise rows_unknown(model)
+
+
+def rows_unknown(model: Model) -> TableError:
+    """Return the error for a model whose text needs rows that only a run reads."""
+    sentence = f"the template of {model.name} reads rows that no run has read yet"
+    hint = f"penstock run --select {model.name}"
+    return TableError("template-rows-unknown", sentence, where=model.where, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +81,7 @@ class _Binder:
         read = self.reads.get(name)
         if read is None:  # a view model: its query, or its function, stands for it
             inner = self.project.models[name.name]
+            require_text(inner)
             names = {each: self.views[each] for each in inner.query.inputs}
             read = self.call(inner, names) or QueryRead(self.expand(inner.query.text, names))
         # a view's name takes letters, digits and underscores; a source may be called by its path
@@ -127,6 +142,7 @@ def bind(
     `windows` maps direct inputs to their windows: inside a view they are read whole. Only inputs
     that the text mentions are bound: the table itself, for example, may not exist in a first run.
     """
+    require_text(model)
     binder = _Binder(project, reads.by_name, reads.moment, step_windows=reads.windows)
     text = model.query.incremental if incremental else model.query.text
     read = _read_by(model, incremental=incremental)

@@ -80,24 +80,6 @@ def test_a_new_column_changes_the_models_that_list_it_also_with_a_cache(load):
     assert text_of(load({}), "m") == text_of(second, "m")
 
 
-def test_columns_that_only_the_table_knows_are_a_finding(findings):
-    files = {
-        **A,
-        **MACROS,
-        "models/s/b.sql": "select * from raw.o",
-        "models/s/m.sql": "select 1 as x,\n {{ names(ref('b')) }} from {{ ref('b') }}",
-    }
-
-    found = [each for each in findings(files) if "template" in each]
-
-    assert found == [
-        (
-            "models/s/m.sql:2: error: template-needs-table: the columns of 'b' are not known "
-            "without reading the table (in macros/names.sql:1)"
-        )
-    ]
-
-
 def test_models_that_ask_each_other_for_columns_are_a_finding(findings):
     files = {
         **MACROS,
@@ -105,7 +87,7 @@ def test_models_that_ask_each_other_for_columns_are_a_finding(findings):
         "models/s/b.sql": "select {{ names(ref('a')) }} from {{ ref('a') }}",
     }
 
-    assert any("template-needs-table" in each for each in findings(files))
+    assert any("dependency-cycle" in each for each in findings(files))
 
 
 def test_a_header_that_depends_on_a_table_is_a_finding(findings):

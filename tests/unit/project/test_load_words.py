@@ -43,7 +43,7 @@ def test_a_finding_names_nothing_that_penstock_or_a_library_has_inside(findings,
     ("files", "hint"),
     [
         (
-            {"models/b.sql": "select {{ run_query('select 1') }} as id"},
+            {"tests/b.sql": "select {{ run_query('select 1') }} as id from {{ ref('a') }}"},
             "write it as a join or subquery of the model, or list its values under vars:",
         ),
         (
@@ -56,7 +56,7 @@ def test_a_finding_names_nothing_that_penstock_or_a_library_has_inside(findings,
         ),
         (
             {"models/e.yml": "models: [{name: a, config: {moon: full}}]"},
-            "delete it; penstock schema prints the 69 keys that are known here",
+            "delete it; penstock schema prints the 70 keys that are known here",
         ),
         (
             {"models/e.yml": BOMB + "models: [*h]"},

@@ -107,7 +107,8 @@ def test_migrations_from_every_past_schema_reach_the_same_schema(name, file, mig
 
 
 @pytest.mark.parametrize(
-    ("name", "steps", "partitions", "hooks"), [("0005", 24, 11, 0), ("0006", 24, 11, 2)]
+    ("name", "steps", "partitions", "hooks"),
+    [("0005", 24, 11, 0), ("0006", 24, 11, 2), ("0007", 24, 11, 2)],
 )
 def test_a_database_of_a_past_schema_keeps_everything_it_held(
     file, migrated, tmp_path, name, steps, partitions, hooks
@@ -208,12 +209,12 @@ def test_steps_of_a_past_schema_can_be_checked(migrated):
 
 
 def test_a_document_of_a_past_schema_is_imported(migrated, tmp_path, clock):
-    document = (PAST / "0006.json").read_text()
+    document = (PAST / "0007.json").read_text()
     fresh = open_store(f"sqlite:///{tmp_path}/fresh.db", identity=OURS, clock=clock, lease=LEASE)
     fresh.archive.load(document)
 
     assert fresh.archive.export() == document
-    assert fresh.records.models() == migrated("0006").records.models()
+    assert fresh.records.models() == migrated("0007").records.models()
     fresh.close()
 
 
@@ -222,6 +223,12 @@ def test_hooks_of_a_past_schema_are_due_as_they_were(migrated):
 
     assert (due.model, due.step, due.text) == ("users", "step-7", "optimise mart.users")
     assert (due.failure.code, due.failure.where) == ("hook-failed", "models/users.sql:1")
+
+
+def test_rows_that_templates_read_are_kept(migrated):
+    (rows,) = migrated("0007").notes.template_rows().values()
+
+    assert rows.rows == (("card",), (None,))
 
 
 @pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004"])

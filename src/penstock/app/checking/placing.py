@@ -127,6 +127,8 @@ def missing(check: Check, inputs: CheckInputs) -> CheckResult | None:
         if name not in inputs.views:
             if name.kind is InputKind.THIS:
                 return skip(check, NO_TABLE)
+            if name in inputs.later:
+                return skip(check, f"{name} is built later, and has no table yet")
             return refused(check, inputs, f"no table {name}")
     return None
 

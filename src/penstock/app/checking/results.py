@@ -218,6 +218,7 @@ class CheckInputs:
     - `views`: the views under which SQL reads tables; includes the target under its input name of
       kind THIS, unless it does not exist.
     - `partitions`: the groups, as numbers of `grid`.
+    - `later`: models without a table that read this one, so they are built after it.
     - `values`: returns the parameters of a partition as typed literals by name, without `@`.
     - `observed`: aggregates measured while rows were written, by the names of `observables`.
     - `bases`: row counts of earlier successes.
@@ -232,6 +233,7 @@ class CheckInputs:
     current: CheckedRows | None = None
     inputs: Mapping[InputName, CheckedRows] = field(default_factory=dict)
     views: Mapping[InputName, str] = field(default_factory=dict)
+    later: frozenset[InputName] = frozenset()
     grid: Grid = Grid()
     partitions: Ranges = ONE_GROUP
     values: Callable[[int], Mapping[str, str]] = (

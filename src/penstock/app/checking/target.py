@@ -17,6 +17,7 @@ from penstock.core.check_results import CheckResult, RowsBefore
 from penstock.core.checks.check import Check
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import TableError
+from penstock.core.graph import reach
 from penstock.core.model import Body, InputMapping, Model
 from penstock.core.names import InputKind, InputName, quoted, shown_name
 from penstock.core.partitions.mapping import Everything, reading
@@ -85,7 +86,12 @@ class CheckTarget:
             views[self.this] = BEFORE_VIEW
         query = self.body.query if self.body else self.model.query
         read = tuple(name for name in query.inputs if name.kind is not InputKind.THIS)
-        inputs = replace(self.check_inputs(), inputs=self._input_rows(read, views), views=views)
+        inputs = replace(
+            self.check_inputs(),
+            inputs=self._input_rows(read, views),
+            views=views,
+            later=self._later(checks, views),
+        )
         # Without a word a check looks at the only input.
         only = self.slice_input if self.slice_view else read[0] if len(read) == 1 else None
         named = [replace(check, input=check.input or only) for check in checks]
@@ -116,6 +122,7 @@ class CheckTarget:
             table=table,
             current=current,
             views=views,
+            later=self._later(checks, views),
             observed=observed,
             bases=self._bases(step_seq, with_rows=inputs.adds),
         )
@@ -197,6 +204,16 @@ class CheckTarget:
         relations, views = bind_tables(project, names, reads, self.services.clock.now(), view)
         self.session.bind(relations)
         return views
+
+    def _later(
+        self, checks: Sequence[Check], views: Mapping[InputName, str]
+    ) -> frozenset[InputName]:
+        """Return the models without a view that read this one: they are built after it."""
+        models = self.services.project.models
+        missing = {name for each in checks for name in each.reads if name not in views}
+        found = {name for name in missing if name.kind is InputKind.MODEL}
+        edges = {name: each.depends_on for name, each in models.items()} if found else {}
+        return frozenset(each for each in found if self.model.name in reach([each.name], edges))
 
     def _read_now(self, name: InputName) -> Read | None:
         services, project = self.services, self.services.project

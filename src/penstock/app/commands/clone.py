@@ -14,6 +14,7 @@ from penstock.app.execution.commit import Committer, Ended, refresh_record
 from penstock.app.execution.recover import recover
 from penstock.app.execution.seed_step import run_plain_step
 from penstock.app.execution.step import execute
+from penstock.app.execution.template_rows import RowsChanged
 from penstock.app.kinds import KINDS
 from penstock.app.observation.deferral import target_records
 from penstock.app.observation.project_state import ProjectState, survey
@@ -39,6 +40,7 @@ from penstock.plan.planner import plan
 from penstock.plan.values import Plan, State
 from penstock.plan.verdict import Verdict
 from penstock.plan.work import work_of
+from penstock.strategies.relations import rows_unknown
 
 COMMAND = "target clone"
 _UNUSABLE = (State.NEVER_RUN, State.MISSING, State.FOREIGN_TABLE, State.UNRECORDED)
@@ -157,6 +159,8 @@ class Cloning:
                 ended = execute(self.services, self.context, kind, step)
             except TakenOut as gate:
                 raise gate.error from gate
+            except RowsChanged:
+                raise rows_unknown(model) from None
         return ended
 
     def _clone_table(self, model: Model) -> Ended:

@@ -18,7 +18,7 @@ from penstock.app.commands.plan import (
     report_of,
 )
 from penstock.app.commands.rerun import RerunRequest, plan_rerun, rerun_of, takes_range, with_range
-from penstock.app.commands.run import Runner, begun
+from penstock.app.commands.runner import Runner, begun
 from penstock.app.commands.status import keys_of, states_named
 from penstock.app.events import Listener, silent
 from penstock.app.execution.settle import pending_notes
@@ -159,7 +159,7 @@ def _sync(services: Services, request: AnySync, listener: Listener, ask: Ask) ->
         warnings = with_range(request, warnings)
     if warnings and not ask(warnings):
         return replace(report, aborted=True)
-    return Runner(services, request, listener, planned, report).run()
+    return Runner(services, request, listener, planned, report, plan_sync).run()
 
 
 def effective_request(services: Services, request: AnySync) -> AnySync:

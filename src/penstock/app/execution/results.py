@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
@@ -28,6 +28,42 @@ from penstock.core.partitions.partition import shown_ranges
 from penstock.core.partitions.ranges import Ranges, difference
 from penstock.core.project import Project
 from penstock.plan.values import Step
+
+
+def result_of(result: ModelResult, step: Step, ended: Ended) -> ModelResult:
+    """Add what a step has done to its result."""
+    intent, outcome = ended.intent, ended.outcome
+    settled = outcome if ended.undone is None else ended.undone
+    made = replace(
+        result,
+        version=settled.settled_version,
+        rows=outcome.rows,
+        windows=intent.windows,
+        kind=intent.windows[0].kind if intent.windows else step.kind,
+        watermarks=intent.watermarks,
+        inputs=intent.inputs,
+        metrics=outcome.metrics,
+        schema_changes=ended.schema_changes,
+        notes=(*warnings_of_step(ended), *(ended.notes if ended.checked is None else ())),
+        step=intent.step,
+    )
+    return with_checks(made, ended)
+
+
+def in_order(
+    results: Iterable[ModelResult], names: Iterable[str], unchanged: Iterable[ModelResult]
+) -> tuple[ModelResult, ...]:
+    """Return models in the order of their names, and the steps of each in that of partitions.
+
+    Views that only their readers have checked come first.
+    """
+    known, by_name = dict.fromkeys(names), dict[str, list[ModelResult]]()
+    for result in results:
+        by_name.setdefault(result.name, []).append(result)
+    order = dict.fromkeys((*(name for name in by_name if name not in known), *known))
+    for result in unchanged:
+        by_name.setdefault(result.name, [result])
+    return tuple(result for name in order for result in by_name.get(name, ()))
 
 
 def with_checks(result: ModelResult, ended: Ended) -> ModelResult:

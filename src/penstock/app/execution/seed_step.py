@@ -112,6 +112,8 @@ def seeds_to_load(
 
 STRATEGY = "seed"
 _RAW_VIEW, _TYPED_VIEW = "penstock_seed_raw", "penstock_seed_typed"
+_CSV = {"header": "true", "escape": '"', "multiLine": "true"}
+"""As RFC 4180 has it: quotes are doubled in quotes, and a value may have line breaks."""
 
 
 def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) -> Ended:
@@ -174,8 +176,8 @@ def define_seed(session: StepSession, seed: Seed) -> Schema:
     if seed.format != "csv":
         relation = _relation(seed, QUERY_VIEW, {}, tuple((c.name, c.type) for c in _columns(seed)))
         return _check(seed, session.bind([relation])[QUERY_VIEW])
-    raw = _relation(seed, _RAW_VIEW, {"header": "true"})
-    typed = _relation(seed, _TYPED_VIEW, {"header": "true", "inferSchema": "true"})
+    raw = _relation(seed, _RAW_VIEW, _CSV)
+    typed = _relation(seed, _TYPED_VIEW, {**_CSV, "inferSchema": "true"})
     inferred = _check(seed, session.bind([raw, typed])[_TYPED_VIEW])
     declared = {column.name.lower(): column.type for column in _columns(seed)}
     casts = [

@@ -12,6 +12,7 @@ from penstock.app.checking.target import CheckTarget
 from penstock.app.execution.commit import Committer, Ended, alter_each
 from penstock.app.execution.hooks import promise_after, run_after, run_before
 from penstock.app.execution.step_state import Staged, StepRun, StepState, WorkKind
+from penstock.app.execution.template_rows import read_rows
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import decide
 from penstock.app.preparing.step_inputs import table_gone_error
@@ -48,7 +49,8 @@ def update_properties(state: StepState) -> StepState:
 def pin(state: StepState) -> StepState:
     """Pin the versions of all inputs, once no other run writes the target.
 
-    Checks of views are evaluated here: a view has no stored rows to hold back.
+    Checks of views are evaluated here: a view has no stored rows to hold back. So are the queries
+    whose rows the template reads.
     """
     run, intent = state.run, state.intent
     # the wait comes first, or the pins would be older than what the other run has written meanwhile
@@ -60,7 +62,10 @@ def pin(state: StepState) -> StepState:
         if reads_views and not (run.ahead or run.step.only_alters):
             where = run.services, run.context, run.step.key
             look_at_views(*where, intent, inputs, run.step.partitions)
-    return replace(state, intent=intent, inputs=inputs)
+    state = replace(state, intent=intent, inputs=inputs)
+    if run.model.query.reads and not run.step.only_alters:
+        read_rows(state)
+    return state
 
 
 def inspect(state: StepState) -> StepState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -47,6 +47,7 @@ from penstock.plan.slices import unmatched_notes
 from penstock.plan.steps import Scope
 from penstock.plan.values import Blocked, Options, Plan, State
 from penstock.plan.verdict import Verdict, gap_line
+from penstock.project.files.values import some_of
 from penstock.strategies.entities.moments import read_moment
 
 Asked = TypeVar("Asked", bound=StepsRequest)
@@ -95,6 +96,17 @@ class Planned:
                 steps.append(step.of(left))
         return replace(self, plan=replace(self.plan, steps=tuple(steps)), settled=settled)
 
+    def only(self, names: Collection[str]) -> Planned:
+        """Return the part of the plan that builds some models, as if nothing was settled before."""
+        plan = self.plan
+        part = replace(
+            plan,
+            steps=tuple(each for each in plan.steps if each.model in names),
+            blocked=tuple(each for each in plan.blocked if each.model in names),
+            current=tuple(each for each in plan.current if each in names),
+        )
+        return replace(self, plan=part, settled=Settled())
+
     def without(self, stuck: Mapping[str, PenstockError]) -> Planned:
         """Return the plan with models blocked whose open step could not be settled."""
         names = [name for name in self.names if name in stuck]
@@ -142,6 +154,7 @@ def make_plan(services: Services, request: AnyRun, state: ProjectState | None = 
     pending = pending_notes(services)
     unmatched = unmatched_notes(project_state.view.now, names)
     messages = (*made.notes, *unmatched, *gap_notes(project_state, names))
+    messages += tuple(_reading_notes(services.project, made))
     messages += (*((note,) if note else ()), *pending)
     warnings = (finding.render() for finding in found)
     kept = not_refreshed(services.project, names, request, anew)
@@ -292,6 +305,14 @@ def facts_of(
         if facts is not None:
             found[name] = facts
     return found
+
+
+def _reading_notes(project: Project, decided: Plan) -> Iterator[str]:
+    """Yield a note on the models whose text may change in the run."""
+    steps = dict.fromkeys(each.model for each in decided.steps)
+    if reading := [name for name in steps if project.models[name].query.reads]:
+        again = "the run reads them again, and plans again if they have changed"
+        yield f"templates of {some_of(reading)} read rows: {again}"
 
 
 def gap_notes(project_state: ProjectState, names: Iterable[str]) -> Iterator[str]:

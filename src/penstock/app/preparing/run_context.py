@@ -12,6 +12,7 @@ from penstock.app.preparing.pass_runs import PassRuns
 from penstock.core.check_results import InvariantReport
 from penstock.core.partitions.ranges import Ranges, union
 from penstock.core.project import Project
+from penstock.core.query import TemplateRows
 from penstock.core.records import Holder, HookRecord, ModelRecord, upstream_records
 from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.step import Intent
@@ -71,30 +72,40 @@ class ViewReports:
 
 @dataclass(slots=True)
 class Context:
-    """One run: its identity, time, observations, and the records of models as steps end.
-
-    `records` is updated as steps end, so that later steps pin what earlier ones wrote. `changed`
-    are the partitions whose rows this run changed, `failed` those that it could not build, by
-    model. `bases` are the earlier versions of tables with a single partition. `views` are the check
-    results of views that its steps read, `passes` the passes of session packages, `hooks`
-    those that ran.
-    """
+    """One run, which all of its steps share."""
 
     holder: Holder
+    """The identity of the run."""
     run_timestamp: dt.datetime
+    """The time of the run, for all its steps."""
     project: Project
+    """The project as planned."""
     view: ObservedTables
+    """What planning saw of tables."""
     records: dict[str, ModelRecord]
+    """Updated as steps end, so that later steps pin what earlier ones wrote."""
     as_of: dt.datetime | None = None
+    """The time that the user gave."""
     wait_seconds: float = 0.0
+    """How long to wait for another run."""
     triggered_by: str = "run"
+    """The command, for the history."""
     options: Options = Options()
+    """What the user allows."""
     changed: dict[str, Ranges] = field(default_factory=dict)
+    """The partitions whose rows this run changed, by model."""
     failed: dict[str, Ranges] = field(default_factory=dict)
+    """The partitions that it could not build, by model."""
     bases: dict[str, int] = field(default_factory=dict)
+    """The earlier versions of tables with a single partition."""
     views: ViewReports = field(default_factory=ViewReports)
+    """The check results of views that its steps read."""
     passes: PassRuns = field(default_factory=PassRuns)
+    """The passes of session packages."""
     hooks: list[HookRecord] = field(default_factory=list)
+    """The hooks that ran."""
+    template_rows: dict[tuple[str, frozenset[InputPin]], TemplateRows] = field(default_factory=dict)
+    """What templates read at some pins, by the key of the query."""
 
     @property
     def upstreams(self) -> Mapping[str, ModelRecord]:

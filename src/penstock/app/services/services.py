@@ -44,6 +44,11 @@ def no_other_target(name: str) -> Services:
     raise UsageError("unknown-target", sentence, hint=hint)
 
 
+def no_reload() -> Project:
+    """Raise: the project was not loaded from files."""
+    raise TypeError("this project cannot be loaded again")
+
+
 @dataclass
 class Services:
     """The dependencies of use cases."""
@@ -81,6 +86,8 @@ class Services:
     """Receives messages to show immediately beside the answer."""
     other_target: OpenTarget = no_other_target
     """Opens the records of another target of the project."""
+    reload: Callable[[], Project] = no_reload
+    """Loads the project again, with what its templates have read since."""
     defer_to: str = ""
     """The target where models are read that are not built here."""
     compared_with: str = ""

@@ -23,7 +23,7 @@ from penstock.app.request import CommandRequest, WorkRequest
 from penstock.app.services.catalog_sources import with_places
 from penstock.app.services.files import write_names
 from penstock.app.services.services import Services
-from penstock.core.errors import DISTRIBUTION
+from penstock.core.errors import DISTRIBUTION, StateError
 from penstock.core.masking import Json
 from penstock.core.ports.engine import Waiting
 from penstock.core.ports.ports import Clock, Fault, Folders, Log, Store, inert
@@ -123,14 +123,26 @@ def open_project(where: Where) -> Project:
 
 
 def _load(where: Where) -> Project:
-    loaded = load_project(
-        where.root,
-        target=where.target,
-        vars=where.variables,
-        environ=dict(os.environ),
-        parts=where.parts,
-    )
-    return with_places(loaded)
+    """Load the project, with the rows that its templates have read in earlier runs."""
+    environ = dict(os.environ)
+
+    def load(parts: GivenParts) -> Project:
+        target, variables = where.target, where.variables
+        found = load_project(
+            where.root, target=target, vars=variables, environ=environ, parts=parts
+        )
+        return with_places(found)
+
+    loaded = load(where.parts)
+    if not any(model.query.reads for model in loaded.models.values()):
+        return loaded
+    stores = Stores(loaded, SystemClock(), environ)
+    try:
+        with closing(stores.open_reading()) as store:
+            rows = store.notes.template_rows()
+    except StateError:  # whoever needs the state will be told
+        return loaded
+    return load(replace(where.parts, rows=rows)) if rows else loaded
 
 
 def open_tables() -> tuple[Log, Folders]:
@@ -227,6 +239,7 @@ def wired(
         run_id=run_id,
         log_path=str(log_path),
         other_target=partial(_other_target, project, clock, others),
+        reload=partial(_load, others.where),
     )
     return services
 

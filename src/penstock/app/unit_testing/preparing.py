@@ -36,7 +36,7 @@ from penstock.plan.resolve import resolve
 from penstock.project.entities.places import bronze_folder
 from penstock.project.unit_tests.definition import Given, GivenTable, UnitRun
 from penstock.strategies.build import create
-from penstock.strategies.relations import StepReads, bind
+from penstock.strategies.relations import StepReads, bind, require_text
 from penstock.strategies.reshape import physical_layout
 from penstock.strategies.values import row_hash
 
@@ -88,6 +88,7 @@ def _describe(services: Services, session: StepSession, model: Model, run: UnitR
         called = bind(services.project, model, StepReads(reads, run.as_of), {}, incremental=False)
         session.bind(called.relations)
         return session.define(_VIEW, called.sql)
+    require_text(model)
     views = {name: f"penstock_test_{number}" for number, name in enumerate(given)}
     session.bind([Relation(name, views[name], read) for name, read in reads.items()])
     return session.define(_VIEW, with_parameters(at(bound(query.text, views), run.as_of), values))

@@ -195,6 +195,7 @@ class _Rewriting:
             inputs=tuple(map(self.moved, query.inputs)),
             deleted_flags=(),
             deltas=(),  # what is new is what the test gives
+            reads=(),  # and the text is that of the last run
         )
 
     def _text(self, text: str, query: Query) -> str:

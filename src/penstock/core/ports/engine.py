@@ -110,11 +110,12 @@ class FrameReaders:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """Rows of a query for display: every value as text, None for NULL."""
+    """Rows of a query for display: every value as text, None for NULL; `types` as Spark writes."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
     truncated: bool = False
+    types: tuple[str, ...] = ()
 
 
 class ExportForm(StrEnum):

@@ -18,6 +18,7 @@ from penstock.core.model import Fingerprint, Source
 from penstock.core.partitions.partition import Span
 from penstock.core.ports.runs import HookRecords, Journal, Leases, RunRecords
 from penstock.core.ports.sessions import PackageRecords
+from penstock.core.query import TemplateRows
 from penstock.core.records import (
     Execution,
     ModelRecord,
@@ -196,6 +197,12 @@ class Notes(Protocol):
 
     def note(self, table: Seen, commits: Sequence[Touched]) -> None:
         """Record commits of a table and how far its log was read; a new table id starts over."""
+
+    def template_rows(self) -> Mapping[str, TemplateRows]:
+        """Return the rows that templates read, by the keys of their queries."""
+
+    def keep_rows(self, rows: Mapping[str, TemplateRows]) -> None:
+        """Record rows that templates read, replacing earlier ones."""
 
 
 class Records(PartitionRecords, Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.project.dbt.editing.calls import ConfigSpan, NotLiteralError, config_calls
-from penstock.project.dbt.editing.yaml_edits import child, plain
+from penstock.project.dbt.editing.yaml_edits import child, items, plain
 from penstock.project.dbt.gather import DbtNode, Described, NodeKind
 from penstock.project.dbt.naming import Naming, UnknownValueError
 from penstock.project.dbt.notes import FileLog, Note
@@ -17,6 +17,8 @@ from penstock.project.files.values import Plain, mapping_of, switch_of, text_of,
 _MERGED = ("meta", "tblproperties", "grants")
 _GRAINS = {"hour": "HOUR", "day": "DAY", "month": "MONTH", "year": "YEAR"}
 _TIMES = ("_at", "_ts", "time", "timestamp", "_on_utc")
+_TIME = "timestamp"
+"""The type of a column with a name of `_TIMES`."""
 _OF_WINDOW = ("event_time", "begin", "batch_size", "lookback", "concurrent_batches")
 
 
@@ -99,15 +101,29 @@ def given_config(
     return GivenConfig(folders, yaml, header, frozenset(unknown))
 
 
-def decide(node: DbtNode, config: GivenConfig, adapter: str) -> Decision:
-    """Return what changes for the strategy of a node."""
+def decide(node: DbtNode, config: GivenConfig, entry: Described | None, adapter: str) -> Decision:
+    """Return what changes for the strategy of a node; `entry` describes it."""
     decision = Decision()
     merged = config.merged
     if node.kind is NodeKind.SNAPSHOT:
         _decide_snapshot(decision)
     elif text_of(merged.get("materialized")) == "incremental":
         _decide_incremental(decision, config, adapter)
+        if decision.window is not None:
+            _decide_type(decision, decision.window[0], entry)
     return decision
+
+
+def _decide_type(decision: Decision, time: str, entry: Described | None) -> None:
+    """Set the type of the event time: the one in YAML, else what its name says."""
+    columns = items(child(entry.node, "columns")) if entry is not None else ()
+    types = {
+        text_of(plain(child(each, "name"))).lower(): text_of(plain(child(each, "data_type")))
+        for each in columns
+    }
+    kind = types.get(time.lower()) or (_TIME if time.lower().endswith(_TIMES) else "")
+    if kind:
+        decision.set("partition_data_type", kind, f"the event time of dbt is a {kind}")
 
 
 def _decide_snapshot(decision: Decision) -> None:
@@ -174,15 +190,12 @@ def _decide_microbatch(decision: Decision, merged: Mapping[str, Plain]) -> None:
         decision.log.hand("config.begin", "write the first date under start")
     for key in _OF_WINDOW:
         decision.delete.add(key)
+    why = "dbt builds all batches first; here a run builds each that is new or whose inputs changed"
+    decision.set("lookback", "all", why)
     if text_of(merged.get("partition_by")) not in ("", time):
         decision.log.hand("config.partition_by", f"the partition is {time} here")
     decision.remove("unique_key", "a partition is replaced as a whole")
     decision.remove("on_schema_change", "the columns of a partition are those of its table")
-
-
-def is_time(column: str) -> bool:
-    """Return whether a column's name is that of a timestamp rather than of a date."""
-    return column.lower().endswith(_TIMES)
 
 
 def is_enabled(config: GivenConfig) -> bool:

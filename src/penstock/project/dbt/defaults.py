@@ -15,6 +15,8 @@ from penstock.project.files.values import Plain, mapping_of, text_of, texts_of
 _HOOKS = {"pre_hook": "before", "post_hook": "after"}
 _SNAPSHOTS = "snapshot-paths"
 _FOLDERS = {"models": "model-paths", "snapshots": _SNAPSHOTS}
+_ADDED = {"tags", "hooks", "meta", "grants"}
+"""Settings that dbt adds to those of other layers."""
 _RESET: Mapping[str, Plain] = {
     "materialized": "view",
     "tags": [],
@@ -48,14 +50,19 @@ def folder_defaults(
     own = next(each for each in packages if each.is_own)
     result = Defaults(_schema(naming, "", log, ""))
     for package in packages:
+        naming.package = package.name
         for kind, key in _FOLDERS.items():
-            layers = package.settings.layers(kind, package.name)
-            layers += own.settings.layers(kind, package.name) if not package.is_own else []
-            for layer in layers:
-                if not _is_node(nodes, package, kind, layer.folder):
-                    _add(result, package, key, (layer.folder, layer.values), naming)
+            projects = (package,) if package.is_own else (package, own)
+            for project in projects:
+                for layer in project.settings.layers(kind, package.name):
+                    if not _is_node(nodes, package, kind, layer.folder):
+                        said = _settings(layer.values, naming)
+                        over = project is not package
+                        _add(result, package.places(key, layer.folder), said, over=over)
         if not package.is_own:
             _reset(result, package)
+    naming.package = own.name
+    result.folders = {place: held for place, held in result.folders.items() if held}
     for kind in _FOLDERS:
         for what, name in own.settings.flat(kind):
             _record(log, what, rule_for(name, _at(own.settings.trees, what)))
@@ -94,14 +101,8 @@ def _record(log: FileLog, what: str, rule: SettingRule) -> None:
     log.add(Note(1, what, fate, why))
 
 
-def _add(
-    result: Defaults,
-    package: Package,
-    key: str,
-    layer: tuple[tuple[str, ...], Mapping[str, Plain]],
-    naming: Naming,
-) -> None:
-    folder, values = layer
+def _settings(values: Mapping[str, Plain], naming: Naming) -> dict[str, Plain]:
+    """Return the settings of a layer as they are called here."""
     said: dict[str, Plain] = {}
     for name, value in values.items():
         rule = rule_for(name, naming.rendered(value))
@@ -114,14 +115,23 @@ def _add(
             said["schema"] = custom if is_whole else _schema(naming, custom, None, name)
         elif rule.name:
             said[rule.name] = rule.value
-    for root in package.settings.paths[key] if said else ():
-        where = package.target(key, root, "/".join(folder))
-        place = where.rstrip("/") + "/"
-        known = result.folders.setdefault(place, {})
+    return said
+
+
+def _add(
+    result: Defaults, places: Sequence[str], settings: Mapping[str, Plain], *, over: bool
+) -> None:
+    """Add settings to folders; with `over` they win over those of folders below, as in dbt."""
+    for place in places if settings else ():
+        known, said = result.folders.setdefault(place, {}), {**settings}
         if "tags" in said:
             above = texts_of(result.effective(place, "tags"))
             said["tags"] = list(dict.fromkeys((*above, *texts_of(said["tags"]))))
         known |= said
+        below = (each for each in result.folders if each != place and each.startswith(place))
+        for each in below if over else ():
+            for name in said.keys() - _ADDED:
+                result.folders[each].pop(name, None)
 
 
 def _schema(naming: Naming, custom: str, log: FileLog | None, what: str) -> str:

@@ -46,6 +46,7 @@ BY_HAND = {
 TEST_CONFIG = dict.fromkeys(
     ("schema", "alias", "database", "store_failures_as", "group", "sql_header"), _TEST_ONLY
 )
+_NO_TYPE = "here types are those of all columns, and dbt reads them only with a contract"
 FAIL_CALC = "penstock counts rows; write the condition into the test"
 
 
@@ -76,6 +77,8 @@ class EntryEdits:
         self.edits = YamlEdits(file.text, file.root)
         self.is_enforced = True
         """Whether the model of the entry has an enforced contract."""
+        self.is_batched = False
+        """Whether it is one of batches, whose types dbt does not read without a contract."""
 
     def plain_key(
         self, at: str, pair: tuple[str, yaml.Node, yaml.Node], fates: Mapping[str, str]
@@ -121,7 +124,8 @@ class EntryEdits:
             elif is_version and name in ("include", "exclude"):
                 self.log.take(f"{named}.{name}", line_of(key))
             else:
-                self.plain_key(named, (name, key, value), _COLUMN)
+                fates = {**_COLUMN, "data_type": _NO_TYPE} if self.is_batched else _COLUMN
+                self.plain_key(named, (name, key, value), fates)
 
     def test(self, at: str, node: yaml.Node) -> None:
         """Edit a test: settings without effect go."""

@@ -86,6 +86,7 @@ class YamlText:
     target: str
     text: str
     root: yaml.Node | None
+    package: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,13 @@ class Package:
             for path in self.texts:
                 if path.startswith(start):
                     yield path, folder, path.removeprefix(start)
+
+    def places(self, key: str, folder: Sequence[str]) -> list[str]:
+        """Return a folder below each folder of a key, in the new project, with `/` at the end."""
+        inner = "/".join(folder)
+        return [
+            self.target(key, root, inner).rstrip("/") + "/" for root in self.settings.paths[key]
+        ]
 
     def target(self, key: str, folder: str, inner: str) -> str:
         """Return the path of a file in the new project."""
@@ -218,7 +226,7 @@ def _add_yaml(nodes: DbtNodes, package: Package, path: str, target: str) -> None
     if aside and "*" in text and (whole := without_aliases(text)) != text:
         text = whole
         root, _ = compose(path, text)
-    nodes.yamls.append(YamlText(path, target, text, root))
+    nodes.yamls.append(YamlText(path, target, text, root, package.name))
     for kind in ("models", "snapshots", "seeds"):
         for entry in items(child(root, kind)):
             name = text_of(plain(child(entry, "name")))

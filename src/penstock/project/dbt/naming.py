@@ -16,7 +16,7 @@ from jinja2.loaders import FunctionLoader
 
 from penstock.project.dbt.editing.calls import NotLiteralError, literal_of
 from penstock.project.dbt.settings import DbtTarget
-from penstock.project.files.values import Plain
+from penstock.project.files.values import Plain, mapping_of
 from penstock.project.sql.template import TestBlocks
 from penstock.project.sql.template_budget import BudgetedEnvironment, BudgetError
 
@@ -47,6 +47,8 @@ class Naming:
     ) -> None:
         self._macros = macros
         self._vars = variables
+        self.package = ""
+        """The package whose vars count."""
         self._own: dict[str, str] = {}
         self._env = BudgetedEnvironment(FunctionLoader(macros.get))
         self._env.add_extension(TestBlocks)
@@ -164,9 +166,11 @@ class Naming:
         return custom.strip() if is_prod and custom else self.target.schema
 
     def _var(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  a value of YAML
-        if name not in self._vars and default is None:
+        known = {**self._vars, **mapping_of(self._vars.get(self.package))}
+        if name not in known and default is None:
             raise UnknownValueError(name)
-        return self._vars.get(name, default)
+        value = known.get(name, default)
+        return self._render(value) if isinstance(value, str) and "{{" in value else value
 
 
 def _env_var(name: str, default: str | None = None) -> str:

@@ -20,7 +20,7 @@ _DEPS = "run dbt deps in the dbt project and import again: nothing of this packa
 
 
 def read_packages(
-    settings: DbtSettings, texts: Mapping[str, str], log: FileLog
+    settings: DbtSettings, texts: Mapping[str, str]
 ) -> tuple[list[Package], list[FileNotes]]:
     """Return the project itself and the packages that are installed, with notes of the lists."""
     own = {path: text for path, text in texts.items() if not path.startswith(FOLDER)}
@@ -36,7 +36,7 @@ def read_packages(
         except RefusedProjectError:
             continue
         installed.append(Package(inner, root, held, is_own=False))
-    settings = replace(settings, vars=_variables(settings, installed, log))
+    settings = replace(settings, vars=_variables(settings, installed))
     packages = [Package(settings, "", own), *installed]
     names = {*folders, *(each.name for each in packages)}
     for each in _SHIPPED:
@@ -44,22 +44,21 @@ def read_packages(
     return packages, [*_lists(texts, names)]
 
 
-def _variables(
-    settings: DbtSettings, installed: Sequence[Package], log: FileLog
-) -> Mapping[str, Plain]:
-    """Return the vars of the project, of its packages as it sets them, and as they set them."""
+def _variables(settings: DbtSettings, installed: Sequence[Package]) -> Mapping[str, Plain]:
+    """Return the vars of the project, and of packages as it sets them, else as they set them.
+
+    A package whose value is not that of all files has it under its name.
+    """
     found = dict(settings.vars)
-    scoped = [(each.name, mapping_of(found.pop(each.name, None))) for each in installed]
-    scoped += [(each.name, each.settings.vars) for each in installed]
-    source: dict[str, str] = {}
-    for package, values in scoped:
-        for name, value in values.items():
-            if found.setdefault(name, value) is value:
-                source.setdefault(name, package)
-            elif found[name] != value and source.get(name, package) != package:
-                why = f"{source[name]} has another value of it; one name has one value here"
-                log.hand(f"vars.{package}.{name}", why)
-    return found
+    asked = {each.name: mapping_of(found.pop(each.name, None)) for each in installed}
+    own = frozenset(found)
+    apart: dict[str, dict[str, Plain]] = {}
+    for each in installed:
+        usual = {name: value for name, value in each.settings.vars.items() if name not in own}
+        for name, value in {**usual, **asked[each.name]}.items():
+            if found.setdefault(name, value) != value:
+                apart.setdefault(each.name, {})[name] = value
+    return {**found, **apart}
 
 
 def _lists(texts: Mapping[str, str], installed: set[str]) -> Iterable[FileNotes]:

@@ -40,6 +40,9 @@ _PROSE = dict.fromkeys(
 )
 
 
+_CATALOGS = ("database", "catalog")
+
+
 class PropertyFile(EntryEdits):
     """Edits one YAML file; `result` returns its text."""
 
@@ -120,6 +123,7 @@ class PropertyFile(EntryEdits):
         name = text_of(plain(child(node, "name")))
         decision = self.context.decisions.get((tree, name), Decision())
         self.is_enforced = tree != "models" or name in self.context.contracted
+        self.is_batched = decision.window is not None and not self.is_enforced
         for key_name, key, value in pairs(node):
             if key_name == "config":
                 self._config(f"{at}.config", value, decision, is_seed=tree == "seeds")
@@ -211,6 +215,10 @@ class PropertyFile(EntryEdits):
             return
         if name in ("schema", "identifier"):
             self.rendered(what, value)
+        if name in _CATALOGS and not text_of(self.context.naming.rendered(plain(value))).strip():
+            self.log.drop(what, "it is empty for this target", line_of(key))
+            self.edits.delete(key)
+            return
         if name == "freshness":
             self._freshness(what, value)
         self.plain_key(at, pair, fates)

@@ -111,23 +111,11 @@ def read_settings(path: str, text: str) -> tuple[DbtSettings, FileLog]:
     hooks = {key: texts_of(tree.get(key)) for key in ("on-run-start", "on-run-end")}
     given = mapping_of(tree.get("vars"))
     own = mapping_of(given.get(name))
-    scoped = {key for key, value in given.items() if isinstance(value, Mapping)}
-    packages = {key for key in scoped if key == name or _is_scope(key, tree)}
-    variables = {**{k: v for k, v in given.items() if k not in packages}, **own}
-    for key in sorted(packages - {name}):
-        taken = {k: v for k, v in mapping_of(given[key]).items() if k not in variables}
-        variables |= taken
-        for each in mapping_of(given[key]).keys() - taken:
-            log.hand(f"vars.{key}.{each}", "another var has this name; rename one of them")
+    variables = {**{key: value for key, value in given.items() if key != name or not own}, **own}
     trees = {kind: mapping_of(tree.get(kind)) for kind in NODES}
     lines = {key: line_of(node) for key, node, _ in pairs(root)}
     profile = text_of(tree.get("profile"))
     return DbtSettings(name, profile, paths, variables, trees, hooks, lines), log
-
-
-def _is_scope(key: str, tree: Mapping[str, Plain]) -> bool:
-    """Return whether a mapping of vars is that of a package: it has settings of models as well."""
-    return any(key in mapping_of(tree.get(kind)) for kind in NODES)
 
 
 def _note_key(log: FileLog, key: str, line: int, value: yaml.Node) -> None:

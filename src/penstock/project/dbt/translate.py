@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,7 +13,8 @@ from penstock.project.dbt.decide import (
     given_config,
 )
 from penstock.project.dbt.defaults import Defaults, decide_names, folder_defaults
-from penstock.project.dbt.editing.yaml_edits import child, plain, scalar
+from penstock.project.dbt.editing.seeds import seed_rows, seed_text, seed_types, seeds_yaml
+from penstock.project.dbt.editing.yaml_edits import child, plain
 from penstock.project.dbt.entries import YamlContext
 from penstock.project.dbt.gather import (
     DbtNode,
@@ -93,7 +92,7 @@ def translate(files: DbtFiles) -> ImportedProject:
     """
     texts, binary = _decoded(files.data)
     settings, log = read_settings(DBT_FILE, texts[DBT_FILE])
-    packages, notes = read_packages(settings, texts, log)
+    packages, notes = read_packages(settings, texts)
     gathered = gather(packages)
     findings = [*binary, *gathered.findings]
     if findings:
@@ -172,6 +171,7 @@ def _decide_all(work: _Translation) -> None:
     """Decide the settings of every node, and the names of its table."""
     for node in work.gathered.nodes:
         package = next(each for each in work.packages if each.name == node.package)
+        work.naming.package = package.name
         found = package.settings.layers(node.tree, node.package)
         if not package.is_own:
             found += work.own.settings.layers(node.tree, node.package)
@@ -180,7 +180,7 @@ def _decide_all(work: _Translation) -> None:
         config = given_config(node, found, work.gathered.entry(node), work.naming)
         if node.kind is NodeKind.PYTHON:
             config = replace(config, header=python_config(node.text))
-        decision = decide(node, config, work.naming.target.adapter)
+        decision = decide(node, config, work.gathered.entry(node), work.naming.target.adapter)
         for layer in found:
             if layer.folder == (*node.folder, node.name):
                 _set_own(decision, config, layer.values)
@@ -188,6 +188,8 @@ def _decide_all(work: _Translation) -> None:
         work.decisions[node.name] = decision
         _decide_table(work, node, config, decision)
         _decide_tags(work, node, config, decision)
+        if node.kind is NodeKind.SEED:
+            _decide_types(work, node, config)
 
 
 def _set_own(decision: Decision, config: GivenConfig, values: Mapping[str, Plain]) -> None:
@@ -261,7 +263,9 @@ def _write_nodes(work: _Translation) -> None:
             if text:
                 work.write(node.target, text, node.path)
         elif node.kind is NodeKind.SEED:
-            work.write(node.target, _seed(work, node, config, log), node.path)
+            types = mapping_of(decision.values.get("column_types"))
+            said = seed_text(*_seed_file(work, node), types, log)
+            work.write(node.target, said, node.path)
         else:
             context = QueryContext(work.own.name, config, decision, yaml, times)
             work.write(node.target, query_text(node, context, log), node.path)
@@ -273,19 +277,24 @@ def _write_nodes(work: _Translation) -> None:
         work.sources.append(FileNotes(path, str(held[0][0].kind), paths, notes, names))
 
 
-def _seed(work: _Translation, node: DbtNode, config: GivenConfig, log: FileLog) -> bytes | str:
-    """Return the file of a seed: with commas between values."""
-    delimiter = text_of(config.merged.get("delimiter")) or ","
+def _seed_file(work: _Translation, node: DbtNode) -> tuple[str, str]:
+    """Return the text of a seed's file, and what separates its values."""
     package = next(each for each in work.packages if each.name == node.package)
-    text = package.texts[node.path]
-    if delimiter == ",":
-        log.take("rows")
-        return text
-    rows = csv.reader(io.StringIO(text), delimiter=delimiter[0])
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\n").writerows(rows)
-    log.change("rows", f"seeds are separated by commas here, and not by {delimiter!r}")
-    return written.getvalue()
+    delimiter = text_of(work.configs[node.name].merged.get("delimiter")) or ","
+    return package.texts[node.path], delimiter
+
+
+def _decide_types(work: _Translation, node: DbtNode, config: GivenConfig) -> None:
+    """Set the types of a seed's columns as dbt finds them in its values."""
+    given, decision = mapping_of(config.merged.get("column_types")), work.decisions[node.name]
+    rows = seed_rows(*_seed_file(work, node))
+    kept = {name: text_of(each) for name, each in given.items() if not rows or name in rows[0]}
+    types = {**seed_types(rows, kept), **kept}
+    if types:
+        why = "the types that dbt gives to the columns of the file"
+        decision.set("column_types", types, why)
+    elif given:
+        decision.remove("column_types", "the file has none of these columns")
 
 
 def _write_yaml(work: _Translation) -> None:
@@ -305,7 +314,7 @@ def _write_yaml(work: _Translation) -> None:
         work.own.name, work.naming, docs, decisions, in_files, _contracted(work), alone
     )
     for file in work.gathered.yamls:
-        log = FileLog()
+        log, work.naming.package = FileLog(), file.package
         text = PropertyFile(file, context, log).result()
         if text:
             work.write(file.target, text, file.path)
@@ -314,18 +323,12 @@ def _write_yaml(work: _Translation) -> None:
     bare = [
         n for n in work.gathered.nodes if n.kind is NodeKind.SEED and not work.gathered.entry(n)
     ]
-    lines = [
-        f"  - name: {node.name}\n    config: {scalar(work.decisions[node.name].values)}\n"
-        for node in bare
-        if work.decisions[node.name].values
-    ]
-    if lines:
+    text = seeds_yaml({node.name: work.decisions[node.name].values for node in bare})
+    if text:
         path = "seeds/schemas.yml"
         while path in work.files:
             path = path.replace(".yml", "_.yml")
-        work.write(
-            path, "# The schemas of seeds without YAML.\nseeds:\n" + "".join(lines), DBT_FILE
-        )
+        work.write(path, text, DBT_FILE)
 
 
 def _contracted(work: _Translation) -> frozenset[str]:

@@ -135,15 +135,16 @@ def discover(
     )
 
 
-_COPY = "copy the macros of each package to packages/NAME/macros/; nothing is installed"
+_IMPORT = "penstock import dbt DIR takes over a whole dbt project"
+_COPY = f"{_IMPORT}; or copy the macros of each package to packages/NAME/macros/"
 _ELSEWHERE = {
-    DBT_FILE: "move its vars: into penstock.yml, settings of folders under defaults:",
+    DBT_FILE: f"{_IMPORT}; or move its vars: and settings of folders into penstock.yml",
     "packages.yml": _COPY,
     "dependencies.yml": _COPY,
     "profiles.yml": "write its outputs as targets: in penstock.yml",
 }
 _FOLDERS_ELSEWHERE = {
-    "snapshots": "write models/NAME.sql with materialized='snapshot', or snapshots: in its YAML",
+    "snapshots": f"{_IMPORT}; or write models/NAME.sql with materialized='snapshot'",
     "analyses": "move queries that are to be built into models/; run others by penstock query",
 }
 

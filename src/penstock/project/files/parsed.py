@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Generic, NewType, Protocol, TypeAlias, TypeVar
+from typing import Generic, NewType, TypeAlias, TypeVar
 
 from penstock.core.findings import Finding, Location
-from penstock.project.files.values import Path, Plain, digest
+from penstock.project.files.values import Path, Plain
 
 T = TypeVar("T")
 Packed = NewType("Packed", str)
 """A compressed text, which few loads need."""
 Spots: TypeAlias = Mapping[str, tuple[int, int]]
 """Lines and columns of nodes by their `place_key`."""
+READS_CODE = "template-reads-table"
 _REF = re.compile("\0(\\d+)\0")
 _CALL = re.compile(
     r"\{\{\s*env_var\(\s*(['\"])(?P<name>[^'\"]+)\1\s*"
@@ -46,7 +46,7 @@ class ReadText(Generic[T]):
     problems: tuple[Finding, ...] = ()
 
 
-def located(problems: Iterable[Finding], path: str, line: int = 1) -> list[Finding]:
+def located(problems: Sequence[Finding], path: str, line: int = 1) -> list[Finding]:
     """Return problems of a text that begins on a line of a file as findings of the file."""
     return [replace(p, where=Location(path, p.where.line + line - 1)) for p in problems]
 
@@ -139,6 +139,11 @@ class Branch:
     refs: tuple[TableRef, ...] = ()
     outputs: Outputs = Outputs()
 
+    @property
+    def mentioned(self) -> tuple[TableRef, ...]:
+        """The references in its text; the others are calls whose result is not in it."""
+        return tuple(self.refs[number] for number in sorted(set(map(int, _REF.findall(self.text)))))
+
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
@@ -155,8 +160,21 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsQuery:
+    """A query whose rows a template reads, by the key of its text."""
+
+    key: str
+    branch: Branch
+    line: int
+    is_ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SqlFile:
-    """A model file: its header with the lines of its keys, its query, two with is_incremental()."""
+    """A model file: its header with the lines of its keys, its query, two with is_incremental().
+
+    `queries` are those whose rows its template reads; its text `waits` for rows that are unknown.
+    """
 
     path: str
     config: Mapping[str, Plain] = field(default_factory=dict)
@@ -165,6 +183,8 @@ class SqlFile:
     branches: tuple[Branch, ...] = ()
     findings: tuple[Finding, ...] = ()
     reads: tuple[Dependency, ...] = ()
+    queries: tuple[RowsQuery, ...] = ()
+    waits: bool = False
 
     @property
     def is_pending(self) -> bool:
@@ -248,118 +268,6 @@ def numbered(number: int) -> str:
 def fill(text: str, content: Callable[[int], str]) -> str:
     """Replace every reference by the result of `content` for its number."""
     return _REF.sub(lambda found: content(int(found[1])), text)
-
-
-@dataclass(frozen=True, slots=True)
-class TargetView:
-    """The attributes of a target for templates."""
-
-    name: str = ""
-    catalog: str = ""
-    schema_prefix: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownTable:
-    """What a template can know of a table before it is built."""
-
-    name: str = ""
-    """The name of the model, seed or source."""
-    schema: str = ""
-    table: str = ""
-    catalog: str = ""
-    is_view: bool = False
-    resource: str = "model"
-    path: str = ""
-    """The file of its definition."""
-
-
-KnownColumns: TypeAlias = "tuple[tuple[str, str], ...]"
-"""Names and types of columns, "" for an unknown type."""
-
-
-class KnownTables(Protocol):
-    """What is known of tables once every name has one."""
-
-    def table(self, key: str) -> KnownTable | None:
-        """Find a table by its `table_key`."""
-
-    def columns(self, key: str) -> KnownColumns | None:
-        """Return the columns of a table; None if its query does not show them."""
-
-    def setting(self, key: str, name: str) -> Plain:
-        """Return a setting of a model from its header, YAML or defaults."""
-
-    def all(self) -> Sequence[KnownTable]:
-        """Return all models, seeds and sources."""
-
-
-def table_key(kind: RefKind, names: Sequence[str]) -> str:
-    """Return the key of a table that a template asks for; for `this`, of the asking query."""
-    return "\n".join((kind, *names))
-
-
-LATER = frozenset({"relation", "columns", "setting", "graph"})
-"""The kinds of dependencies that are known once every name has a table."""
-
-
-@dataclass(frozen=True, slots=True)
-class RenderContext:
-    """The context of one load; `tables` is None until every name has a table."""
-
-    environ: Mapping[str, str]
-    vars: Mapping[str, Plain] = field(default_factory=dict)
-    target: TargetView = TargetView()
-    project: str = ""
-    threads: int = 1
-    docs: Mapping[str, str] = field(default_factory=dict)
-    """The blocks `{% docs %}` of Markdown files, by name."""
-    tables: KnownTables | None = None
-
-    def read(self, kind: str, name: str = "") -> Dependency:
-        """Record that a file depends on a value outside of it, by its kind and name.
-
-        The record holds a digest: values of the environment may be secret and the cache is a file.
-        It is pending for what is not known yet.
-        """
-        if kind in LATER and self.tables is None:
-            return Dependency(kind, name, "")
-        value: object
-        match kind:
-            case "env":
-                value = self.environ.get(name)
-            case "var":
-                value = [self.vars[name]] if name in self.vars else None
-            case "doc":
-                value = self.docs.get(name)
-            case "target":
-                target = [self.target.name, self.target.catalog, self.target.schema_prefix]
-                value = [*target, self.project, self.threads]
-            case _:
-                value = _value_of(self.tables, kind, name) if self.tables else None
-        return Dependency(kind, name, digest(json.dumps(value, sort_keys=True)))
-
-    def agrees(self, reads: Sequence[Dependency]) -> bool:
-        """Return whether all recorded values are unchanged, as far as they are known yet."""
-        return all(
-            self.read(note.kind, note.name) == note
-            for note in reads
-            if self.tables is not None or note.kind not in LATER
-        )
-
-
-def _value_of(tables: KnownTables, kind: str, name: str) -> object:
-    """Return what is known of a table, as JSON."""
-    match kind:
-        case "relation":
-            known = tables.table(name)
-            return astuple(known) if known else None
-        case "columns":
-            return tables.columns(name)
-        case "setting":
-            key, _, setting = name.rpartition("\n")
-            return tables.setting(key, setting)
-    return [astuple(each) for each in tables.all()]
 
 
 def fill_environment(

@@ -255,6 +255,8 @@ class OwnSettingsSection(StrictSection):
         word(("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE")), "MONTH", default="DAY"
     )
     """The grain of `partition`."""
+    partition_data_type = key(TEXT_OR_NULL, "timestamp", "that of `columns`, else `date`")
+    """The type of the partition field, if `columns` give none."""
     partition_start = key(nullable(whole()), 0, "required there")
     """The first integer of the first partition, with `partition_type: RANGE`."""
     partition_end = key(nullable(whole()), 1000, "required there")
@@ -299,7 +301,7 @@ class OwnSettingsSection(StrictSection):
     lookback = key(nullable(LOOKBACK), "1 day")
     """With `time_column`: read again from so far below. A duration, or a number for integer
     columns. With `partition`: how many partitions before the newest one `run` includes, and
-    builds again if an input changed whose versions do not say where.
+    builds again if an input changed whose versions do not say where; or `all`.
     """
     window_on = key(NAMES, {"raw.events": "created_at", "countries": None}, "`time_column` in each")
     """With `time_column`: input → its column for the same time; `null` reads that input whole."""

@@ -338,7 +338,9 @@ class ProjectSection(ReceiversSection):
     session_paths = key(LISTED, ["sessions"], "`[sessions]`", default=("sessions",))
     """The folders that hold session packages."""
     vars = key(TREE, {"days": 3, "countries": ["DE", "FR"]})
-    """Values for `var()` in templates; `--vars` wins."""
+    """Values for `var()` in templates; `--vars` wins. A mapping under the name of a package in
+    `models/packages/` holds values for its files.
+    """
     defaults = key(
         subsection(DefaultsSection), {"materialized": "table", "staging/": {"materialized": "view"}}
     )

@@ -19,6 +19,7 @@ from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.sessions.package import SessionModel, SessionPackage
 from penstock.core.strategy import (
     DELETION_VECTORS,
+    EVERY,
     Layout,
     NullWatermark,
     PartitionSettings,
@@ -36,6 +37,7 @@ from penstock.project.files.values import (
 )
 from penstock.project.settings.config import Config
 from penstock.project.settings.snapshot import is_meant_as_snapshot, snapshot_of
+from penstock.project.settings.validation import ALL_PARTITIONS
 
 CLUSTERED = 4
 """The greatest number of clustering columns in Delta."""
@@ -240,7 +242,8 @@ def _field(config: Config) -> str:
 def _type(config: StrategyConfig, name: str, grain: Grain) -> str:
     fitting = _FITTING.get(grain, ("date", *_FITTING[Grain.HOUR]))
     declared = next(
-        (c.type for c in config.columns if c.type and c.name.lower() == name.lower()), ""
+        (c.type for c in config.columns if c.type and c.name.lower() == name.lower()),
+        config.text("partition_data_type"),
     )
     kind = _scalar(declared) if declared else fitting[0]
     if kind in fitting:
@@ -278,8 +281,9 @@ def _partitions_back(config: Config, grid: Grid) -> int | None:
     if value is None:
         return None
     number = value if isinstance(value, int) else number_of(value)
+    number = EVERY if value == ALL_PARTITIONS else number
     if number is None or number < 0:
-        sentence = f"lookback is {value!r}; of partitions it is a number of them"
+        sentence = f"lookback is {value!r}; of partitions it is a number of them, or all"
         config.report("lookback", "bad-value", sentence, "lookback: 2")
     elif grid.grain is Grain.RANGE:
         sentence = "lookback has no effect on RANGE, whose partitions have no time"

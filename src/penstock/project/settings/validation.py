@@ -97,9 +97,14 @@ def spelt(pattern: str, expected: str) -> ValueKind[str]:
     )
 
 
+ALL_PARTITIONS = "all"
+"""The `lookback` of partitions that has no end."""
+
+
 def _lookback(value: object) -> object:
     is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number else duration_of(text_of(value))  # type: ignore[arg-type]
+    is_plain = is_number or value == ALL_PARTITIONS
+    return value if is_plain else duration_of(text_of(value))  # type: ignore[arg-type]
 
 
 def _read_strategy(section: Section, name: str) -> str:

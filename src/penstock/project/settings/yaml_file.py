@@ -15,10 +15,10 @@ from penstock.project.files.parsed import (
     MERGE,
     REFERENCE,
     Dependency,
-    RenderContext,
     YamlFile,
     fill_environment,
 )
+from penstock.project.files.render_context import RenderContext
 from penstock.project.files.values import Path, Plain, list_of, mapping_of, text_of
 from penstock.project.settings.check_keys import CHECK_KEYS, TESTS, without_checks
 from penstock.project.settings.config import lift

@@ -82,6 +82,15 @@ class NotAQueryError(Exception):
         self.line = line
 
 
+def is_ordered(text: str) -> bool:
+    """Return whether a query says in which order its rows come; True if it cannot be parsed."""
+    try:
+        tree = parse_query(tokens_of(text), text)
+    except SqlglotError:
+        return True
+    return tree is None or bool(tree.args.get("order") or tree.args.get("sort"))
+
+
 def canonical_sql(text: str) -> str | None:
     """Return the canonical form of a query, None if it cannot be parsed or printed."""
     try:

@@ -2,233 +2,45 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from sqlglot import Token, exp
-from sqlglot.errors import SqlglotError
-
-from penstock.core.findings import Finding, Location, Severity
+from penstock.core.findings import Finding, Location
 from penstock.core.masking import SECRETS
 from penstock.core.strategy import Strategy, register, strategies
 from penstock.project.files.nodes import node_of
 from penstock.project.files.parsed import (
+    READS_CODE,
     Branch,
     Outputs,
     RefKind,
-    RenderContext,
+    RowsQuery,
     SqlFile,
     TableRef,
     located,
     numbered,
     path_of,
 )
+from penstock.project.files.render_context import RenderContext
 from penstock.project.files.values import Path, Plain
 from penstock.project.processes import answer, on_all_cores, shared
 from penstock.project.settings.config import HOOK_KEYS
 from penstock.project.settings.model_keys import HeaderSection
 from penstock.project.settings.validation import findings_of
+from penstock.project.sql.branches import read_branch, unparsed
 from penstock.project.sql.canonical import (
     NotAQueryError,
-    dotted_parts,
-    has_pipes,
-    parse_query,
-    print_canonical,
-    said_by,
-    tokens_of,
+    is_ordered,
 )
 from penstock.project.sql.context.rendering import ConfigCall, Rendering
 from penstock.project.sql.hook_sql import with_calls
-from penstock.project.sql.outputs import outputs_of
 from penstock.project.sql.parameters import (
-    parameter_problems,
-    parameters_of,
-    replaced,
     with_destination,
 )
 from penstock.project.sql.template import Renderer
 from penstock.project.sql.template_lines import line_of
 
-_MARKER = re.compile(r"penstock:(\d+|this)(?::(valid_from|valid_to|present))?")
-_MARKERS = re.compile(rf"`{_MARKER.pattern}`")
-_PRINTED = re.compile(r"`penstock:ref:(\d+)`")
-_NEXT = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*([A-Za-z_`\"][A-Za-z_0-9]*)?", re.DOTALL)
-_COMMENT_OR_END = re.compile(r"(--[^\n]*|/\*.*?\*/)|;", re.DOTALL)
 _WORTH_A_PROCESS = 200  # files; a process starts in the time that it takes to read half of them
-_FILES = ("delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile")
-_NO_ALIAS = re.compile(
-    "on|where|join|inner|left|right|full|cross|semi|anti|natural|group|order|sort|cluster|"
-    "distribute|limit|offset|union|except|minus|intersect|having|lateral|tablesample|pivot|"
-    "unpivot|window|qualify|using|version|timestamp|for"
-)
-
-
-@dataclass(slots=True)
-class _Cut:
-    text: str
-    calls: Sequence[TableRef]
-    refs: list[TableRef] = field(default_factory=list)
-    spans: list[tuple[int, int, int]] = field(default_factory=list)
-    problems: list[Finding] = field(default_factory=list)
-
-    def add(self, start: int, end: int, ref: TableRef) -> int:
-        self.refs.append(ref)
-        self.spans.append((start, end, len(self.refs) - 1))
-        return len(self.refs) - 1
-
-    def called(self, marker: re.Match[str], line: int, *, bare: bool = False) -> TableRef:
-        if marker[1] == "this":
-            return TableRef(RefKind.THIS, (), line, bare=bare)
-        call = self.calls[int(marker[1])]
-        if marker[2]:
-            return TableRef(RefKind(marker[2]), call.names, call.line, qualifies=True)
-        return replace(call, bare=bare)
-
-
-def read_branch(rendered: str, calls: Sequence[TableRef]) -> tuple[Branch, list[Finding]]:
-    """Find the mentions in a rendered query, by position; raise `NotAQueryError`.
-
-    Line numbers stay; names of CTEs in scope are not tables. If the parser cannot read the query,
-    the result has a warning and only the ref and source calls.
-    """
-    cut = _Cut(rendered, calls)
-    canonical, outputs, tree = None, Outputs(), None
-    try:
-        tokens = tokens_of(rendered)
-        cut.text = _trimmed(rendered, tokens)
-        for start, end, found in parameters_of(cut.text, tokens):
-            cut.add(start, end, found)
-        cut.problems += parameter_problems(cut.text, tokens)
-        tree = parse_query(tokens, rendered)
-        if tree is None:
-            cut.problems.append(_unparsed(None))
-    except SqlglotError as error:
-        cut.problems.append(_unparsed(error))
-    if tree is not None:
-        outputs = outputs_of(tree)
-        for table in list(tree.find_all(exp.Table)):
-            if table.find_ancestor(exp.Hint) is None:  # a hint names what stands elsewhere
-                _cut_table(cut, table)
-        for column in list(tree.find_all(exp.Column)):
-            _cut_column(cut, column)
-        printed = None if has_pipes(tokens) else print_canonical(tree)
-        canonical = printed and _PRINTED.sub(lambda found: numbered(int(found[1])), printed)
-    _cut_markers(cut, parsed=tree is not None)
-    spans = ((start, end, numbered(number)) for start, end, number in cut.spans)
-    text = replaced(cut.text, spans)
-    printed_calls = {(found.kind, found.names) for found in cut.refs}
-    cut.refs += (each for each in calls if (each.kind, each.names) not in printed_calls)
-    return Branch(text, canonical, tuple(cut.refs), outputs), cut.problems
-
-
-def _cut_table(cut: _Cut, table: exp.Table) -> None:
-    parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
-    if len(parts) != len(table.parts) or not all("start" in part.meta for part in parts):
-        return
-    names = dotted_parts(parts[0]) if len(parts) == 1 else tuple(part.name for part in parts)
-    bare = not table.alias and not any(table.args.get(k) for k in ("sample", "version", "when"))
-    marker = _MARKER.fullmatch(parts[-1].name)
-    line = int(parts[0].meta["line"])
-    if marker:
-        found = cut.called(marker, line, bare=bare)
-        parts = parts[-1:]
-    elif (len(parts) == 1 and _is_cte(table)) or _is_unfollowed(cut, names, line):
-        return
-    else:
-        found = TableRef(RefKind.PLAIN, names, line, bare=bare)
-    number = cut.add(parts[0].meta["start"], parts[-1].meta["end"] + 1, found)
-    table.set("this", exp.to_identifier(f"penstock:ref:{number}", quoted=True))
-    table.set("db", None)
-    table.set("catalog", None)
-
-
-def _cut_column(cut: _Cut, column: exp.Column) -> None:
-    parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
-    if len(parts) == 1 and "start" in parts[0].meta:
-        marker = _MARKER.fullmatch(parts[0].name)
-        if marker and marker[2]:
-            start, end = parts[0].meta["start"], parts[0].meta["end"] + 1
-            parts[0].set("this", f"penstock:ref:{cut.add(start, end, cut.called(marker, 0))}")
-            return
-    if len(parts) < 2 - isinstance(column.this, exp.Star) or "start" not in parts[0].meta:
-        return
-    line = int(parts[0].meta["line"])
-    marker = _MARKER.fullmatch(parts[0].name)
-    names = dotted_parts(parts[0])
-    used = 1
-    if not marker and len(names) == 1 and len(column.parts) > 2:  # noqa: PLR2004  schema.table.column
-        used = 2
-        names = (parts[0].name, parts[1].name)
-    if marker:
-        called = cut.called(marker, line)
-        found = TableRef(called.kind, called.names, line, qualifies=True)
-    elif len(names) == 2 and "end" in parts[used - 1].meta:  # noqa: PLR2004  schema and table
-        found = TableRef(RefKind.QUALIFIER, names, line, qualifies=True)
-    else:
-        return
-    number = cut.add(parts[0].meta["start"], parts[used - 1].meta["end"] + 1, found)
-    keys = [key for key in ("catalog", "db", "table") if column.args.get(key)]
-    for key in keys[:used]:
-        column.set(key, None)
-    column.set(keys[used - 1], exp.to_identifier(f"penstock:ref:{number}", quoted=True))
-
-
-def _is_unfollowed(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
-    path = ".".join(names[1:])
-    if len(names) > 1 and names[0].lower() in _FILES and "/" in path:
-        sentence = f"reads files by path: {names[0]}.`{path}`; their versions are not followed"
-        where, hint = Location("", line), "declare them as a source with a path"
-        problem = Finding(where, "external-path", sentence, hint, Severity.WARNING)
-        cut.problems.append(problem)
-        return True
-    return any(set(name) & set(":`\0") for name in names)
-
-
-def _is_cte(table: exp.Table) -> bool:
-    inside: exp.CTE | None = None
-    child: exp.Expr = table
-    node = table.parent
-    while node is not None:
-        clause = node.args.get("with_") or node.args.get("with")  # the older parsers' key
-        if isinstance(clause, exp.With):
-            for cte in clause.expressions:
-                if child is clause and cte is inside and not clause.args.get("recursive"):
-                    break
-                if str(cte.alias).lower() == table.name.lower():
-                    return True
-        if isinstance(node, exp.CTE):
-            inside = node
-        child, node = node, node.parent
-    return False
-
-
-def _cut_markers(cut: _Cut, *, parsed: bool) -> None:
-    taken = {start for start, _, _ in cut.spans}
-    for found in _MARKERS.finditer(cut.text):
-        if found.start() not in taken:
-            line = cut.text.count("\n", 0, found.start()) + 1
-            following = _NEXT.match(cut.text, found.end())
-            word = following and following[1]
-            is_plain = not word or bool(_NO_ALIAS.fullmatch(word.lower()))
-            bare = not parsed and is_plain and not cut.text.startswith(".", found.end())
-            cut.add(found.start(), found.end(), cut.called(found, line, bare=bare))
-
-
-def _trimmed(text: str, tokens: Sequence[Token]) -> str:
-    if not tokens:
-        return text
-    end = tokens[-1].end + 1
-    rest = _COMMENT_OR_END.sub(lambda found: found[1] or "", text[end:]).rstrip()
-    newline = "\n" if "--" in rest.rpartition("\n")[2] else ""
-    return text[:end] + rest + newline
-
-
-def _unparsed(error: SqlglotError | None) -> Finding:
-    line, said = said_by(error) if error else (1, "")
-    sentence = f"{said[:200] or 'the parser does not read this query'}; Spark may still read it"
-    hint = "penstock then knows only its ref and source calls, and any change of text as a change"
-    return Finding(Location("", line), "unparsed-sql", sentence, hint, Severity.WARNING)
 
 
 def parse_sql_files(
@@ -335,25 +147,81 @@ def _branches(
 def parse_model(renderer: Renderer, key: str, text: str) -> SqlFile:
     """Render and parse one model file, or the query of an entry.
 
-    A template that asked for what is not known yet gives its header only.
+    A template that asked for what is not known yet gives its header only. One that reads rows which
+    no run has read yet gives a query that stands for its text.
     """
     path = path_of(key)
-    renderings = [renderer.render(path, text, incremental=False, key=key)]
+    renderings = [renderer.render(path, text, incremental=False, key=key, may_read=True)]
     header = _header(renderings[0])
     findings = [*renderings[0].findings, *header.findings]
     if renderings[0].is_branching and not any(each.is_error for each in findings):
-        renderings.append(renderer.render(path, text, incremental=True, key=key))
+        again = renderer.render(path, text, incremental=True, key=key, may_read=True)
+        renderings.append(again)
         findings += renderings[1].findings
     reads = sorted(set().union(*(r.reads for r in renderings)), key=lambda r: (r.kind, r.name))
     if any(each.is_pending for each in renderings):
         return replace(header, reads=tuple(reads), findings=tuple(header.findings))
     branches: list[Branch] = []
+    queries: dict[str, RowsQuery] = {}
     for rendering in renderings if not any(f.is_error for f in findings) else ():
-        read, found = _branches(path, rendering.text, rendering.calls, 1)
-        branches += (each for each in read if each not in branches)
+        asked, found = _queries(rendering)
         findings += found
+        if rendering.executes:
+            read, found = _branches(path, rendering.text, rendering.calls, 1)
+            findings += found
+        else:
+            read = [_stand_in(rendering)]
+        tables = [ref for each in asked for ref in each.branch.mentioned]
+        wider = (replace(each, refs=(*each.refs, *tables)) for each in read) if tables else read
+        branches += (each for each in wider if each not in branches)
+        queries |= {each.key: each for each in asked}
     unique = tuple(dict.fromkeys(findings))
-    return replace(header, branches=tuple(branches), findings=unique, reads=tuple(reads))
+    return replace(
+        header,
+        branches=tuple(branches),
+        findings=unique,
+        reads=tuple(reads),
+        queries=tuple(queries.values()),
+        waits=not all(each.executes for each in renderings),
+    )
+
+
+def _queries(rendering: Rendering) -> tuple[list[RowsQuery], list[Finding]]:
+    """Parse the queries whose rows a template reads."""
+    queries, findings = list[RowsQuery](), list[Finding]()
+    for key, asked in rendering.queries.items():
+        try:
+            branch, _ = read_branch(asked.text, asked.calls)
+        except NotAQueryError as error:
+            where = Location(rendering.path, asked.line)
+            sentence = f"run_query: {error.sentence.replace('a model is', 'it takes')}"
+            hint = "a template reads rows only; write other statements as hooks"
+            findings.append(Finding(where, READS_CODE, sentence, hint))
+            continue
+        refs = tuple(
+            replace(each, line=asked.line) if each.kind is RefKind.PLAIN else each
+            for each in branch.refs
+        )
+        branch = replace(branch, refs=refs)
+        queries.append(RowsQuery(key, branch, asked.line, is_ordered(asked.text)))
+    return queries, findings
+
+
+def _stand_in(rendering: Rendering) -> Branch:
+    """Return what stands for a query while the rows that its template reads are unknown.
+
+    That is its text without them if it can be parsed, else all of its tables.
+    """
+    try:
+        branch, problems = read_branch(rendering.text, rendering.calls)
+    except NotAQueryError:
+        problems = [unparsed(None)]
+    if not problems:
+        return replace(branch, outputs=Outputs())
+    calls = [replace(each, bare=True) for each in rendering.calls if not each.qualifies]
+    tables = " cross join ".join(map(numbered, range(len(calls))))
+    text = f"select * from {tables}" if calls else "select 1"
+    return Branch(text, text, tuple(calls))
 
 
 def _header(rendering: Rendering) -> SqlFile:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +23,12 @@ from penstock.core.findings import IGNORED_CODE, Finding, Location, Severity
 from penstock.core.masking import mask
 from penstock.core.query import RUN_WORD, run_words
 from penstock.project.files.macro_files import namespace_of, package_of
-from penstock.project.files.parsed import RenderContext
+from penstock.project.files.render_context import RenderContext
 from penstock.project.files.values import did_you_mean
 from penstock.project.sql.context.macros import Macros
 from penstock.project.sql.context.names import names_of
 from penstock.project.sql.context.rendering import SHOWN, Rendering, macro_place
+from penstock.project.sql.context.rows import RowsUnknownError
 from penstock.project.sql.context.values import RelationView, UnknownPartError
 from penstock.project.sql.template_budget import BudgetedEnvironment, BudgetError, MacroReturn
 from penstock.project.sql.template_lines import (
@@ -99,28 +101,49 @@ class Renderer:
             if not namespace_of(path):
                 self._check(path, text)
         shipped, own = self._macros.called("dbt"), self._macros.called()
-        names = names_of(lambda: self._now, render_context, self._dispatch, self._env.spend)
+        names = names_of(
+            lambda: self._now, render_context, self._dispatch, self._text, self._env.spend
+        )
         self._env.globals |= {**self._macros.namespaces, **shipped, **names, **own}
         as_they_are = ("as_bool", "as_native", "as_number", "as_text")
         self._env.filters |= dict.fromkeys(as_they_are, lambda value: value)
         self._env.tests["mapping"] = lambda value: isinstance(value, Mapping | RelationView)
 
-    def render(self, path: str, source: str, *, incremental: bool, key: str = "") -> Rendering:
-        """Render one file; errors become findings. `key` is that of its query in the load."""
-        self._now = now = Rendering(path, key, incremental=incremental)
-        self._env.begin()
-        self._macros.forget()
+    def render(
+        self, path: str, source: str, *, incremental: bool, key: str = "", may_read: bool = False
+    ) -> Rendering:
+        """Render one file; errors become findings. `key` is that of its query in the load.
+
+        A template that reads unknown rows is rendered without them, where errors do not count.
+        """
+        self._now = now = Rendering(path, key, incremental=incremental, may_read=may_read)
         try:
-            template, now.headers = self._compiled(path, source)
-            now.text = settle_lines(template.render())
-            self._env.begin()
-            self._env.spend(0, len(now.text))
-            _refuse_changed(now.text)
+            self._fill(source)
+        except RowsUnknownError:
+            self._now = Rendering(
+                path, key, incremental=incremental, may_read=may_read, executes=False,
+                reads=now.reads, queries=now.queries,
+            )  # fmt: skip
+            now = self._now
+            with suppress(Exception):
+                self._fill(source)
+            now.findings.clear()
         except Exception as error:  # noqa: BLE001  a template is a program: anything may come out
-            now.text = ""
             now.findings.append(self._finding(path, error))
         now.findings += _idle_blocks(path, source)
         return now
+
+    def _fill(self, source: str) -> None:
+        """Render the text of the file that is under way."""
+        now = self._now
+        self._env.begin()
+        self._macros.forget()
+        template, now.headers = self._compiled(now.path, source)
+        text = settle_lines(template.render())
+        self._env.begin()
+        self._env.spend(0, len(text))
+        _refuse_changed(text)
+        now.text = text
 
     def _compile(self, path: str, source: str) -> _Compiled:
         tokens = list(self._env.lex(blank_comments(source)))
@@ -135,6 +158,10 @@ class Renderer:
         files = self._macros.files
         path = name if name in files else f"macros/{name}"
         return (files[path], path, None) if path in files else None
+
+    def _text(self, text: str) -> str:
+        """Return a text of the project with its templates rendered."""
+        return self._env.from_string(text).render()
 
     def _template(self, name: str, names: MutableMapping[str, Any]) -> Template:
         return self._env.get_template(name, globals=names)

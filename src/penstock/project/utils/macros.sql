@@ -89,6 +89,26 @@ select * from {{ relation }}
 {%- endmacro %}
 
 {# The first row of each group; ties are broken by Spark. #}
+{% macro get_column_values(table, column, order_by="count(*) desc", max_records=none, default=[], where=none) %}
+{%- set asked -%}
+select {{ column }} as value from {{ table }}{% if where %} where {{ where }}{% endif %}
+group by {{ column }} order by {{ order_by }}, {{ column }}{% if max_records %} limit {{ max_records }}{% endif %}
+{%- endset -%}
+{%- set read = run_query(asked) -%}
+{{ return(read.columns[0].values() | list if read else default) }}
+{% endmacro %}
+
+{% macro get_query_results_as_dict(query) %}
+{%- set read, values = run_query(query), {} -%}
+{%- for name, column in read.columns.items() if execute -%}{%- do values.update({name: column.values()}) -%}{%- endfor -%}
+{{ return(values) }}
+{% endmacro %}
+
+{% macro get_single_value(query, default=none) %}
+{%- set read = run_query(query) -%}
+{{ return(read[0][0] if read else default) }}
+{% endmacro %}
+
 {% macro deduplicate(relation, partition_by, order_by) %}
 select * except (row_of_key) from (
     select *, row_number() over (partition by {{ partition_by }} order by {{ order_by }}) as row_of_key

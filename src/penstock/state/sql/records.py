@@ -21,6 +21,7 @@ from sqlalchemy import (
 
 from penstock.core.facts import Seen, Touched
 from penstock.core.model import Fingerprint
+from penstock.core.query import TemplateRows
 from penstock.core.records import (
     Execution,
     ModelRecord,
@@ -57,6 +58,7 @@ from penstock.state.sql.rows import (
     fingerprint_of,
     insert_watermark,
     step_of,
+    template_rows,
     watermark_of,
 )
 
@@ -266,6 +268,18 @@ class SqlNotes:
                 connection.execute(delete(table_commits).where(noted))
             put(connection, seen_tables, [{**cells, "seen_version": version}])
             put(connection, table_commits, rows)
+
+    def template_rows(self) -> Mapping[str, TemplateRows]:
+        """See `Notes.template_rows`."""
+        with self._database.read() as connection:
+            query = select(template_rows.c.key, template_rows.c.rows)
+            return {row.key: row.rows for row in connection.execute(query)}
+
+    def keep_rows(self, rows: Mapping[str, TemplateRows]) -> None:
+        """See `Notes.keep_rows`."""
+        cells = [{"key": key, "rows": each} for key, each in rows.items()]
+        with self._database.write() as connection:
+            put(connection, template_rows, cells)
 
 
 def _of_model(query: Select[Any], model_id: ColumnElement[int], name: str) -> Select[Any]:

@@ -13,10 +13,21 @@ from penstock.core.check_results import CheckRecord, CheckResult, Quarantine
 from penstock.core.checks.check_type import CheckStatus
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Span
+from penstock.core.query import TemplateRows
 from penstock.core.records import HookRecord, Lease, Status, WatermarkChange
 from penstock.core.steps.step import Intent, Outcome, RowCounts, StepFailure
 from penstock.core.steps.token import pin_parts
-from penstock.state.columns import MaskedText, UtcTime, Value, counts, key, masked, texts, words
+from penstock.state.columns import (
+    MaskedText,
+    UtcTime,
+    Value,
+    counts,
+    document,
+    key,
+    masked,
+    texts,
+    words,
+)
 from penstock.state.schema import (
     check_results,
     contents,
@@ -46,6 +57,13 @@ hook_results = Table(
     *texts("error_code", "error_message", "error_where", "error_hint", kind=MaskedText),
     Index(None, "moment", "status"),
     Index(None, "step"),
+)
+
+template_rows = Table(
+    "template_rows",
+    metadata,
+    Column("key", Text, primary_key=True),  # the digest of the query
+    document("rows", TemplateRows, needed=True),
 )
 
 Found = Row[Any]

@@ -114,6 +114,23 @@ def test_check_looks_for_partners_in_the_own_table():
     assert said(report.results) == ALONE
 
 
+@pytest.mark.parametrize(
+    ("upstream", "found"),
+    [
+        ("a", ("skipped", "b is built later, and has no table yet")),
+        ("raw.users", ("failed", "could not be evaluated: no table b")),
+    ],
+)
+def test_a_check_of_partners_in_a_table_that_is_built_later_waits_for_it(upstream, found):
+    partner = replace(PARENT, rule=Relationships(("id",), OTHER, ("id",), "b"), reads=(OTHER,))
+    first = a_model("a", "raw.events", checks=Checks((), (partner,)))
+    workshop = Workshop(a_source("events"), a_source("users"), first, a_model("b", upstream))
+
+    report = workshop.run("a")
+
+    assert said(report["a"].invariant_report.after) == [found]
+
+
 def test_rows_of_a_query_find_their_partners_in_the_own_table():
     text = "select 1 as id"
     changed = replace(PARENT, query=Query(text, text, text, ()))

@@ -8,7 +8,7 @@ import pytest
 from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import DEAD, Workshop
-from penstock.app.commands import run as running
+from penstock.app.commands import runner as running
 from penstock.app.request import SnapshotRequest
 from penstock.core.errors import ConcurrentWriterError, DataError
 from penstock.core.history import ColumnsDiffer, HardDeletes, NewerThan, Retention

@@ -32,7 +32,7 @@ CONFLICT = ConcurrentWriterError("concurrent-writer", "somebody else committed")
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch):
     monkeypatch.setattr("penstock.state.patience._PAUSES", (0.0,) * 3)
-    monkeypatch.setattr("penstock.app.commands.run._CONFLICT_PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("penstock.app.commands.runner._CONFLICT_PAUSES", (0.0, 0.0, 0.0))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ UNDERNEATH = ConcurrentWriterError("history-changed-underneath", "a version is n
 
 
 def test_after_three_more_tries_a_step_fails_whatever_the_conflict_was_called(monkeypatch):
-    monkeypatch.setattr("penstock.app.commands.run._CONFLICT_PAUSES", (0, 0, 0))
+    monkeypatch.setattr("penstock.app.commands.runner._CONFLICT_PAUSES", (0, 0, 0))
     workshop = Workshop(a_source("events"), a_model("top", "raw.events"))
     workshop.lake.trouble("top", "commit", *[UNDERNEATH] * 4)
 

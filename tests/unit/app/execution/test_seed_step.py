@@ -156,11 +156,13 @@ def test_only_a_catalog_is_told_where_the_table_lies(shop, catalog, has_place):
 
 
 def test_csv_is_read_as_text_and_as_types_in_any_case_of_letters(shop):
+    options = {"header": "true", "escape": '"', "multiLine": "true"}
+
     define_seed(shop.engine, SEED)
 
     assert [(r.view, r.read.options, r.read.columns) for r in shop.engine.bound] == [
-        ("penstock_seed_raw", {"header": "true"}, ()),
-        ("penstock_seed_typed", {"header": "true", "inferSchema": "true"}, ()),
+        ("penstock_seed_raw", options, ()),
+        ("penstock_seed_typed", {**options, "inferSchema": "true"}, ()),
     ]
     assert shop.engine.asked == [
         (

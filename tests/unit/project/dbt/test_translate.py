@@ -157,6 +157,7 @@ def test_a_microbatch_model_is_one_of_partitions_and_reads_its_range():
 {# From models/marts/clicks_by_day.sql of the dbt project shop. #}
 {{ config(
     materialized='partition',
+    lookback='all',
     partition_by=['clicked_on'],
     start='2024-03-01',
 ) }}
@@ -164,6 +165,31 @@ select clicked_on, count(*) as clicks from (select * from {{ ref('clicks_log') }
 where clicked_on >= @start_date and clicked_on < @end_date) group by 1
 """
     )
+
+
+BATCHES = """\
+{{ config(materialized='incremental', incremental_strategy='microbatch', event_time='sold_at',
+   batch_size='hour', begin='2024-03-01', lookback=3) }}
+select sold_at from {{ ref('a') }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind", "written"),
+    [
+        ("", "timestamp", "models: [{name: m}]"),
+        ("[{name: sold_at, data_type: date}]", "date", "columns: [{name: sold_at}]"),
+        ("[{name: x, data_type: int}]", "timestamp", "columns: [{name: x}]"),
+    ],
+)
+def test_the_type_of_an_event_time_is_that_of_yaml_else_of_its_name(columns, kind, written):
+    yaml = f"models:\n  - name: m\n    columns: {columns}\n" if columns else "models: [{name: m}]\n"
+    files, _ = one({"models/m.sql": BATCHES, "models/a.sql": "select 1 as x", "models/m.yml": yaml})
+
+    assert "lookback='all'" in files["models/m.sql"]
+    assert f"start='2024-03-01', partition_data_type='{kind}'" in files["models/m.sql"]
+    assert "data_type" not in files["models/m.yml"]
+    assert written in files["models/m.yml"]
 
 
 def test_insert_overwrite_replaces_the_partitions_of_the_query():
@@ -266,10 +292,101 @@ def test_a_description_of_a_snapshot_with_a_file_is_under_models():
     )
 
 
+def test_packages_keep_their_own_values_of_vars():
+    files, _ = one(
+        {
+            "dbt_project.yml": (
+                "name: shop\nvars:\n  day: 1\n  shop: {own: 2}\n  oven: {day: 3, raw: baked}\n"
+            ),
+            "models/a.sql": "select 1 as id",
+            "dbt_packages/oven/dbt_project.yml": "name: oven\nvars: {oven: {heat: 4, day: 5}}",
+            "dbt_packages/oven/models/o.sql": "select {{ var('heat') }} as heat",
+            "dbt_packages/oven/models/s.yml": (
+                "sources:\n  - name: s\n    schema: \"{{ var('raw', 'r') }}_{{ var('heat') }}\"\n"
+                "    tables: [{name: t}]\n"
+            ),
+            "dbt_packages/mill/dbt_project.yml": (
+                "name: mill\nvars: {heat: 6, stone: 7, raw: milled}"
+            ),
+            "dbt_packages/mill/models/m.sql": "select {{ var('heat') }} as heat",
+            "dbt_packages/mill/models/s.yml": (
+                "sources: [{name: u, schema: \"{{ var('raw') }}\", tables: [{name: t}]}]"
+            ),
+        }
+    )
+
+    assert files["penstock.yml"].partition("vars:\n")[2].partition("\ndefaults")[0] == (
+        "  day: 1\n  own: 2\n  heat: 6\n  stone: 7\n  raw: milled\n"
+        "  oven: {heat: 4, day: 3, raw: baked}\n"
+    )
+    assert "schema: baked_4\n" in files["models/packages/oven/s.yml"]
+    assert "schema: milled," in files["models/packages/mill/s.yml"]
+
+
+def test_settings_of_the_project_win_over_those_of_folders_of_a_package():
+    files, project = one(
+        {
+            "dbt_project.yml": (
+                "name: shop\nmodels:\n  +schema: all\n  oven: {raw: {+materialized: view}}\n"
+            ),
+            "models/a.sql": "select 1 as id",
+            "dbt_packages/oven/dbt_project.yml": (
+                "name: oven\nmodels:\n  oven:\n    +materialized: table\n"
+                "    raw: {+schema: raw, +materialized: table, base: {+schema: base}}\n"
+            ),
+            "dbt_packages/oven/models/raw/r.sql": "select 1 as r",
+            "dbt_packages/oven/models/raw/base/b.sql": "select 1 as b",
+        }
+    )
+
+    assert files["penstock.yml"].partition("defaults:\n")[2].partition("\ntargets")[0] == (
+        "  # The schema of the target in profiles.yml.\n  schema: analytics\n"
+        "  models/:\n    schema: analytics_all\n"
+        "  models/packages/oven/:\n    materialized: table\n    schema: analytics_all\n"
+        "  models/packages/oven/raw/:\n    materialized: view\n"
+    )
+    assert project.count("model") == {Fate.TAKEN: 3}
+
+
+def test_a_database_that_is_empty_for_spark_needs_no_hand():
+    empty = "{% if target.type != 'spark' %}{{ var('db') }}{% endif %}"
+    yaml = (
+        f'sources:\n  - name: a\n    database: "{empty}"\n    tables: [{{name: t}}]\n'
+        "  - name: b\n    database: lake\n    tables: [{name: t}]\n"
+    )
+    files, project = one({"models/s.yml": yaml})
+
+    assert "database" not in files["models/s.yml"]
+    assert [*notes(project, "models/s.yml", Fate.DROPPED)] == ["sources[a].database"]
+    assert [*notes(project, "models/s.yml", Fate.BY_HAND)] == ["sources[b].database"]
+
+
+def test_seeds_have_the_types_that_dbt_finds_in_their_values():
+    files, project = one(
+        {
+            "seeds/a.csv": "id,name,at\n1,Ada,2024-01-31T10:00:00\n",
+            "seeds/b.csv": 'id,price\n1,"1,200.50"\n',
+            "seeds/b.yml": (
+                "seeds:\n  - name: b\n    config:\n"
+                "      column_types: {gone: int, price: decimal(9)}\n"
+            ),
+        }
+    )
+
+    assert files["seeds/schemas.yml"] == (
+        "# Schemas and types of seeds without YAML.\nseeds:\n  - name: a\n    config:\n"
+        "      schema: analytics\n      column_types: {id: bigint, at: timestamp}\n"
+    )
+    assert files["seeds/b.yml"].endswith(
+        '      column_types: {id: bigint, price: "decimal(9)"}\n      schema: analytics\n'
+    )
+    assert "seeds[b].config.column_types" in notes(project, "seeds/b.yml", Fate.CHANGED)
+
+
 def test_seeds_have_the_schema_of_their_folder_settings():
     files = imported().files
 
-    assert b"{schema: analytics_seeds}" in files["seeds/schemas.yml"]
+    assert b"      schema: analytics_seeds\n" in files["seeds/schemas.yml"]
     assert b"      schema: analytics_seeds\n" in files["seeds/seeds.yml"]
     assert files["seeds/countries.csv"].decode() == FILES["seeds/countries.csv"]
 

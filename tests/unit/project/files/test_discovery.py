@@ -66,16 +66,19 @@ def test_what_a_project_of_dbt_has_beside_models_is_one_warning_each(findings):
     assert findings(files, hints=True) == [
         (
             "dbt_project.yml:1: warning: not-taken-over: dbt_project.yml is not read\n"
-            "  hint: move its vars: into penstock.yml, settings of folders under defaults:"
+            "  hint: penstock import dbt DIR takes over a whole dbt project; or move its vars: "
+            "and settings of folders into penstock.yml"
         ),
         (
             "packages.yml:1: warning: not-taken-over: packages.yml is not read\n"
-            "  hint: copy the macros of each package to packages/NAME/macros/; nothing is installed"
+            "  hint: penstock import dbt DIR takes over a whole dbt project; or copy the macros "
+            "of each package to packages/NAME/macros/"
         ),
         (
             "snapshots/a.sql:1: warning: not-taken-over: "
             "the folder snapshots/ is not read, and holds 2 files\n"
-            "  hint: write models/NAME.sql with materialized='snapshot', or snapshots: in its YAML"
+            "  hint: penstock import dbt DIR takes over a whole dbt project; or write "
+            "models/NAME.sql with materialized='snapshot'"
         ),
         (
             "tests/t.yml:2: warning: not-taken-over: "

@@ -8,7 +8,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.findings import Location
 from penstock.core.model import Body, Version
 from penstock.core.partitions.partition import Grain, Grid
-from penstock.core.strategy import Layout
+from penstock.core.strategy import EVERY, Layout
 from penstock.project.files.values import digest
 from penstock.project.sql.canonical import canonical_of
 from penstock.strategies.partition import Partition
@@ -46,6 +46,12 @@ def said(findings):
         (
             f"{DAY}, partition_type='month', ready_after='2h', batch_size=7",
             Partition("d", "date", Grid(Grain.MONTH), START, dt.timedelta(hours=2), 7),
+        ),
+        (f"{DAY}, lookback=2", Partition("d", "date", Grid(Grain.DAY), START, lookback=2)),
+        (f"{DAY}, lookback='all'", Partition("d", "date", Grid(Grain.DAY), START, lookback=EVERY)),
+        (
+            f"{DAY}, partition_data_type='TIMESTAMP'",
+            Partition("d", "timestamp", Grid(Grain.DAY), START),
         ),
         (f"{DAY}, partition_type='HOUR'", Partition("d", "timestamp", Grid(Grain.HOUR), START)),
         (
@@ -163,6 +169,10 @@ def test_the_type_of_the_field_may_stand_beside_the_file(model):
             "error: bad-value: partition_end is for partition_type RANGE, and this is DAY",
         ),
         (f"{DAY}, batch_size=0", "error: bad-value: batch_size is 0; it must be an integer >= 1"),
+        (
+            f"{DAY}, lookback=-1",
+            "error: bad-value: lookback is -1; of partitions it is a number of them, or all",
+        ),
         (
             f"{DAY}, ready_after='soon'",
             (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.project.sql.branches import read_branch
 from penstock.project.sql.canonical import canonical_sql
-from penstock.project.sql.sql_file import read_branch
 from penstock.project.unit_tests.tables import select_problem
 from penstock.strategies.one_query import parsed_sql
 

@@ -4,8 +4,8 @@ import pytest
 
 from penstock.core.query import with_parameters
 from penstock.project.files.parsed import RefKind
+from penstock.project.sql.branches import read_branch
 from penstock.project.sql.canonical import canonical_sql
-from penstock.project.sql.sql_file import read_branch
 
 PARTITION = "{{ config(materialized='partition', partition_by='d', start='2024-01-01') }}\n"
 DAY = {"partition_date": "DATE '2024-12-02'"}

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.core.masking import SECRETS
 from penstock.project import processes
-from penstock.project.files.parsed import RenderContext
+from penstock.project.files.render_context import RenderContext
 from penstock.project.sql import sql_file
 
 

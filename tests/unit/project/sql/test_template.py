@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.project.files.parsed import RenderContext, TargetView
+from penstock.project.files.render_context import RenderContext, TargetView
 from penstock.project.sql.sql_file import parse_sql_files
 
 HERE = RenderContext({"SCHEMA": "s"}, {"start": "2024-01-01", "n": 3}, TargetView("dev", "", "d_"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.project.files.parsed import RenderContext, TargetView
+from penstock.project.files.render_context import RenderContext, TargetView
 from penstock.project.sql.sql_file import parse_sql_files
 
 HERE = RenderContext({}, {}, TargetView("dev", "", ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.project.files.parsed import RenderContext, TargetView
+from penstock.project.files.render_context import RenderContext, TargetView
 from penstock.project.sql.sql_file import parse_sql_files
 
 HERE = RenderContext(
@@ -65,6 +65,44 @@ def test_the_words_of_dbt(text, sql):
     assert file.findings == ()
     if sql is not None:
         assert file.branches[0].text.removeprefix("select ").strip() == sql
+
+
+OVEN = {"n": 3, "table": "{{ 'bread' ~ var('n') }}", "oven": {"n": 7, "own": 1}}
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "sql"),
+    [
+        ("models/m.sql", frozenset(), "3, 0, bread3"),
+        ("models/packages/mill/m.sql", frozenset(), "3, 0, bread3"),
+        ("models/packages/oven/m.sql", frozenset(), "7, 1, bread7"),
+        ("models/packages/oven/m.sql", frozenset(["n"]), "3, 1, bread3"),
+    ],
+)
+def test_files_of_a_package_have_its_vars_unless_the_command_sets_them(path, asked, sql):
+    context = RenderContext({}, OVEN, command_vars=asked)
+    text = "select {{ var('n') }}, {{ var('own', 0) }}, {{ var('table') }}"
+
+    file = parse_sql_files({path: text}, {}, context)[path]
+
+    assert (file.findings, file.branches[0].text) == ((), f"select {sql}")
+
+
+def test_a_file_depends_on_the_vars_of_its_package():
+    path = "models/packages/oven/m.sql"
+    file = parse_sql_files({path: "select {{ var('n') }}"}, {}, RenderContext({}, OVEN))[path]
+
+    assert RenderContext({}, {**OVEN, "n": 4}).agrees(file.reads)
+    assert not RenderContext({}, {**OVEN, "oven": {"n": 8}}).agrees(file.reads)
+    assert not RenderContext({}, OVEN, command_vars=frozenset(["n"])).agrees(file.reads)
+
+
+def test_a_var_that_prints_itself_is_a_finding():
+    file = parse_sql_files(
+        {"models/m.sql": "select {{ var('x') }}"}, {}, RenderContext({}, {"x": "{{ var('x') }}"})
+    )["models/m.sql"]
+
+    assert [each.code for each in file.findings] == ["template-budget"]
 
 
 def test_a_package_may_have_macros_with_an_underscore_in_front():
@@ -158,23 +196,6 @@ def test_a_template_can_fail_and_warn():
     ]
     assert said("{{ exceptions.warn('old macro') }}1") == [
         "models/m.sql:1: warning: template-warning: old macro"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("{{ run_query('select 1') }}", "run_query"),
-        ("{% call statement('a', fetch_result=true) %}select 1{% endcall %}", "statement"),
-        ("{{ load_result('a') }}", "load_result"),
-    ],
-)
-def test_rows_cannot_be_read(text, name):
-    assert said(text) == [
-        (
-            f"models/m.sql:1: error: template-reads-table: {name} reads rows of a table "
-            "while the file is read"
-        )
     ]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.query import at, run_word
-from penstock.project.files.parsed import RenderContext, TargetView
+from penstock.project.files.render_context import RenderContext, TargetView
 from penstock.project.sql.sql_file import parse_sql_files
 
 HERE = RenderContext({}, {}, TargetView("dev", "", ""), "shop")

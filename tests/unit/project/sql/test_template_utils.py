@@ -4,7 +4,7 @@ import pytest
 
 from fakes.shipped_macros import failing, rendered
 from penstock.core.errors import PenstockError
-from penstock.project.sql.sql_file import read_branch
+from penstock.project.sql.branches import read_branch
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from penstock.core.checks.check import OnFailure
 from penstock.core.entities.slices import SliceId
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
+from penstock.core.query import TemplateRows
 from penstock.core.records import HookMoment, HookRecord, SliceSkip, Status
 from penstock.core.sessions.manifest import SessionPromise
 from penstock.core.steps.step import Outcome, StepKind
@@ -122,6 +123,7 @@ class Busy:
         workshop.store.slices.skip(SliceSkip("top", "b", True, "broken", "ann", AT))
         touched = Touched(0, AT, "WRITE", spans={"n": ((0, 5),), "date": None})
         workshop.store.notes.note(Seen("raw.events", "id-1", 0), [touched])
+        workshop.store.notes.keep_rows({"key": TemplateRows((("n", "int"),), (("1",),))})
         hook = HookRecord(HERE.run, HookMoment.AFTER, 0, "select 1", AT, "due", "log")
         workshop.store.hooks.note([hook, replace(hook, number=1, status=Status.SUCCESS)])
         journal.end_run(HERE.run, Status.SUCCESS)

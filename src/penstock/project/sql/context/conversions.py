@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSet
 from typing import Any
 
 import yaml
 
 from penstock.project.sql.context.modules import own_times
-from penstock.project.sql.context.values import OrderedSet, Record, Token, UnknownPartError
+from penstock.project.sql.context.values import Record, Token, UnknownPartError
 from penstock.project.sql.template_budget import (
     MOST_CHARACTERS,
     BudgetError,
@@ -19,6 +19,70 @@ from penstock.project.sql.template_budget import (
 )
 
 _LONGEST_YAML = MOST_CHARACTERS // 10
+
+
+class OrderedSet(MutableSet[Any]):
+    """A set in the order in which its members were added: a template gives one text, always."""
+
+    __slots__ = ("_members",)
+
+    def __init__(self, members: Iterable[object] = ()) -> None:
+        self._members = dict.fromkeys(members)
+
+    def __contains__(self, member: object) -> bool:
+        """Return whether it has a member."""
+        return member in self._members
+
+    def __iter__(self) -> Iterator[object]:
+        """Yield the members."""
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return len(self._members)
+
+    def __str__(self) -> str:
+        """Print as Python does, in order."""
+        return f"{{{', '.join(map(repr, self._members))}}}" if self._members else "set()"
+
+    __repr__ = __str__
+
+    def add(self, value: object) -> None:
+        """Add a member."""
+        self._members[value] = None
+
+    def discard(self, value: object) -> None:
+        """Remove a member, if it is there."""
+        self._members.pop(value, None)
+
+    def update(self, *others: Iterable[object]) -> None:
+        """Add many members."""
+        for each in others:
+            self._members |= dict.fromkeys(each)
+
+    def union(self, *others: Iterable[object]) -> OrderedSet:
+        """Return the members of all."""
+        found = OrderedSet(self)
+        found.update(*others)
+        return found
+
+    def intersection(self, *others: Iterable[object]) -> OrderedSet:
+        """Return the members that all have."""
+        kept = [OrderedSet(each) for each in others]
+        return OrderedSet(each for each in self if all(each in other for other in kept))
+
+    def difference(self, *others: Iterable[object]) -> OrderedSet:
+        """Return the members that no other has."""
+        gone = OrderedSet().union(*others)
+        return OrderedSet(each for each in self if each not in gone)
+
+    def issubset(self, other: Iterable[object]) -> bool:
+        """Return whether the other has all members."""
+        return self <= OrderedSet(other)
+
+    def issuperset(self, other: Iterable[object]) -> bool:
+        """Return whether it has all members of the other."""
+        return self >= OrderedSet(other)
 
 
 class _NoAliases(yaml.SafeLoader):

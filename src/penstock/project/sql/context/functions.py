@@ -10,9 +10,10 @@ from penstock.core.findings import Severity
 from penstock.core.names import quoted
 from penstock.core.query import RUN_WORD
 from penstock.project.files.discovery import model_name
-from penstock.project.files.parsed import KnownTable, RenderContext
+from penstock.project.files.macro_files import package_of
+from penstock.project.files.render_context import KnownTable, RenderContext
 from penstock.project.files.values import Plain, did_you_mean
-from penstock.project.sql.context.rendering import ConfigCall, Rendering, line_in
+from penstock.project.sql.context.rendering import ConfigCall, Now, line_in
 from penstock.project.sql.context.values import (
     Facade,
     Record,
@@ -20,11 +21,6 @@ from penstock.project.sql.context.values import (
     UnknownPartError,
 )
 from penstock.project.sql.template_budget import MacroReturn
-
-READS_CODE = "template-reads-table"
-_INSTEAD = "write it as a join or subquery of the model, or list its values under vars:"
-Now = Callable[[], Rendering]
-"""Returns the rendering that is under way."""
 
 
 # Any, here and below: the arguments are whatever a template passes.
@@ -90,25 +86,31 @@ class ConfigFunction:
 
 
 class VarFunction:
-    """`var`: values of `vars` and `--vars`."""
+    """`var`: values of `vars` and `--vars`; `render` renders one that is a template itself."""
 
-    def __init__(self, now: Now, context: RenderContext) -> None:
+    def __init__(self, now: Now, context: RenderContext, render: Callable[[str], str]) -> None:
         self._now = now
         self._context = context
+        self._render = render
 
     def __call__(self, name: str, *default: Any) -> Any:  # noqa: ANN401
         """Return a value, or the default."""
-        known = self._context.vars
-        self._now().reads.add(self._context.read("var", name))
-        if name not in known and not default:
-            hint = did_you_mean(name, known) or f"set it under vars: {name}: …"
+        found = self._find(name)
+        if not found and not default:
+            hint = did_you_mean(name, self._context.vars) or f"set it under vars: {name}: …"
             self._now().report("missing-var", f"no var is called {name!r}", hint)
-        return known.get(name, default[0] if default else "")
+        value = found[0] if found else default[0] if default else ""
+        return self._render(value) if found and isinstance(value, str) and "{{" in value else value
 
     def has_var(self, name: str) -> bool:
         """Return whether it has a value."""
-        self._now().reads.add(self._context.read("var", name))
-        return name in self._context.vars
+        return bool(self._find(name))
+
+    def _find(self, name: str) -> list[Plain]:
+        """Return the value for the package of the file that is rendered, alone in a list."""
+        package = package_of(self._now().path)
+        self._now().reads.add(self._context.read("var", f"{package}\n{name}"))
+        return self._context.variable(name, package)
 
 
 class Words:
@@ -271,13 +273,3 @@ def print_nothing(*_: object, **_options: object) -> str:
 def quote(name: object) -> str:
     """Return a name in backticks."""
     return quoted(str(name))
-
-
-def refusing(name: str) -> Callable[..., NoReturn]:
-    """Return a function that refuses to read rows."""
-
-    def refuse(*_args: object, **_options: object) -> NoReturn:
-        sentence = f"{name} reads rows of a table while the file is read"
-        raise UnknownPartError(sentence, _INSTEAD, READS_CODE)
-
-    return refuse

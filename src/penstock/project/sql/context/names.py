@@ -5,40 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.project.files.parsed import RenderContext
+from penstock.project.files.render_context import RenderContext
 from penstock.project.sql.context.conversions import CONVERSIONS
 from penstock.project.sql.context.functions import (
     ConfigFunction,
-    Now,
     VarFunction,
     Words,
     end_macro,
     print_nothing,
     quote,
-    refusing,
 )
 from penstock.project.sql.context.modules import Spend, modules_of
+from penstock.project.sql.context.rendering import Now
+from penstock.project.sql.context.rows import RowsFunctions
 from penstock.project.sql.context.tables import Tables, created_relation
 from penstock.project.sql.context.values import RUN_ID, RUN_TOKEN, ColumnView, Facade, RunTime
 
-_READS = ("run_query", "statement", "load_result", "store_result")
 _FAILS = ("compiler_error", "not_implemented", "database_error", "parsing_error")
 _DBT_VERSION = "1.10.0"
 """What macros of packages compare with: the release whose context this is."""
 
 
 def names_of(
-    now: Now, context: RenderContext, dispatch: Callable[..., Any], spend: Spend
+    now: Now,
+    context: RenderContext,
+    dispatch: Callable[..., Any],
+    render: Callable[[str], str],
+    spend: Spend,
 ) -> dict[str, Any]:
-    """Return the names of templates; `dispatch` finds macros, `spend` takes from the budget."""
-    words, tables = Words(now, context), Tables(now, context)
+    """Return the names of templates.
+
+    `dispatch` finds macros, `render` renders a text, `spend` takes from the budget.
+    """
+    words, rows = Words(now, context), RowsFunctions(now, context)
+    tables = Tables(now, context, rows)
     config = ConfigFunction(now, context)
     calls = {"ref": tables.ref, "source": tables.source, "config": config}
     return {
         **CONVERSIONS,
         **calls,
-        **{each: refusing(each) for each in _READS},
-        "var": VarFunction(now, context),
+        **rows.functions(),
+        "var": VarFunction(now, context, render),
         "env_var": words.env_var,
         "is_incremental": words.is_incremental,
         "should_full_refresh": words.full_refresh,
@@ -85,6 +92,5 @@ def _constants(context: RenderContext) -> dict[str, Any]:
         "invocation_id": RUN_ID,
         "project_name": context.project,
         "dbt_version": _DBT_VERSION,
-        "execute": True,
         "null": None,
     }

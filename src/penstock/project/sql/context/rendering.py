@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import mask
@@ -24,6 +25,14 @@ class ConfigCall:
     lines: Mapping[str, int]
 
 
+class AskedRows(NamedTuple):
+    """A query whose rows a template reads, as rendered, with its line and the tables until then."""
+
+    text: str
+    line: int
+    calls: tuple[TableRef, ...]
+
+
 @dataclass(slots=True)
 class Rendering:
     """The result for one file; `text` is "" if it could not be rendered."""
@@ -40,6 +49,14 @@ class Rendering:
     headers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     reads: set[Dependency] = field(default_factory=set)
+    may_read: bool = False
+    """Whether the template may read rows."""
+    executes: bool = True
+    """Whether the rows that it reads are known; if not, `run_query` returns nothing."""
+    queries: dict[str, AskedRows] = field(default_factory=dict)
+    """What it reads, by the key of the query."""
+    results: dict[str, object] = field(default_factory=dict)
+    """The results of `statement` by name."""
 
     @property
     def is_pending(self) -> bool:
@@ -53,6 +70,10 @@ class Rendering:
         where = Location(self.path, line_in(self.path))
         message = f"{mask(sentence)[:SHOWN]}{macro_place(self.path, places())}"
         self.findings.append(Finding(where, code, message, hint, severity))
+
+
+Now = Callable[[], Rendering]
+"""Returns the rendering that is under way."""
 
 
 def places() -> Iterator[tuple[str, int]]:

@@ -11,9 +11,10 @@ from penstock.core.masking import mask
 from penstock.core.names import quoted
 from penstock.core.query import RUN_TIMESTAMP
 from penstock.project.files.discovery import model_name
-from penstock.project.files.parsed import KnownTable, RefKind, RenderContext, TableRef, table_key
-from penstock.project.sql.context.functions import READS_CODE, Now
-from penstock.project.sql.context.rendering import line_in
+from penstock.project.files.parsed import READS_CODE, RefKind, TableRef
+from penstock.project.files.render_context import KnownTable, RenderContext, table_key
+from penstock.project.sql.context.rendering import Now, line_in
+from penstock.project.sql.context.rows import RowsFunctions, RowsUnknownError
 from penstock.project.sql.context.values import ColumnView, RelationView, Token, UnknownPartError
 
 _TABLE = re.compile(r"`penstock:(\d+)`")
@@ -53,9 +54,10 @@ def time_sql(moment: object) -> str:
 class Tables:
     """`ref`, `source`, `this` and `as_of`: each call is a mention of a table."""
 
-    def __init__(self, now: Now, context: RenderContext) -> None:
+    def __init__(self, now: Now, context: RenderContext, rows: RowsFunctions) -> None:
         self._now = now
         self._context = context
+        self._rows = rows
         self.this = RelationView(_THIS, (RefKind.THIS,), self._find_this)
 
     def ref(self, *names: Any, version: Any = None, v: Any = None) -> Token:  # noqa: ANN401
@@ -97,7 +99,7 @@ class Tables:
         return Token(f"(select * from {history}` where {held}{rest})")
 
     def columns_of(self, table: Any) -> list[ColumnView]:  # noqa: ANN401
-        """Return the columns of a relation, as far as its query or its YAML shows them."""
+        """Return the columns of a relation, from its query or its YAML, else from the table."""
         if not isinstance(table, RelationView) or table._key[0] == _CREATED:  # noqa: SLF001  as below
             sentence = f"{str(table)[:80]!r} is not a ref, a source or this"
             raise UnknownPartError(sentence, "declare the table as a source", READS_CODE)
@@ -106,12 +108,26 @@ class Tables:
         if self._context.tables is None:
             return []
         found = self._context.tables.columns(asked)
+        if found is None and self._now().may_read and str(table) != _THIS:
+            read = self._rows.rows_of(f"select * from {table} limit 0")
+            found = read.columns if read else ()
         if found is None:
             name = asked.rpartition("\n")[2]
             sentence = f"the columns of {name!r} are not known without reading the table"
             hint = "list them under columns: in YAML, or name them in its query"
             raise UnknownPartError(sentence, hint, "template-needs-table")
-        return [ColumnView(name, kind) for name, kind in found]
+        find = partial(self._type_of, table)
+        return [ColumnView(name, kind, find=find) for name, kind in found]
+
+    def _type_of(self, table: RelationView, column: str) -> str:
+        """Return the type that a column has in the table; "" if it cannot be read."""
+        if not self._now().may_read or str(table) == _THIS:
+            return ""
+        read = self._rows.rows_of(f"select * from {table} limit 0")
+        kinds = {name.lower(): kind for name, kind in (read.columns if read else ())}
+        if read and column.lower() not in kinds:  # the table has got it since then
+            raise RowsUnknownError
+        return kinds.get(column.lower(), "")
 
     def get_relation(self, database: Any = None, schema: Any = None, identifier: Any = None) -> Any:  # noqa: ANN401
         """Return the table of these names, None if it is `this` and does not exist yet.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSet
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from penstock.core.names import quoted
 from penstock.core.query import RUN_TIMESTAMP, run_id_word, run_word
-from penstock.project.files.parsed import KnownTable
+
+if TYPE_CHECKING:
+    from penstock.project.files.render_context import KnownTable
 
 
 class Token:
@@ -144,14 +146,16 @@ class RelationView(Token):
         return self._text
 
 
+Find = Callable[[str], str] | None
+
+
 class ColumnView:
     """One column as `adapter.get_columns_in_relation` and `api.Column` give it."""
 
-    __slots__ = ("_type", "column")
+    __slots__ = ("_find", "_type", "column")
 
-    def __init__(self, column: str, dtype: str = "", *_size: object) -> None:
-        self.column = column
-        self._type = dtype
+    def __init__(self, column: str, dtype: str = "", *_size: object, find: Find = None) -> None:
+        self.column, self._type, self._find = column, dtype, find
 
     def __str__(self) -> str:
         """Print name and type."""
@@ -177,7 +181,9 @@ class ColumnView:
 
     @property
     def data_type(self) -> str:
-        """The type; fails if it is not declared."""
+        """The type, which the table knows if no file declares it."""
+        if not self._type and self._find is not None:
+            self._type = self._find(self.column)
         if not self._type:
             raise UnknownPartError(
                 f"the type of column {self.column!r} is not declared",
@@ -281,70 +287,6 @@ class RunTime(RunWord):
         if not isinstance(other, dt.timedelta):
             return NotImplemented
         return RunTime(self._shift - other, self._zone)
-
-
-class OrderedSet(MutableSet[Any]):
-    """A set in the order in which its members were added: a template gives one text, always."""
-
-    __slots__ = ("_members",)
-
-    def __init__(self, members: Iterable[object] = ()) -> None:
-        self._members = dict.fromkeys(members)
-
-    def __contains__(self, member: object) -> bool:
-        """Return whether it has a member."""
-        return member in self._members
-
-    def __iter__(self) -> Iterator[object]:
-        """Yield the members."""
-        return iter(self._members)
-
-    def __len__(self) -> int:
-        """Return their number."""
-        return len(self._members)
-
-    def __str__(self) -> str:
-        """Print as Python does, in order."""
-        return f"{{{', '.join(map(repr, self._members))}}}" if self._members else "set()"
-
-    __repr__ = __str__
-
-    def add(self, value: object) -> None:
-        """Add a member."""
-        self._members[value] = None
-
-    def discard(self, value: object) -> None:
-        """Remove a member, if it is there."""
-        self._members.pop(value, None)
-
-    def update(self, *others: Iterable[object]) -> None:
-        """Add many members."""
-        for each in others:
-            self._members |= dict.fromkeys(each)
-
-    def union(self, *others: Iterable[object]) -> OrderedSet:
-        """Return the members of all."""
-        found = OrderedSet(self)
-        found.update(*others)
-        return found
-
-    def intersection(self, *others: Iterable[object]) -> OrderedSet:
-        """Return the members that all have."""
-        kept = [OrderedSet(each) for each in others]
-        return OrderedSet(each for each in self if all(each in other for other in kept))
-
-    def difference(self, *others: Iterable[object]) -> OrderedSet:
-        """Return the members that no other has."""
-        gone = OrderedSet().union(*others)
-        return OrderedSet(each for each in self if each not in gone)
-
-    def issubset(self, other: Iterable[object]) -> bool:
-        """Return whether the other has all members."""
-        return self <= OrderedSet(other)
-
-    def issuperset(self, other: Iterable[object]) -> bool:
-        """Return whether it has all members of the other."""
-        return self >= OrderedSet(other)
 
 
 class Record(Mapping[str, Any]):

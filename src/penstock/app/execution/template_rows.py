@@ -1,0 +1,102 @@
+"""Rows that templates read: a step reads them at its pins; with other rows it is planned again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from penstock.app.execution.step_state import StepRun, StepState
+from penstock.app.preparing.pins import Inputs
+from penstock.core.errors import DataError, PenstockError
+from penstock.core.findings import Location
+from penstock.core.query import TemplateQuery, TemplateRows
+from penstock.strategies.relations import bind_query
+
+_MOST = 10_000
+"""Rows that a template may read."""
+_TIMES = 10
+"""How often one run plans a model again."""
+
+
+class RowsChanged(Exception):  # noqa: N818  no failure: the model is planned again with these rows
+    """The template of a step reads other rows than those that are in its text.
+
+    They are kept in the state; nothing else has happened.
+    """
+
+
+@dataclass(slots=True)
+class PutOff:
+    """What another plan of the same run builds: models whose templates read other rows, and below.
+
+    `times` counts for how many plans each template query.
+    """
+
+    models: set[str] = field(default_factory=set)
+    times: Counter[str] = field(default_factory=Counter)
+
+    def holds(self, model: str, above: Collection[str]) -> bool:
+        """Return whether a model, or one that it reads, is put off; then it is too."""
+        if self.models.isdisjoint((model, *above)):
+            return False
+        self.models.add(model)
+        return True
+
+    def put(self, model: str) -> DataError | None:
+        """Put off a model, unless that happened too often: then return the error."""
+        self.times[model] += 1
+        if self.times[model] > _TIMES:
+            sentence = f"the template of {model} asks for more rows with each answer"
+            hint = f"let it read what it needs with fewer than {_TIMES} queries after each other"
+            return DataError("template-reads-too-often", sentence, hint=hint)
+        self.models.add(model)
+        return None
+
+    def take(self) -> list[str]:
+        """Return the models in the order of their names, and forget them."""
+        models, self.models = sorted(self.models), set()
+        return models
+
+
+def read_rows(state: StepState) -> None:
+    """Read the rows that the model's template reads; raise `RowsChanged` if they are others."""
+    run = state.run
+    known = run.services.project.template_rows
+    with run.committer.rejecting(state.intent):
+        found = {each.key: _rows_at(run, each, state.inputs) for each in run.model.query.reads}
+    changed: Mapping[str, TemplateRows] = {
+        key: rows for key, rows in found.items() if known.get(key) != rows
+    }
+    if changed:
+        run.services.writing.notes.keep_rows(changed)
+        raise RowsChanged
+
+
+def _rows_at(run: StepRun, query: TemplateQuery, inputs: Inputs) -> TemplateRows:
+    """Return the rows of a query at the versions that a step has pinned."""
+    pinned = frozenset(inputs.pins)
+    earlier = run.context.template_rows.get((query.key, pinned))
+    if earlier is not None:
+        return earlier
+    where = Location(run.model.where.path, query.line)
+    services, moment = run.services, run.context.run_timestamp
+    bound = bind_query(services.project, query.query, inputs.reads, moment)
+    try:
+        found = services.engine.query(bound.relations, bound.sql, _MOST)
+    except PenstockError as error:
+        error.where = error.where or where
+        raise
+    if found.truncated:
+        sentence = f"the template reads more than {_MOST:,} rows"
+        hint = "aggregate them in its query, or write it as a join of the model"
+        raise DataError("template-reads-too-much", sentence, where=where, hint=hint)
+    rows = found.rows if query.is_ordered else tuple(sorted(found.rows, key=_order_of))
+    columns = tuple(zip(found.columns, found.types, strict=True))
+    read = run.context.template_rows[query.key, pinned] = TemplateRows(columns, rows)
+    return read
+
+
+def _order_of(row: tuple[str | None, ...]) -> tuple[tuple[bool, str], ...]:
+    """Return the key of a row of a query without an order, on which no text may depend."""
+    return tuple((value is not None, value or "") for value in row)
