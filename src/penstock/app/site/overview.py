@@ -138,21 +138,21 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
     """Yield what needs a person: drift and failures, then flags, then rows that are held back."""
     for name, status in statuses.items():
         model = inputs.model(name)
-        verdict, mends = inputs.drift.verdicts[name], status.mends or _mends(model, status)
-        command = inputs.command(*shlex.split(mends))
         wrong: dict[State, list[StateCount]] = {}
         for each in status.states:
             if each.drifted or each.state in (State.UNRECORDED, State.UNREADABLE):
                 wrong.setdefault(each.state, []).append(each)
+        mends = shlex.split(status.mends or _mends(model, status)) if wrong else []
         for state, found in wrong.items():
+            whole = inputs.drift.verdicts[name].whole
             number = sum(each.count for each in found)
             because = ", ".join(dict.fromkeys(why for each in found for why in each.because))
             plural = "" if number == 1 else "s"
             parts = f"{grouped(number)} partition{plural}"
-            what = "the table" if model.partition is None or verdict.whole else parts
+            what = "the table" if model.partition is None or whole else parts
             sentence = f"{what}: {because}" if because else what
             blocked = _blocked(inputs, name) if state is State.FAILED else None
-            yield blocked or Attention(str(state), name, sentence, command)
+            yield blocked or Attention(str(state), name, sentence, inputs.command(*mends))
     checks = inputs.services.reading.checks
     flagged = Counter(flag.model for flag in checks.flags())
     for name, number in flagged.items():
