@@ -170,9 +170,10 @@ def make_plan(services: Services, request: AnyRun, state: ProjectState | None = 
 def _look_at_packages(state: ProjectState, anew: Sequence[SessionPackage]) -> tuple[str, ...]:
     """Add what the passes of the packages would do; return their messages."""
     names, now = state.names, state.view.now
-    changing = {
-        name for name in names if not state.project.package_of(name) and state.verdict(name).pieces
-    }
+    changing: set[str] = set()
+    if state.project.packages:
+        outside = (name for name in names if not state.project.package_of(name))
+        changing.update(name for name in outside if state.verdict(name).pieces)
     found = passes_now(state.services, names, state.run_timestamp, changing, anew)
     state.view = replace(state.view, now=replace(now, passes=found))
     at = state.services.clock.now()
@@ -318,7 +319,7 @@ def _reading_notes(project: Project, decided: Plan) -> Iterator[str]:
 def gap_notes(project_state: ProjectState, names: Iterable[str]) -> Iterator[str]:
     """Return which tables' logs lost commits after the last success."""
     for name in names:
-        gap = project_state.verdict(name).gap
+        gap = project_state.gap(name)
         if gap is not None:
             yield f"{name}: {gap_line(project_state.project.models[name], gap)}"
 

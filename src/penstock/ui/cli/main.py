@@ -119,6 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = TERMINATED
         if arguments is None and code in (INTERRUPTED, TERMINATED):
             _leave(code)
+    if arguments is None:
+        gc.freeze()  # the interpreter ends without looking at each object once more
     return code
 
 
