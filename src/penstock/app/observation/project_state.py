@@ -50,7 +50,7 @@ from penstock.plan.changes import (
 from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.kinds.tables import detect_table_drift
 from penstock.plan.resolve import due_partitions, resolve
-from penstock.plan.values import Observed, State, Versions, error_line
+from penstock.plan.values import Observed, State, error_line
 from penstock.plan.verdict import Verdict
 
 
@@ -99,12 +99,6 @@ class ProjectState:
             except (TableError, OSError) as error:
                 self.give_up(name, error)
         return self._verdicts[name]
-
-    def gap(self, name: str) -> Versions | None:
-        """Return the versions that the log of a model's table has lost."""
-        if self.project.models[name].partition is not None:
-            return self.verdict(name).gap
-        return self.view.now.targets.get(name, Observed()).gap
 
     def give_up(self, name: str, error: TableError | OSError) -> Verdict:
         """Mark a model as `unreadable`, overriding earlier results."""

@@ -319,9 +319,10 @@ def _reading_notes(project: Project, decided: Plan) -> Iterator[str]:
 def gap_notes(project_state: ProjectState, names: Iterable[str]) -> Iterator[str]:
     """Return which tables' logs lost commits after the last success."""
     for name in names:
-        gap = project_state.gap(name)
-        if gap is not None:
-            yield f"{name}: {gap_line(project_state.project.models[name], gap)}"
+        model, targets = project_state.project.models[name], project_state.view.now.targets
+        source = targets.get(name) if model.partition is None else project_state.verdict(name)
+        if source is not None and source.gap is not None:
+            yield f"{name}: {gap_line(model, source.gap)}"
 
 
 def run_timestamp_of(services: Services, as_of: dt.datetime | None) -> dt.datetime:
