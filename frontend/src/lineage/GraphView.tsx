@@ -128,7 +128,7 @@ function ZoomButtons({ press }: { press: (key: string) => void }) {
 
 type CanvasesProps = Omit<Painting, "token" | "hasLines">;
 
-/** Milliseconds without a move after which many lines are drawn. */
+/** Milliseconds without a move after which many lines and the small map are drawn. */
 const REST = 120;
 
 function Canvases({ scene, view, screen, chosen, lit }: CanvasesProps) {
@@ -141,10 +141,13 @@ function Canvases({ scene, view, screen, chosen, lit }: CanvasesProps) {
     const painting = { scene, view, screen, chosen, lit, token, hasLines };
     const large = canvas.current && scaledContext(canvas.current, screen.width, screen.height);
     if (large) paint(large, painting);
-    const small = map.current && scaledContext(map.current, MAP.width, MAP.height);
-    if (small) paintMap(small, painting, MAP);
-    if (hasLines || !large) return;
-    const timer = setTimeout(() => paint(large, { ...painting, hasLines: true }), REST);
+    const finish = () => {
+      const small = map.current && scaledContext(map.current, MAP.width, MAP.height);
+      if (small) paintMap(small, painting, MAP);
+      if (large && !hasLines) paint(large, { ...painting, hasLines: true });
+    };
+    if (hasLines) return finish();
+    const timer = setTimeout(finish, REST);
     return () => clearTimeout(timer);
   }, [scene, view, screen, chosen, lit, token]);
   const scale = mapScale(scene, MAP);

@@ -2,10 +2,7 @@ import type { ProjectDocument } from "../data/documents";
 import { nodeAddress } from "../data/project";
 
 /** A node of the graph, and the project that it is in. */
-export interface NodeProps {
-  readonly project: ProjectDocument;
-  readonly node: string;
-}
+export type NodeProps = { readonly project: ProjectDocument; readonly node: string };
 
 /** The name of a node as a link to its page, if it has one. */
 export function Node({ project, node }: NodeProps) {
