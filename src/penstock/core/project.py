@@ -175,6 +175,8 @@ class Project(ProjectSettings, ShownInNotebooks):
     """The selections of selectors.yml by name."""
     template_rows: Mapping[str, TemplateRows] = field(default_factory=dict)
     """The rows that templates read, by the keys of their queries."""
+    refused_rows: Mapping[str, Finding] = field(default_factory=dict)
+    """The errors of files with these rows: their templates are taken as without them."""
     deferred: Mapping[str, str] = field(default_factory=dict)
     """The folders of models and seeds that are read from another target, and never written."""
 
@@ -262,12 +264,13 @@ class Project(ProjectSettings, ShownInNotebooks):
     def shown_sql(self, model: Model) -> str:
         """Return a model's code for users: the text that `sql_checksum` hashes.
 
-        Tables in SQL have their names; a function is its text.
+        Tables in SQL have their names; a function is its text. A text that waits begins with a
+        comment, which is not hashed.
         """
         if model.function is not None:
             return model.function.text
         names = {n: shown_name(str(self.table_of(n, model))) for n in model.query.inputs}
-        return model.query.shown_sql(names)
+        return model.query.noted(model.query.shown_sql(names))
 
     def view_sql(self, model: Model, present: Mapping[InputName, str]) -> str:
         """Return the SQL of a catalog's view; `present` excludes tombstones, if there are any.

@@ -32,6 +32,7 @@ _STAMPED = re.compile(
 )
 _RUN_WORDS = re.compile(RUN_WORD + "((?:[0-9a-f]{2})+)__")
 _RUN_ID = "id"
+_WAITS = "-- without the rows that its template reads; no run uses this text\n"
 
 
 def mention(name: InputName, alias: str = "") -> str:
@@ -119,6 +120,10 @@ class Query:
         """
         conditions = {name: live(column) for name, column in self.deleted_flags}
         return PARAMETER.sub(r"@\1", self.written(names, conditions))
+
+    def noted(self, text: str) -> str:
+        """Return its text for users, with a comment if it stands for another."""
+        return f"{_WAITS}{text}" if self.waits else text
 
     def written(self, names: Mapping[InputName, str], present: Mapping[InputName, str]) -> str:
         """Return the text for a catalog; `present` as in `bound`."""

@@ -51,13 +51,14 @@ class GivenParts:
 
     `functions` are those of an app. `documents` replace those under entities/: texts by name, ""
     for a file. Keys of `environment` override every document. `rows` are those that templates read
-    in earlier runs.
+    in earlier runs; with them the files in `refused` have an error.
     """
 
     functions: Sequence[PythonModel[..., Any]] | None = None
     documents: Mapping[str, str] | None = None
     environment: Mapping[str, Plain] = field(default_factory=dict)
     rows: Mapping[str, TemplateRows] = field(default_factory=dict)
+    refused: Mapping[str, Finding] = field(default_factory=dict)
 
     @property
     def is_some(self) -> bool:

@@ -9,12 +9,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.entities.entity import EntityEnvironment
-from penstock.core.errors import UsageError, project_error
-from penstock.core.findings import Finding
+from penstock.core.errors import ProjectError, UsageError, project_error
+from penstock.core.findings import Finding, Severity
 from penstock.core.masking import SECRETS
 from penstock.core.model import Model
 from penstock.core.project import Project, ProjectSettings, Selection, Target
-from penstock.core.query import TemplateRows
 from penstock.project.checking import attach_checks, attach_tests, check_packages
 from penstock.project.checks.scene import files_in_header, lone_checks
 from penstock.project.files.cache import open_cache
@@ -72,6 +71,36 @@ def load_project(
     return value  # type: ignore[no-any-return]  # the last phase makes it
 
 
+def load_with_rows(
+    load: Callable[[GivenParts], Project], parts: GivenParts, bare: Project
+) -> Project:
+    """Load with rows; files that they break are taken without them, until a run reads others.
+
+    Otherwise no run could read others.
+    """
+    readers = {each.where.path: each.name for each in bare.models.values() if each.query.reads}
+    refused: dict[str, Finding] = {}
+    while True:
+        try:
+            found = load(replace(parts, refused=refused))
+        except ProjectError as error:
+            errors = [each for each in error.findings if each.is_error]
+            own = {each.where.path: each for each in reversed(errors)}
+            left = readers.keys() - refused.keys()
+            paths = left & own.keys() or left
+            if not paths:
+                raise
+            for path in paths:
+                refused[path] = _with_its_rows(own.get(path, errors[0]), readers[path])
+        else:
+            return replace(found, findings=tuple(sorted({*found.findings, *refused.values()})))
+
+
+def _with_its_rows(finding: Finding, model: str) -> Finding:
+    sentence = f"with the rows that the template of {model} reads: {finding.sentence}"
+    return replace(finding, sentence=sentence, severity=Severity.WARNING, about=(model,))
+
+
 def _settings(
     first: FirstPass, target: str | None, own: Mapping[str, Plain], *, is_whole: bool
 ) -> Settings:
@@ -108,7 +137,7 @@ def parse(
     """Read all files, each separately."""
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
     files = discover(first.root, *settings.places(document)) if is_whole else Discovery()
-    first.templates = _templates(settings, files, first, parts.rows)
+    first.templates = _templates(settings, files, first, parts)
     parsed = _read(settings, files, document, first)
     where = document.place("targets", settings.target.name, "warehouse")
     refuse_remote(settings.target.warehouse, where, first.findings)
@@ -122,7 +151,7 @@ def parse(
 
 
 def _templates(
-    settings: Settings, files: Discovery, first: FirstPass, rows: Mapping[str, TemplateRows]
+    settings: Settings, files: Discovery, first: FirstPass, parts: GivenParts
 ) -> Templates:
     target = settings.target
     SECRETS.add_settings(target.spark.conf)
@@ -134,8 +163,9 @@ def _templates(
     name, threads = settings.name, settings.threads
     variables = frozenset(settings.asked_vars)
     context = RenderContext(
-        first.environ, settings.vars, view, name, threads, docs, rows=rows, command_vars=variables
-    )
+        first.environ, settings.vars, view, name, threads, docs,
+        rows=parts.rows, refused=parts.refused, command_vars=variables,
+    )  # fmt: skip
     return Templates(macros, context)
 
 
@@ -235,6 +265,7 @@ def assemble(files: LinkedFiles) -> Project:
         groups=files.groups,
         selectors=selectors,
         template_rows=parsed.first.templates.render_context.rows,
+        refused_rows=parsed.first.templates.render_context.refused,
     )
     bad = check_name("project", project.name, parsed.document.place("name"))
     findings = _without_consequences(

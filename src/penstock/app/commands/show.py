@@ -115,7 +115,7 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
         uri=uri,
         columns=_columns(model, facts),
         inputs=tuple(i for i in model.inputs if i.kind is not InputKind.THIS),
-        sql=body.text if body else services.project.shown_sql(model),
+        sql=_code(services.project, model, body),
         fingerprint=body.fingerprint if body else model.fingerprint,
         drift=project_state.verdict(model.name).reason,
         version=facts.version if facts else None,
@@ -143,6 +143,10 @@ def _body(model: Model, run_timestamp: dt.datetime, date: dt.date | None) -> Bod
         sentence = f"no version of {model.name} is for {date}"
         raise UsageError("no-version-for-partition", sentence, hint=hint)
     return segments[-1].body if segments else model.versions[-1].body
+
+
+def _code(project: Project, model: Model, body: Body | None) -> str:
+    return body.query.noted(body.text) if body else project.shown_sql(model)
 
 
 def _versions(model: Model) -> Iterator[str]:
@@ -181,7 +185,7 @@ def compile_models(services: Services, request: ModelsRequest) -> tuple[Compiled
     for name in selected_models(services, request.select, request.exclude, now):
         model = project.models[name]
         body = _body(model, now, None)
-        sql = mask(body.text if body else project.shown_sql(model)).strip()
+        sql = mask(_code(project, model, body)).strip()
         folder = PurePosixPath(*COMPILED, PurePosixPath(model.where.path).parent)
         file = str(folder / f"{name}{'.py' if model.function else '.sql'}")
         write_below(project.root, file, f"{sql}\n")

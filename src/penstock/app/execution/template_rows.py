@@ -71,6 +71,20 @@ def read_rows(state: StepState) -> None:
     if changed:
         run.services.writing.notes.keep_rows(changed)
         raise RowsChanged
+    if run.model.query.waits:  # though all rows are known
+        with run.committer.rejecting(state.intent):
+            raise _broken(run)
+
+
+def _broken(run: StepRun) -> DataError:
+    """Return the error of a template whose rows make no query."""
+    model = run.model
+    refused = run.services.project.refused_rows.get(model.where.path)
+    if refused is not None:
+        return DataError(refused.code, refused.sentence, where=refused.where, hint=refused.hint)
+    sentence = f"the template of {model.name} asks for a column that its table lacks"
+    hint = "build the table first, or correct its columns in YAML"
+    return DataError("template-rows-unknown", sentence, where=model.where, hint=hint)
 
 
 def _rows_at(run: StepRun, query: TemplateQuery, inputs: Inputs) -> TemplateRows:

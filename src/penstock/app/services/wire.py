@@ -39,7 +39,7 @@ from penstock.engine.log.fences import DeltaFences
 from penstock.engine.log.places import DeltaPlaces
 from penstock.engine.spark_engine import SparkEngine
 from penstock.project.first_pass import NOTHING_GIVEN, GivenParts
-from penstock.project.load import load_project
+from penstock.project.load import load_project, load_with_rows
 from penstock.state.lease import Identity, StoreContext, is_gone
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _load(where: Where) -> Project:
             rows = store.notes.template_rows()
     except StateError:  # whoever needs the state will be told
         return loaded
-    return load(replace(where.parts, rows=rows)) if rows else loaded
+    return load_with_rows(load, replace(where.parts, rows=rows), loaded) if rows else loaded
 
 
 def open_tables() -> tuple[Log, Folders]:

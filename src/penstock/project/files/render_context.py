@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Protocol, TypeAlias
 
+from penstock.core.findings import Finding
 from penstock.core.query import TemplateRows
 from penstock.project.files.parsed import Dependency, RefKind
 from penstock.project.files.values import Plain, digest
@@ -69,7 +70,8 @@ LATER = frozenset({"relation", "columns", "setting", "graph", "rows"})
 class RenderContext:
     """The context of one load; `tables` is None until every name has a table.
 
-    `rows` are those that templates read in earlier runs, by the key of their query.
+    `rows` are those that templates read in earlier runs, by the key of their query. Files in
+    `refused` are broken by theirs.
     """
 
     environ: Mapping[str, str]
@@ -81,6 +83,7 @@ class RenderContext:
     """The blocks `{% docs %}` of Markdown files, by name."""
     tables: KnownTables | None = None
     rows: Mapping[str, TemplateRows] = field(default_factory=dict)
+    refused: Mapping[str, Finding] = field(default_factory=dict)
     command_vars: frozenset[str] = frozenset()
     """The names of `--vars`."""
 
@@ -111,8 +114,9 @@ class RenderContext:
                 target = [self.target.name, self.target.catalog, self.target.schema_prefix]
                 value = [*target, self.project, self.threads]
             case "rows":
-                found = self.rows.get(name)
-                value = astuple(found) if found else None
+                path, _, key = name.rpartition("\n")
+                found = self.rows.get(key)
+                value = [astuple(found) if found else None, path in self.refused]
             case _:
                 value = _value_of(self.tables, kind, name) if self.tables else None
         return Dependency(kind, name, digest(json.dumps(value, sort_keys=True)))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Mapping, MutableMapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from penstock.project.files.values import did_you_mean
 from penstock.project.sql.context.macros import Macros
 from penstock.project.sql.context.names import names_of
 from penstock.project.sql.context.rendering import SHOWN, Rendering, macro_place
-from penstock.project.sql.context.rows import RowsUnknownError
+from penstock.project.sql.context.rows import ExecuteFlag, RowsUnknownError
 from penstock.project.sql.context.values import RelationView, UnknownPartError
 from penstock.project.sql.template_budget import BudgetedEnvironment, BudgetError, MacroReturn
 from penstock.project.sql.template_lines import (
@@ -107,6 +107,8 @@ class Renderer:
         self._env.globals |= {**self._macros.namespaces, **shipped, **names, **own}
         as_they_are = ("as_bool", "as_native", "as_number", "as_text")
         self._env.filters |= dict.fromkeys(as_they_are, lambda value: value)
+        self._env.tests["true"] = lambda value: _plain(value) is True
+        self._env.tests["false"] = lambda value: _plain(value) is False
         self._env.tests["mapping"] = lambda value: isinstance(value, Mapping | RelationView)
 
     def render(
@@ -118,7 +120,8 @@ class Renderer:
         """
         self._now = now = Rendering(path, key, incremental=incremental, may_read=may_read)
         try:
-            self._fill(source)
+            with self._refusing(path):
+                self._fill(source)
         except RowsUnknownError:
             self._now = Rendering(
                 path, key, incremental=incremental, may_read=may_read, executes=False,
@@ -132,6 +135,15 @@ class Renderer:
             now.findings.append(self._finding(path, error))
         now.findings += _idle_blocks(path, source)
         return now
+
+    @contextmanager
+    def _refusing(self, path: str) -> Iterator[None]:
+        """Take the rows of a file as unknown if they break it; it still asks all its queries."""
+        refused = path in self._context.refused
+        with suppress(Exception) if refused else nullcontext():
+            yield
+        if refused:
+            raise RowsUnknownError
 
     def _fill(self, source: str) -> None:
         """Render the text of the file that is under way."""
@@ -198,6 +210,10 @@ def _refuse_changed(text: str) -> None:
         raise UnknownPartError("the text of a time of the run was changed", _NO_FILTERS)
 
 
+def _plain(value: object) -> object:
+    return bool(value) if isinstance(value, ExecuteFlag) else value
+
+
 def _idle_blocks(path: str, text: str) -> list[Finding]:
     """Warn of blocks of dbt without effect."""
     found = []
@@ -216,11 +232,15 @@ _CLASSES = {
     "OrderedSet": "a set",
     "RunTime": "the time of the run, which is not known yet,",
     "Namespace": "this namespace of macros",
+    "RowsTable": "the list of rows",
+    "NamedValues": "a row",
+    "NamedColumn": "a column",
     "Facade": "this object",
     "Record": "this object",
 }
 """What the objects of templates are called in messages."""
-_OWN_CLASS = re.compile(rf"'(?:penstock\.[\w.]+\.)?({'|'.join(_CLASSES)})(?: object)?'(?: object)?")
+_OWN = rf"(?:penstock\.[\w.]+\.)?({'|'.join(_CLASSES)})(?: object)?"
+_OWN_CLASS = re.compile(rf"'{_OWN}'(?: object)?|(?=penstock\.){_OWN}")
 _OF_OURS = re.compile(r"'(?!(?:str|int|float|bool|list|dict|tuple|set)')\w+' object")
 
 
@@ -235,7 +255,7 @@ def _describe(error: Exception, names: Mapping[str, object]) -> tuple[str, str, 
             hint = did_you_mean(message.partition("'")[2].partition("'")[0], names)
             return (
                 "unknown-name",
-                _OWN_CLASS.sub(lambda found: _CLASSES[found[1]], message),
+                _OWN_CLASS.sub(lambda found: _CLASSES[found[1] or found[2]], message),
                 hint,
             )
         case UnknownPartError():
@@ -257,7 +277,7 @@ def _describe(error: Exception, names: Mapping[str, object]) -> tuple[str, str, 
         case SyntaxError():
             return "template-syntax", error.msg, ""
         case _:
-            said = _OWN_CLASS.sub(lambda found: _CLASSES[found[1]], message)
+            said = _OWN_CLASS.sub(lambda found: _CLASSES[found[1] or found[2]], message)
             said = _OF_OURS.sub("this value", said)
             said = f"there is no {said}" if isinstance(error, KeyError) else said
             return "template-error", said or "the expression fails", ""

@@ -246,3 +246,30 @@ def test_rows_that_the_state_has_lost_are_read_again_and_rebuild_nothing():
 
     assert [each.status for each in report.results] == ["unchanged", "unchanged"]
     assert place.workshop.operations("m") == before
+
+
+def test_rows_that_break_a_template_fail_its_step_until_others_come():
+    place = Place([], ["4"])
+    where, load = Location("models/m.sql", 2), place.load
+    broken = Finding(where, "not-a-query", "with its rows: there is no query", "write one")
+
+    def loaded():
+        rows = place.kept()
+        waits = "key" not in rows or not rows["key"].rows
+        place.model = replace(place.model, query=replace(place.model.query, waits=waits))
+        return replace(load(), refused_rows={"models/m.sql": broken} if waits and rows else {})
+
+    place.load = loaded
+    first = place.run()
+    place.workshop.lake.land("/landing/events", n="2")
+    second = place.run()
+
+    assert [(each.name, each.status) for each in first.results] == [
+        ("m", "failed"),
+        ("top", "skipped"),
+    ]
+    assert first["m"].error.render() == (
+        "models/m.sql:2: not-a-query: with its rows: there is no query\n  hint: write one"
+    )
+    assert place.workshop.records()["m"].fingerprint.sql == "(('4',),)"
+    assert second.exit_code == 0

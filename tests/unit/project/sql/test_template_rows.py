@@ -5,6 +5,7 @@ import datetime as dt
 import pytest
 
 from penstock.core.query import TemplateRows
+from penstock.project.load import load_with_rows
 from penstock.project.sql.context.rows import RowsTable
 
 SEED = {"seeds/s/pays.csv": "id,method\n1,card\n"}
@@ -37,6 +38,20 @@ def given(rows):
     return GivenParts(rows=rows)
 
 
+@pytest.fixture
+def spoiled(load):
+    """Load files with rows as commands do: an error that the rows bring is a warning."""
+
+    def loaded(files, rows, **how):
+        files = {**SEED, **files}
+        bare = load(files, **how)
+        keys = {each.key for model in bare.models.values() for each in model.query.reads}
+        known = given(dict.fromkeys(keys, rows))
+        return load_with_rows(lambda parts: load(files, parts=parts, **how), known, bare)
+
+    return loaded
+
+
 def text_of(project, name="m"):
     return " ".join(project.models[name].query.text.split())
 
@@ -58,6 +73,16 @@ def test_until_rows_are_known_execute_is_false_and_the_query_is_on_record(load):
     assert asked.text == "select distinct method from `penstock:model:pays:bare:pays` order by 1"
     assert asked.is_ordered
     assert [str(each) for each in asked.inputs] == ["pays"]
+
+
+def test_a_text_that_stands_for_another_says_so(load):
+    project = load({**SEED, "models/s/m.sql": WIDE})
+
+    assert project.shown_sql(project.models["m"]).splitlines() == [
+        "-- without the rows that its template reads; no run uses this text",
+        "",
+        "select id from s.pays group by id",
+    ]
 
 
 def test_a_text_that_is_no_query_without_its_rows_is_a_read_of_its_tables(load):
@@ -245,3 +270,120 @@ def test_rows_are_read_as_in_dbt():
     assert table[1].items() == (("a", 2), ("b", "x"))
     assert (len(table), len(table.columns), len(table.columns[0])) == (3, 2, 3)
     assert table.print_table() == ""
+
+
+def test_a_column_called_name_is_read_from_a_row():
+    (row,) = RowsTable(TemplateRows((("name", "string"),), (("bob",),)))
+
+    assert not hasattr(row, "name")
+    assert row["name"] == "bob"
+
+
+def test_a_value_that_python_does_not_have_is_text():
+    kinds = (("a", "date"), ("b", "timestamp"))
+
+    (row,) = RowsTable(TemplateRows(kinds, (("+10000-01-01", "0000-01-01 00:00:00"),)))
+
+    assert row.values() == ("+10000-01-01", "0000-01-01 00:00:00")
+
+
+EACH = (
+    "{%% for row in run_query('select method from ' ~ ref('pays')) %%}"
+    "select %s from {{ ref('pays') }}{%% endfor %%}"
+)
+
+
+@pytest.mark.parametrize(
+    ("select", "values", "said"),
+    [
+        ("1 as x", [], "not-a-query: {}there is no query"),
+        (
+            "1 as `{{ row[0] }}`",
+            ["a b"],
+            "column-name: {}Delta refuses the name of column 'a b': it has a space",
+        ),
+        (
+            "'{{ row[0] }}' as x",
+            ["`penstock:99`"],
+            (
+                "template-reads-table: {}a row that the template reads holds '`penstock:', which "
+                "has a meaning here"
+            ),
+        ),
+        (
+            "'{{ row[0] }}' as x",
+            ["x\0000\000"],
+            (
+                "template-reads-table: {}a row that the template reads holds '\\x000\\x00', "
+                "which has a meaning here"
+            ),
+        ),
+        (
+            "'{{ row[0] }}' as x",
+            ["penstock__run_timestamp"],
+            (
+                "template-reads-table: {}a row that the template reads holds 'penstock__run_', "
+                "which has a meaning here"
+            ),
+        ),
+        ("{{ row['nope'] }} as x", ["a"], "unknown-name: {}a row has no attribute 'nope'"),
+        ("{{ row[1] }} as x", ["a"], "unknown-name: {}a row has no element 1"),
+    ],
+)
+def test_rows_that_break_a_template_are_a_warning_and_its_text_waits(spoiled, select, values, said):
+    rows = TemplateRows((("method", "string"),), tuple((each,) for each in values))
+
+    project = spoiled(
+        {"models/s/m.sql": "{{ config(materialized='table') }}" + EACH % select}, rows
+    )
+
+    prefix = "with the rows that the template of m reads: "
+    assert [each.render().partition("\n")[0] for each in project.findings] == [
+        f"models/s/m.sql:1: warning: {said.format(prefix)}"
+    ]
+    assert project.models["m"].query.waits
+    assert len(project.models["m"].query.reads) == 1
+    assert text_of(project) == "select * from `penstock:model:pays:bare:pays`"
+
+
+def test_the_cache_keeps_a_text_apart_from_that_without_broken_rows(spoiled):
+    files = {"models/s/m.sql": "{{ config(materialized='table') }}" + EACH % "1 as `{{ row[0] }}`"}
+    asked = [TemplateRows((("method", "string"),), ((each,),)) for each in ("a b", "a", "a b")]
+    allowed = {"models/s.yml": "models: [{name: m, config: {table_properties: %s}}]\n"}
+    allowed["models/s.yml"] %= "{delta.columnMapping.mode: name}"
+
+    found = [spoiled(files, rows, use_cache=True).models["m"].query.waits for rows in asked]
+    found.append(spoiled(files | allowed, asked[0], use_cache=True).models["m"].query.waits)
+
+    assert found == [True, False, True, False]
+
+
+def test_rows_that_break_another_file_are_taken_from_all_templates(spoiled):
+    files = {
+        "models/s/a.sql": "select 1 as x from {{ ref('m') }}",
+        "models/s/m.sql": EACH % "1 as x from {{ ref(row[0]) }} --",
+    }
+
+    project = spoiled(files, TemplateRows((("method", "string"),), (("a",),)))
+
+    assert project.models["m"].query.waits
+    assert [each.code for each in project.findings] == ["dependency-cycle"]
+
+
+def test_the_list_of_rows_has_a_name_in_messages(spoiled):
+    text = "select {{ run_query('select 1 as a')[0][0] }} as x"
+
+    project = spoiled({"models/s/m.sql": text}, TemplateRows((("a", "int"),)))
+
+    assert project.findings[0].sentence.endswith("reads: the list of rows has no element 0")
+
+
+def test_execute_is_true_when_rows_are_known(answered):
+    text = (
+        "{% set r = run_query('select 1 as a') %}"
+        "select '{{ execute is true }} {{ execute is false }} {{ 1 is true }}' as x"
+    )
+
+    project = answered({"models/s/m.sql": text}, TemplateRows((("a", "int"),), (("1",),)))
+
+    assert text_of(project) == "select 'True False False' as x"

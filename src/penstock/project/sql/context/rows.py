@@ -10,6 +10,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 from penstock.core.query import TemplateRows
@@ -21,6 +22,7 @@ from penstock.project.sql.context.values import UnknownPartError
 
 _TABLE = re.compile(r"`penstock:(\d+)`")
 _THIS = "`penstock:this`"
+_OURS = re.compile(r"(?:`|\A)penstock:|penstock__run_|\0\d+\0")
 _INSTEAD = "write it as a join or subquery of the model, or list its values under vars:"
 
 
@@ -56,15 +58,16 @@ class ExecuteFlag:
 class NamedValues(Sequence[Any]):
     """Values by number and by name, as dbt's rows and columns have them; yields the values."""
 
-    __slots__ = ("_names", "_values", "name")
+    __slots__ = ("_names", "_values")
 
-    def __init__(self, names: Sequence[object], values: Sequence[object], name: str = "") -> None:
+    def __init__(self, names: Sequence[object], values: Sequence[object]) -> None:
         self._names = tuple(names)
         self._values = tuple(values)
-        self.name = name
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401  a value of a template
         """Return a value, or several for a slice."""
+        if isinstance(key, str) and key not in self._names:
+            raise KeyError(key)
         return self._values[self._names.index(key) if isinstance(key, str) else key]
 
     def __iter__(self) -> Iterator[Any]:
@@ -95,6 +98,16 @@ class NamedValues(Sequence[Any]):
         """Return a value, or the default."""
         return self[key] if key in self._names else default
 
+
+class NamedColumn(NamedValues):
+    """The values of a column. A row has no name of its own: it may have such a column."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, values: Sequence[object]) -> None:
+        super().__init__(range(len(values)), values)
+        self.name = name
+
     def values_distinct(self) -> tuple[object, ...]:
         """Return each value once."""
         return tuple(dict.fromkeys(self._values))
@@ -113,15 +126,12 @@ class RowsTable(Sequence[NamedValues]):
         names = tuple(name for name, _ in read.columns)
         readers = [_reader_of(kind) for _, kind in read.columns]
         rows = [
-            [None if text is None else each(text) for each, text in zip(readers, row, strict=True)]
+            [_value_of(each, text) for each, text in zip(readers, row, strict=True)]
             for row in read.rows
         ]
         self.column_names = names
         self.rows = tuple(NamedValues(names, row) for row in rows)
-        by_column = [
-            NamedValues(range(len(rows)), [row[at] for row in rows], name)
-            for at, name in enumerate(names)
-        ]
+        by_column = [NamedColumn(name, [row[at] for row in rows]) for at, name in enumerate(names)]
         self.columns = NamedValues(names, by_column)
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401  a value of a template
@@ -139,6 +149,14 @@ class RowsTable(Sequence[NamedValues]):
     def print_table(self, **_options: object) -> str:
         """Print nothing: rendering is repeated and cached."""
         return ""
+
+
+def _value_of(reader: Callable[[str], object], text: str | None) -> object:
+    """Return a value; its text if Python has no such value, as for the year 0 or 10000."""
+    try:
+        return None if text is None else reader(text)
+    except (ValueError, ArithmeticError):
+        return text
 
 
 def _reader_of(kind: str) -> Callable[[str], object]:
@@ -221,7 +239,17 @@ class RowsFunctions:
             raise RowsUnknownError
         key = digest(_TABLE.sub(lambda found: _name_of(now.calls[int(found[1])]), sql))
         now.queries[key] = AskedRows(sql, line_in(now.path), tuple(now.calls))
-        now.reads.add(context.read("rows", key))
+        now.reads.add(context.read("rows", f"{now.path}\n{key}"))
         if key not in context.rows:
             raise RowsUnknownError
+        _refuse_own_words(context.rows[key])
         return context.rows[key]
+
+
+def _refuse_own_words(read: TemplateRows) -> None:
+    """Refuse rows that a text would take for its own marks."""
+    names = (name for name, _ in read.columns)
+    for text in chain(names, *read.rows):
+        if text and (found := _OURS.search(text)):
+            sentence = f"a row that the template reads holds {found[0]!r}, which has a meaning here"
+            raise UnknownPartError(sentence, "leave such rows out in its query", READS_CODE)
