@@ -36,6 +36,11 @@ def project_text(
     lines += ["", "targets:", f"  {scalar(name)}:"]
     lines.append("    # The folder with a folder per schema. To adopt tables, name theirs.")
     lines.append("    warehouse: warehouse")
+    if target.adapter == "spark":
+        lines += [
+            "    # dbt-spark turns ANSI mode off. Without this, a cast that fails is an error.",
+            '    spark: {conf: {spark.sql.ansi.enabled: "false"}}',
+        ]
     if target.catalog and target.catalog not in ("hive_metastore", "spark_catalog"):
         why = f"the profile names the catalog {target.catalog}: write catalog: once Spark knows it"
         log.hand("profile.catalog", why)

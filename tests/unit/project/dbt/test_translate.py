@@ -79,6 +79,8 @@ targets:
   dev:
     # The folder with a folder per schema. To adopt tables, name theirs.
     warehouse: warehouse
+    # dbt-spark turns ANSI mode off. Without this, a cast that fails is an error.
+    spark: {conf: {spark.sql.ansi.enabled: "false"}}
 """
     )
 
