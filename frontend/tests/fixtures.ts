@@ -179,9 +179,10 @@ export function runRow(changes: Partial<RunRow>): RunRow {
  * → marts.revenue_by_week; staging.events → scores.
  */
 export const PROJECT: ProjectDocument = {
-  format: 1,
+  format: 2,
   penstock: "0.9.0",
   project: "shop",
+  flags: "",
   target: "dev",
   made_at: "2024-01-31T12:00:00Z",
   as_of: "2024-01-31",

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from contracts.store_cases import BROKEN, HERE, failed_gate
+from contracts.store_cases import BROKEN, HERE, failed_gate, wrote
 from fakes.entity_files import entity
 from fakes.entity_place import EntityPlace
 from fakes.services import an_intent
+from fakes.site_page import document_of
 from penstock.app.services.wire import Where, open_services
 from penstock.app.site import files
 from penstock.core.check_results import Quarantine
@@ -69,7 +70,7 @@ def bundle(tmp_path, monkeypatch):
 
 def data(root, name):
     (path,) = root.glob(f"site/data-*/{name}.js")
-    return json.loads(path.read_text().removeprefix(f'penstockData("{name}",').removesuffix(");"))
+    return document_of(path.read_text())
 
 
 def page_of(root, model):
@@ -98,6 +99,20 @@ def test_a_project_that_never_ran_is_shown_as_it_is(services, call):
     assert not (root / ".penstock" / "state.db").exists()
 
 
+def test_commands_on_the_pages_have_the_date_and_target_of_the_site(services, call):
+    root = services()
+
+    answer = call("docs", "generate", "--as-of", "2024-03-01", "--target", "dev")
+
+    assert answer.code == 0, answer.err
+    project = data(root, "project")
+    assert project["flags"] == "--as-of 2024-03-01 --target dev"
+    assert {each["node"]: each["command"] for each in project["attention"]}["log"] == (
+        "penstock run --select log --as-of 2024-03-01 --target dev"
+    )
+    assert project["plans"][0]["command"] == "penstock run --as-of 2024-03-01 --target dev"
+
+
 def test_columns_are_followed_through_views_and_not_known_behind_a_function(services, call):
     root = services(**VIEWS)
 
@@ -119,6 +134,31 @@ def test_columns_are_followed_through_views_and_not_known_behind_a_function(serv
     )
     code = "".join(page_of(root, "sums")["codes"][0]["lines"])
     assert "&lt;/script&gt;&lt;b&gt;" in code
+
+
+def test_columns_are_followed_through_stars_of_views(services, call):
+    root = services(
+        **VIEWS
+        | {
+            "models/staging/stars.sql": "with a as (select * from {{ ref('raw_users') }}) "
+            "select *, 1 as one from a\n",
+            "models/staging/joined.sql": "select s.*, amount as again, x.* "
+            "from {{ ref('stars') }} s join {{ ref('counted') }} x using (id)\n",
+        }
+    )
+
+    assert call("docs", "generate").code == 0
+
+    origins = {
+        name: {column["name"]: column["origins"] for column in page_of(root, name)["columns"]}
+        for name in ("stars", "joined")
+    }
+    assert origins["stars"] == {
+        "id": [{"node": "raw_users", "column": "id"}],
+        "amount": [{"node": "raw_users", "column": "amount"}],
+        "one": None,
+    }
+    assert origins["joined"] == {"again": [{"node": "stars", "column": "amount"}]}
 
 
 def test_a_project_with_errors_shows_them_and_what_can_be_read(services, call):
@@ -160,7 +200,13 @@ def test_a_state_of_a_newer_penstock_gives_a_site_without_it(services, call):
     assert "state-too-new" in answer.out
     project = data(root, "project")
     assert [each["code"] for each in project["notices"]] == ["state-too-new"]
-    assert len(project["models"]) == 3
+    line = "the state cannot be opened, so nothing is known of what was built"
+    assert [(each["kind"], each["sentence"]) for each in project["attention"]] == [
+        ("unreadable", line)
+    ]
+    assert project["plans"] == []
+    states = {project["states"][s["state"]] for m in project["models"] for s in m["states"]}
+    assert (states, len(project["models"])) == ({"unreadable"}, 3)
 
 
 def test_a_folder_of_others_is_refused(services, call):
@@ -178,7 +224,17 @@ def test_no_secret_is_in_any_byte(services, call):
         **{
             "models/marts/daily.sql": "select 'hush-hush-9' as n from {{ ref('users_clean') }}\n",
             "models/staging/users_clean.sql": "{{ config(materialized='table', "
-            "description='jdbc:x://u:p4ss@h/d hush-hush-9') }}\nselect 1 as id\n",
+            "description='jdbc:x://u:p4ss@h/d hush-hush-9') }}\nselect 1 as id, "
+            "'password: hunter2' as a, 'jdbc:x://u:p4ss@h/d' as b -- token=hunter2\n",
+            "models/marts/counted.py": """\
+                from penstock import table
+
+
+                @table
+                def counted(users_clean):
+                    password = "hunter2"
+                    return users_clean
+                """,
         }
     )
 
@@ -186,7 +242,11 @@ def test_no_secret_is_in_any_byte(services, call):
 
     written = [path.read_text() for path in (root / "site").rglob("*") if path.is_file()]
     assert len(written) > 5
-    assert [text for text in written if "hush-hush-9" in text or "p4ss" in text] == []
+    secrets = ("hush-hush-9", "p4ss", "hunter2")
+    assert [text for text in written if any(each in text for each in secrets)] == []
+    lines = page_of(root, "counted")["written"]["lines"]
+    assert lines[2] == '    password = <i class=s>"***"</i>'
+    assert data(root, "search")["texts"]
 
 
 def test_a_source_whose_newest_row_is_too_old_needs_attention(services, call):
@@ -215,7 +275,7 @@ def test_a_source_whose_newest_row_is_too_old_needs_attention(services, call):
         {
             "kind": "late",
             "node": "source:raw.users",
-            "sentence": "newest row 2024-01-02T10:00:00Z, older than its rule permits",
+            "sentence": "newest row 2024-01-02 10:00:00 UTC, older than its rule permits",
             "command": "penstock check --sources --select source:raw.users",
         }
     ]
@@ -241,8 +301,7 @@ def test_what_a_check_stopped_is_blocked_and_its_rows_are_in_quarantine(services
         ("quarantined", "penstock history log"),
     ]
     assert found[0]["sentence"] == "min_rows failed"
-    expires = (now + WEEK).strftime("%Y-%m-%dT%H:%M")
-    assert found[1]["sentence"].startswith(f"3 rows in quarantine until {expires}")
+    assert found[1]["sentence"] == f"3 rows in quarantine until {now + WEEK:%Y-%m-%d}"
 
 
 KILLED = """
@@ -291,25 +350,28 @@ def test_a_site_whose_successor_was_killed_while_it_was_written_is_whole(
 
 def test_a_slice_that_failed_is_shown_with_its_reason(tmp_path, monkeypatch, call):
     place = EntityPlace(tmp_path, None, entity())
+    place.slice("2024-01-01", (1, 1, "a"))
     place.slice("2024-01-02", (1, 1, "a"))
     root = place.root
     monkeypatch.chdir(root)
     opened = open_services(Where(root))
     with contextlib.closing(opened):
         (loaded,) = opened.project.entities.values()
-        (listed,) = opened.log.slices(bronze_folder(loaded, opened.clock.now()))
-        step = replace(an_intent(opened.project.models[loaded.model]), slice=listed.id)
+        done, failed = opened.log.slices(bronze_folder(loaded, opened.clock.now()))
+        step = replace(an_intent(opened.project.models[loaded.model]), slice=done.id, step="done")
         opened.writing.journal.begin(step, {}, HERE, None)
-        opened.writing.journal.fail(step.step, BROKEN)
+        opened.writing.journal.finish("done", replace(wrote(0), metrics={"recordsInSlice": 3}))
+        step = replace(step, slice=failed.id, step="failed")
+        opened.writing.journal.begin(step, {}, HERE, None)
+        opened.writing.journal.fail("failed", BROKEN)
 
     assert call("docs", "generate").code == 0
 
-    (shown,) = page_of(root, loaded.model)["slices"]
-    assert (shown["name"], shown["status"], shown["why"]) == (
-        "2024-01-02.parquet",
-        "failed",
-        "null-key: 3 rows have no id",
-    )
+    shown = page_of(root, loaded.model)["slices"]
+    assert [(each["name"], each["status"], each["rows"], each["why"]) for each in shown] == [
+        ("2024-01-01.parquet", "success", 3, ""),
+        ("2024-01-02.parquet", "failed", None, "null-key: 3 rows have no id"),
+    ]
 
 
 def test_sites_that_are_written_at_once_come_one_after_the_other(services, call):

@@ -23,6 +23,7 @@ from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import (
     LeastPin,
     ModelRecord,
+    PartitionCounts,
     PartitionGroup,
     PartitionRun,
     PartitionsRecord,
@@ -54,6 +55,17 @@ def runs(store, model="orders"):
 def fail(store, step, holder=HERE):
     store.journal.begin(step, {}, holder, None)
     store.journal.fail(step.step, BROKEN)
+
+
+def test_what_was_written_to_each_partition_is_on_record(store, world):
+    counts = (PartitionRows(1, 7, 70), PartitionRows(3, None, 9))
+    store.journal.begin(days("step-1", "orders", (1, 3)), {}, HERE, None)
+    store.journal.finish("step-1", replace(wrote(4), partitions=counts))
+    succeed(store, intent("step-2", "lines"), version=1)
+
+    assert store.runs.written(("orders", "lines", "nobody")) == {
+        "orders": PartitionCounts((1, 2, 3), (7, 0, None), (70, 0, 9))
+    }
 
 
 def test_every_partition_of_a_success_is_on_record(store, world):

@@ -28,7 +28,30 @@ class SitePage:
 def change_document(root, name, **changes):
     """Write other values into a document of a site, as another project would have them."""
     (file,) = root.glob(f"site/data-*/{name}.js")
-    head, text = file.read_text().split(",", 1)
-    document = json.loads(text.rstrip().rstrip(";").removesuffix(")")) | changes
-    file.write_text(f"{head},{json.dumps(document)});\n")
+    document = document_of(file.read_text()) | changes
+    file.write_text(f"penstockData({json.dumps(name)},{json.dumps(document)});\n")
     return document
+
+
+def document_of(text):
+    """Read a file of data; rows that were written as columns are rows again."""
+    return _unpacked(json.loads(text.rstrip().removesuffix(");").split(",", 1)[1]))
+
+
+def _unpacked(value):
+    if isinstance(value, list):
+        return [_unpacked(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if "#" not in value:
+        return {name: _unpacked(part) for name, part in value.items()}
+    count = value["#"]
+    columns = {name: _column(part, count) for name, part in value.items() if name != "#"}
+    return [{name: column[n] for name, column in columns.items()} for n in range(count)]
+
+
+def _column(packed, count):
+    if isinstance(packed, list):
+        return _unpacked(packed)
+    values = _unpacked(packed["of"])
+    return [values[place] for place in packed.get("at", [0] * count)]

@@ -87,6 +87,7 @@ def test_a_partition_is_opened_by_the_keyboard_alone(page):
 
     panel = opened.locator("main").inner_text()
     assert "penstock sync --select daily --from" in panel
+    assert f"--as-of {AS_OF}" in panel
     reader = opened.locator(".panel li", has_text="copied")
     reader.locator("canvas").wait_for(state="attached")
     key = opened.locator("#calendar-cell").inner_text()
@@ -125,6 +126,8 @@ def test_a_printed_model_has_the_text_of_all_its_tabs_and_no_controls(page):
     assert titles == ["Columns", "Code", "Calendar", "Runs"]
     assert opened.locator("article section > h2").all_inner_texts() == titles
     assert opened.locator(controls).all_inner_texts() == []
+    squares = opened.locator(".calendar-squares")
+    assert squares.locator("canvas").count() == squares.count() > 0
     for part in ("Comes from", "effective_from: 2024-12-14", "never built", "step-1"):
         assert part in text
 

@@ -22,11 +22,11 @@ export function BlockView({ drawing, block, square, isForced = false, onPointer 
   const isSeen = useInSight(frame) || isForced;
   const geo = geometry(drawing.grid, block, square);
   const marks = marksInside(drawing.marks, block);
-  const { ranges, colours, token } = drawing;
+  const { colours, token } = drawing;
   useLayoutEffect(() => {
     const context = canvas.current && scaledContext(canvas.current, geo.width, geo.height);
     if (context) drawBlock(context, { ...drawing, block, geo, marks });
-  }, [isSeen, square, ranges, colours, token, block.first, JSON.stringify(marks)]);
+  }, [isSeen, square, colours, token, block.first, JSON.stringify(marks)]);
 
   const tell = (kind: Pointed["kind"]) => (event: PointerEvent) => {
     const at = kind === "leave" ? null : positionUnder(block, geo, event.offsetX, event.offsetY);

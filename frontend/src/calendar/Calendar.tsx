@@ -89,7 +89,7 @@ function Sheet(props: SheetProps) {
   };
   const isForced = usePrinting() && blocks.length <= MOST_PRINTED;
   const marks = marksOf(partitions, marking);
-  const drawing = { grid, ranges: partitions.ranges, colours, token, marks };
+  const drawing = { grid, colours, token, marks };
   return (
     <div class="calendar-sheet" ref={root}>
       <div class="calendar-blocks" aria-hidden="true">

@@ -3,11 +3,7 @@ import { Choice } from "../parts/Choice";
 import { number } from "../parts/numbers";
 import type { Colouring, Way } from "./colouring";
 
-const NAMES: Readonly<Partial<Record<Way, string>>> = {
-  rows: "rows of its step",
-  bytes: "size of its step",
-  seconds: "seconds of its step",
-};
+const NAMES: Record<string, string> = { bytes: "size", seconds: "seconds of its step" };
 
 interface LegendProps {
   readonly colours: Colouring;

@@ -24,7 +24,7 @@ export function MappedCalendar({ document, project, intervals }: MappedCalendarP
     [document, project],
   );
   const marks = { cursor: null, marked: intervals, outlined: [] };
-  const drawing = { grid, ranges: document.ranges, colours, token: useToken(), marks };
+  const drawing = { grid, colours, token: useToken(), marks };
   return (
     <div class="calendar-sheet" aria-hidden="true">
       <div class="calendar-blocks">

@@ -18,7 +18,7 @@ import type { CalendarProps } from "./Calendar";
 import { CodeChange } from "./CodeChange";
 import { MappedCalendar } from "./MappedCalendar";
 import { type MappedNode, mappedInputs, mappedReader, syncCommand } from "./mapped";
-import { indexAt, statesOf, type Totals, totals } from "./ranges";
+import { statesOf, type Totals, totals, within } from "./ranges";
 import { versionWords } from "./sentence";
 
 interface PanelProps extends CalendarProps {
@@ -32,19 +32,20 @@ export function PartitionPanel(props: PanelProps) {
   const { model, partitions, project, low, high, onClose } = props;
   const grid = gridOf(partitions);
   const title = low === high ? nameOf(grid, low) : keysOf(grid, low, high);
-  const range = low === high ? partitions.ranges[indexAt(partitions.ranges, low)] : undefined;
+  const range = low === high ? within(partitions.ranges, low, low)[0] : undefined;
   const all = totals(partitions, project, low, high);
+  const states = [...all.states.keys()];
   // Whole tables are not all repaired by `sync`; the site says by which command.
+  const isOfTable = grid.grain === "whole" || states.some((state) => OF_TABLE.has(state));
   const known = project.attention.find(({ node }) => node === model.name);
-  const command = grid.grain === "whole" ? known?.command : undefined;
-  const isWell = [...all.states.keys()].every((state) => WELL.has(state));
+  const sync = syncCommand(model.name, grid, { low, high }, project.flags);
   return (
     <Panel name="Partition" about={title} title={title} onClose={onClose}>
-      {isWell ? (
+      {states.every((state) => WELL.has(state)) ? (
         <p>Nothing to repair here.</p>
       ) : (
         <p>
-          Repair: <Command text={command ?? syncCommand(model.name, grid, low, high)} />
+          Repair: <Command text={(isOfTable && known?.command) || sync} />
         </p>
       )}
       {range ? <One {...props} range={range} /> : <Many all={all} />}
@@ -58,9 +59,12 @@ export function PartitionPanel(props: PanelProps) {
   );
 }
 
+const OF_TABLE: ReadonlySet<string> = new Set(["unrecorded", "unreadable", "foreign_table"]);
 const WELL: ReadonlySet<string> = new Set(["current", "not_effective", "running"]);
 
 function One({ range, partitions, project, codes }: PanelProps & { range: PartitionRange }) {
+  const [rows] = range.rows;
+  const [size] = range.bytes;
   const step = partitions.steps[range.built_by];
   const code = (id: string | undefined) => codes.find((each) => each.id === id);
   const states = statesOf(range, project).map((each) => <State key={each} name={each} />);
@@ -81,8 +85,8 @@ function One({ range, partitions, project, codes }: PanelProps & { range: Partit
       ],
       ["Step", step.step],
       ["The step took", seconds(step.seconds)],
-      ["Rows of the step", number(step.rows)],
-      ["Size of the step", bytes(step.bytes)],
+      ["Rows", rows === undefined ? `${number(step.rows)} in its step` : number(rows)],
+      ["Size", size === undefined ? `${bytes(step.bytes)} in its step` : bytes(size)],
       ["Table version", step.table_version !== null && number(step.table_version)],
     ] as const);
   return (
@@ -102,7 +106,6 @@ function Many({ all }: { all: Totals }) {
   const states = [...all.states].map(([name, count]) => (
     <State key={name} name={name} count={count} />
   ));
-  const shared = "; rows and size include partitions of these steps that are not marked";
   return (
     <Facts
       facts={[
@@ -110,7 +113,7 @@ function Many({ all }: { all: Totals }) {
         ["States", states],
         ["Rows", number(all.rows)],
         ["Size", bytes(all.bytes)],
-        ["Built by", counted(all.steps, "step") + (all.isShared ? shared : "")],
+        ["Built by", counted(all.steps, "step")],
       ]}
     />
   );

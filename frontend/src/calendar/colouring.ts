@@ -11,7 +11,7 @@ import { sumByKey } from "../parts/collect";
 import { bytes, number, seconds } from "../parts/numbers";
 import { stateLook, urgency } from "../parts/states";
 import { secondsBetween } from "../parts/times";
-import { sizeOf, stateOf } from "./ranges";
+import { singles, sizeOf, stateOf } from "./ranges";
 
 export type Way = "state" | "version" | "code" | "age" | "rows" | "bytes" | "seconds";
 
@@ -25,6 +25,7 @@ export interface LegendEntry {
 
 /** `entryOf[n]` is the legend's entry of the nth range. */
 export interface Colouring {
+  readonly ranges: readonly PartitionRange[];
   readonly entries: readonly LegendEntry[];
   readonly entryOf: readonly number[];
 }
@@ -51,8 +52,8 @@ export function waysOf({ document }: Coloured): Way[] {
     ["version", document.ranges.some(({ version }) => version !== null)],
     ["code", document.steps.some(({ code }) => code !== "")],
     ["age", isBuilt],
-    ["rows", document.steps.some(({ rows }) => rows !== null)],
-    ["bytes", document.steps.some(({ bytes }) => bytes !== null)],
+    ["rows", document.ranges.some(({ rows }) => rows.length > 0)],
+    ["bytes", document.ranges.some(({ bytes }) => bytes.length > 0)],
     ["seconds", isBuilt],
   ];
   return ways.filter(([, isTelling]) => isTelling).map(([way]) => way);
@@ -62,10 +63,12 @@ export function waysOf({ document }: Coloured): Way[] {
 export function colouring(coloured: Coloured, way: Way): Colouring {
   const { document, project } = coloured;
   if (way === "state") return byState(document, project);
-  const values = document.ranges.map((range) =>
-    labelled(coloured, way, range, document.steps[range.built_by]),
+  const isSplit = way === "rows" || way === "bytes";
+  const ranges = isSplit ? singles(document.ranges) : document.ranges;
+  return byValue(
+    ranges,
+    ranges.map((range) => labelled(coloured, way, range, document.steps[range.built_by])),
   );
-  return byValue(document.ranges, values);
 }
 
 function byState(document: PartitionsDocument, project: ProjectDocument): Colouring {
@@ -78,7 +81,7 @@ function byState(document: PartitionsDocument, project: ProjectDocument): Colour
     const { words, sign, colour } = stateLook(name);
     return { label: words, colour, sign, count: counts(index) };
   });
-  return { entries, entryOf };
+  return { ranges: document.ranges, entries, entryOf };
 }
 
 function labelled(
@@ -100,9 +103,11 @@ function labelled(
       return age === null ? null : { value: age, label: seconds(age) };
     }
     case "rows":
-      return step.rows === null ? null : { value: step.rows, label: number(step.rows) };
-    case "bytes":
-      return step.bytes === null ? null : { value: step.bytes, label: bytes(step.bytes) };
+    case "bytes": {
+      const [count] = range[way];
+      const words = way === "rows" ? number : bytes;
+      return count === undefined ? null : { value: count, label: words(count) };
+    }
     default:
       return { value: step.seconds, label: seconds(step.seconds) };
   }
@@ -134,7 +139,7 @@ function byValue(
     return { label: label ?? "", colour: `--ramp-${shade}`, sign: "", count: counts(step) };
   });
   const unknown = { label: "not known", colour: UNKNOWN, sign: "", count: counts(steps) };
-  return { entries: unknown.count > 0 ? [...entries, unknown] : entries, entryOf };
+  return { ranges, entries: unknown.count > 0 ? [...entries, unknown] : entries, entryOf };
 }
 
 /** Return how many partitions have each entry of the legend. */

@@ -1,6 +1,5 @@
 /** Draw one block of a calendar on a canvas. */
 
-import type { PartitionRange } from "../data/documents";
 import { axisLabels } from "../grid/axes";
 import { type Block, type Cell, cellOf, type Interval, positionAt } from "../grid/blocks";
 import type { Grid } from "../grid/grid";
@@ -48,7 +47,6 @@ export interface Drawing {
   readonly grid: Grid;
   readonly block: Block;
   readonly geo: Geometry;
-  readonly ranges: readonly PartitionRange[];
   readonly colours: Colouring;
   /** Reads a CSS variable of the theme. */
   readonly token: (name: string) => string;
@@ -83,7 +81,8 @@ function drawLabels(context: CanvasRenderingContext2D, { grid, block, geo, token
 }
 
 function drawSquares(context: CanvasRenderingContext2D, drawing: Drawing) {
-  const { block, geo, ranges, colours, token } = drawing;
+  const { block, geo, colours, token } = drawing;
+  const { ranges } = colours;
   const { square } = geo;
   context.textAlign = "center";
   context.textBaseline = "middle";

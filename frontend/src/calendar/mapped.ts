@@ -9,11 +9,15 @@ import { joined } from "./ranges";
 const PLAIN = /^[\w.,+:/@%=-]+$/;
 
 /** Return the command that rebuilds the partitions from `low` to `high`. */
-export function syncCommand(model: string, grid: Grid, low: number, high: number): string {
+export function syncCommand(
+  model: string,
+  grid: Grid,
+  { low, high }: Interval,
+  flags: string,
+): string {
   const name = PLAIN.test(model) ? model : `'${model.replaceAll("'", `'"'"'`)}'`;
-  const select = `penstock sync --select ${name}`;
-  if (grid.grain === "whole") return select;
-  return `${select} --from ${keyOf(grid, low)} --to ${keyOf(grid, high)}`;
+  const range = grid.grain !== "whole" && `--from ${keyOf(grid, low)} --to ${keyOf(grid, high)}`;
+  return ["penstock sync --select", name, range, flags].filter(Boolean).join(" ");
 }
 
 /** Return the partitions of an input that those from `low` to `high` read, neighbours joined. */

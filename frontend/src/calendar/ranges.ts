@@ -42,9 +42,22 @@ export function within(ranges: Ranges, low: number, high: number): PartitionRang
   for (let index = firstFrom(ranges, low); index < ranges.length; index += 1) {
     const range = ranges[index];
     if (range === undefined || range.low > high) break;
-    parts.push({ ...range, low: Math.max(low, range.low), high: Math.min(high, range.high) });
+    parts.push(part(range, Math.max(low, range.low), Math.min(high, range.high)));
   }
   return parts;
+}
+
+/** Return each partition of ranges by itself. */
+export function singles(ranges: Ranges): PartitionRange[] {
+  return ranges.flatMap((range) =>
+    Array.from({ length: sizeOf(range) }, (_, n) => part(range, range.low + n, range.low + n)),
+  );
+}
+
+function part(range: PartitionRange, low: number, high: number): PartitionRange {
+  const own = (counts: PartitionRange["rows"]) =>
+    counts.length > 1 ? counts.slice(low - range.low, high - range.low + 1) : counts;
+  return { ...range, low, high, rows: own(range.rows), bytes: own(range.bytes) };
 }
 
 /** Return the state that colours a range: `pending` if only an upstream model drifted. */
@@ -66,11 +79,9 @@ export interface Totals {
   readonly steps: number;
   readonly rows: number | null;
   readonly bytes: number | null;
-  /** Some of the steps also built partitions outside the marked ones. */
-  readonly isShared: boolean;
 }
 
-/** Return what the partitions from `low` to `high` hold; rows and bytes are those of whole steps. */
+/** Return what the partitions from `low` to `high` hold. */
 export function totals(
   document: PartitionsDocument,
   project: ProjectDocument,
@@ -78,23 +89,14 @@ export function totals(
   high: number,
 ): Totals {
   const parts = within(document.ranges, low, high);
-  const inside = builtCounts(parts);
-  const all = builtCounts(document.ranges);
-  const steps = [...inside.keys()].map((index) => document.steps[index]);
+  const built = parts.filter(({ built_by }) => built_by >= 0);
   return {
-    partitions: parts.reduce((count, part) => count + sizeOf(part), 0),
-    states: sumByKey(parts.map((part) => [stateOf(part, project), sizeOf(part)])),
-    steps: inside.size,
-    rows: sum(steps.map((step) => step?.rows ?? null)),
-    bytes: sum(steps.map((step) => step?.bytes ?? null)),
-    isShared: [...inside].some(([index, count]) => (all.get(index) ?? 0) > count),
+    partitions: parts.reduce((count, each) => count + sizeOf(each), 0),
+    states: sumByKey(parts.map((each) => [stateOf(each, project), sizeOf(each)])),
+    steps: new Set(built.map(({ built_by }) => built_by)).size,
+    rows: sum(built, "rows"),
+    bytes: sum(built, "bytes"),
   };
-}
-
-/** Return how many of the partitions each step built. */
-function builtCounts(ranges: Ranges): Map<number, number> {
-  const built = ranges.filter(({ built_by }) => built_by >= 0);
-  return sumByKey(built.map((range) => [range.built_by, sizeOf(range)]));
 }
 
 /** Return the number of partitions of an interval. */
@@ -102,13 +104,14 @@ export function sizeOf({ low, high }: Interval): number {
   return high - low + 1;
 }
 
-/** Return the sum, null if nothing or not everything is known. */
-function sum(values: readonly (number | null)[]): number | null {
-  if (values.length === 0) return null;
-  let total = 0;
-  for (const value of values) {
-    if (value === null) return null;
-    total += value;
+/** Return the rows or bytes of ranges, null if nothing or not everything is known. */
+function sum(built: Ranges, what: "rows" | "bytes"): number | null {
+  let total: number | null = null;
+  for (const range of built) {
+    const counts = range[what];
+    if (counts.length === 0) return null;
+    const known = counts.reduce((all, count) => all + count);
+    total = (total ?? 0) + (counts.length === 1 ? known * sizeOf(range) : known);
   }
   return total;
 }

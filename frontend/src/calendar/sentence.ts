@@ -3,7 +3,7 @@ import { gridOf, nameOf } from "../grid/grid";
 import { bytes, counted } from "../parts/numbers";
 import { stateLook } from "../parts/states";
 import { absolute } from "../parts/times";
-import { indexAt, statesOf } from "./ranges";
+import { statesOf, within } from "./ranges";
 
 /** Return one line about a partition: states with reasons, version, rows, when, by which run. */
 export function sentenceOf(
@@ -12,16 +12,18 @@ export function sentenceOf(
   position: number,
   zone?: string,
 ): string {
-  const range = partitions.ranges[indexAt(partitions.ranges, position)];
+  const [range] = within(partitions.ranges, position, position);
   if (range === undefined) return "";
+  const [rows] = range.rows;
+  const [size] = range.bytes;
   const states = statesOf(range, project).map((each) => stateLook(each).words);
   const because = range.because.length > 0 ? ` (${range.because.join("; ")})` : "";
   const step = partitions.steps[range.built_by];
   const parts = [
     `${nameOf(gridOf(partitions), position)}: ${states.join(", ")}${because}`,
     range.version === null ? "" : versionWords(range.version, range.revision),
-    step && step.rows !== null ? `${counted(step.rows, "row")} in its step` : "",
-    step && step.bytes !== null ? bytes(step.bytes) : "",
+    rows === undefined ? "" : counted(rows, "row"),
+    size === undefined ? "" : bytes(size),
     step ? `built ${absolute(step.at, zone)} by ${step.run}` : "",
   ];
   return parts.filter((part) => part !== "").join(" · ");

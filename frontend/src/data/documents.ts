@@ -1,6 +1,6 @@
 // Written by scripts/site-types from the documents in src/penstock/app/site.
 
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 export interface ColumnRow {
   readonly name: string;
@@ -108,6 +108,7 @@ export interface ProjectDocument {
   readonly penstock: string;
   readonly project: string;
   readonly target: string;
+  readonly flags: string;
   readonly made_at: string;
   readonly as_of: string;
   readonly notices: readonly Notice[];
@@ -264,6 +265,8 @@ export interface PartitionRange {
   readonly revision: number | null;
   readonly code: string;
   readonly built_by: number;
+  readonly rows: readonly number[];
+  readonly bytes: readonly number[];
 }
 
 export interface MappedRange {

@@ -57,7 +57,7 @@ export class Chunks {
     if (name === "project" && chunk.format !== FORMAT) {
       reject?.(new Error(otherFormat(this.file(name), chunk.format)));
     } else {
-      resolve?.(chunk as never);
+      resolve?.(unpacked(chunk) as never);
     }
   }
 
@@ -113,6 +113,34 @@ export class Chunks {
       });
     });
   }
+}
+
+type Packed = Readonly<Record<string, unknown>>;
+
+/** Make the documents again that `docs generate` wrote as one value or one list a field. */
+export function unpacked(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return typeof value[0] === "object" ? value.map(unpacked) : value;
+  const packed = value as Packed;
+  const names = Object.keys(packed).filter((name) => name !== "#");
+  if (!("#" in packed)) {
+    return Object.fromEntries(names.map((name) => [name, unpacked(packed[name])]));
+  }
+  const found = Array.from({ length: packed["#"] as number }, (): Record<string, unknown> => ({}));
+  for (const name of names) {
+    const at = column(packed[name] as Packed | unknown[]);
+    found.forEach((each, n) => {
+      each[name] = at(n);
+    });
+  }
+  return found;
+}
+
+function column(packed: Packed | unknown[]): (n: number) => unknown {
+  if (Array.isArray(packed)) return (n) => unpacked(packed[n]);
+  const values = (packed.of as unknown[]).map(unpacked);
+  const places = packed.at as number[] | undefined;
+  return places ? (n) => values[places[n] as number] : () => values[0];
 }
 
 const GENERATE = "run `penstock docs generate` again";

@@ -29,6 +29,7 @@ export interface Interval {
 
 const MONTHS =
   "January February March April May June July August September October November December";
+const NEWEST_FIRST: ReadonlySet<string> = new Set(["hour", "day", "week"]);
 const RANGE_COLUMNS = 50;
 const RANGE_ROWS = 20;
 
@@ -112,7 +113,6 @@ export function positionAt(block: Block, cell: Cell): number | null {
  * the newest first for hours, days and weeks. Of very many, the last `most` ones.
  */
 export function blocksOf(grid: Grid, intervals: readonly Interval[], most: number): Block[] {
-  const isNewestFirst = ["hour", "day", "week"].includes(grid.grain);
   const blocks: Block[] = [];
   let reached = Number.POSITIVE_INFINITY;
   for (const { low, high } of [...intervals].reverse()) {
@@ -123,7 +123,7 @@ export function blocksOf(grid: Grid, intervals: readonly Interval[], most: numbe
       at = reached - 1;
     }
   }
-  return isNewestFirst ? blocks : blocks.reverse();
+  return NEWEST_FIRST.has(grid.grain) ? blocks : blocks.reverse();
 }
 
 export type Direction = keyof ReturnType<typeof targets>;
@@ -162,8 +162,7 @@ function targets(grid: Grid, intervals: readonly Interval[], position: number) {
 /** Return the same place in the block drawn above (-1) or below (1). */
 function page(grid: Grid, position: number, side: -1 | 1): number {
   if (grid.grain === "whole") return position;
-  const isNewestFirst = ["hour", "day", "week"].includes(grid.grain);
-  const isLater = isNewestFirst ? side < 0 : side > 0;
+  const isLater = NEWEST_FIRST.has(grid.grain) ? side < 0 : side > 0;
   const block = blockAt(grid, position);
   const other = blockAt(grid, isLater ? block.last + 1 : block.first - 1);
   return Math.min(other.last, other.first + position - block.first);

@@ -136,6 +136,7 @@ function Canvases({ scene, view, screen, chosen, lit }: CanvasesProps) {
   const map = useRef<HTMLCanvasElement>(null);
   const token = useToken();
   useLayoutEffect(() => {
+    if (screen === UNMEASURED) return;
     const hasLines = scene.edges.length <= MANY_LINES;
     const painting = { scene, view, screen, chosen, lit, token, hasLines };
     const large = canvas.current && scaledContext(canvas.current, screen.width, screen.height);

@@ -11,7 +11,7 @@ import "./lineage.css";
 import { NodePanel } from "./NodePanel";
 import { groupNamed, type Scene } from "./scene";
 import { SelectionError } from "./selection";
-import { readSettings, type Settings, sceneAsked, writeList } from "./settings";
+import { NEW, readSettings, type Settings, sceneAsked, writeList } from "./settings";
 import { Toolbar } from "./Toolbar";
 import { type Columns, type Trace, traceColumn } from "./trace";
 
@@ -76,8 +76,7 @@ function changesOfClick(id: string, settings: Settings): Values {
 /** Sources and seeds are no models, so they are selected by those that read them. */
 function onlyNode(node: string): Values {
   const isSource = node.startsWith("source:");
-  const select = isSource ? `${node}+1` : `1+${node}+1`;
-  return { select, depth: null, grow: null, open: null, view: null, node, column: null };
+  return { ...NEW, select: isSource ? `${node}+1` : `1+${node}+1`, node };
 }
 
 interface Asked {

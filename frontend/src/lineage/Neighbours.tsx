@@ -1,18 +1,12 @@
-import type { ProjectDocument } from "../data/documents";
 import { modelNamed, modelState, sourceNamed } from "../data/project";
 import { useMore } from "../parts/More";
-import { Node } from "../parts/Node";
+import { Node, type NodeProps } from "../parts/Node";
 import { Sign } from "../parts/State";
-
-interface NeighboursProps {
-  readonly project: ProjectDocument;
-  readonly node: string;
-}
 
 const FEW = 12;
 
 /** What a node reads and what reads it, one hop each way. */
-export function Neighbours({ project, node }: NeighboursProps) {
+export function Neighbours({ project, node }: NodeProps) {
   const below = project.models.filter(({ reads }) => reads.includes(node));
   return (
     <>
@@ -22,11 +16,7 @@ export function Neighbours({ project, node }: NeighboursProps) {
   );
 }
 
-interface SideProps {
-  readonly project: ProjectDocument;
-  readonly title: string;
-  readonly nodes: readonly string[];
-}
+type SideProps = Pick<NodeProps, "project"> & { title: string; nodes: readonly string[] };
 
 function Side({ project, title, nodes }: SideProps) {
   const [shown, more] = useMore(nodes, FEW);

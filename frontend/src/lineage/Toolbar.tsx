@@ -1,11 +1,8 @@
 import { useState } from "preact/hooks";
 import type { Go } from "../shell/router";
-import { type Picture, type Settings, writeList } from "./settings";
+import { NEW, type Picture, type Settings, writeList } from "./settings";
 
-interface ToolbarProps {
-  readonly settings: Settings;
-  readonly go: Go;
-}
+type ToolbarProps = { readonly settings: Settings; readonly go: Go };
 
 const PICTURES: readonly (readonly [Picture, string])[] = [
   ["graph", "Graph"],
@@ -18,14 +15,7 @@ export function Toolbar({ settings, go }: ToolbarProps) {
   const [text, setText] = useState(settings.select);
   const submit = (event: Event) => {
     event.preventDefault();
-    go({
-      select: text.trim() || null,
-      depth: null,
-      grow: null,
-      node: null,
-      column: null,
-      view: null,
-    });
+    go({ ...NEW, select: text.trim() || null });
   };
   return (
     <form class="lineage-tools" onSubmit={submit}>

@@ -1,7 +1,7 @@
 /** Places of nodes: layers from left to right. */
 
 import { Graph as Drawn, layout } from "@dagrejs/dagre";
-import { type Edge, type Graph, graphOfParents, layersOf } from "./graph";
+import { type Edge, type Graph, layersOf } from "./graph";
 import type { Label, Scene, SceneEdge, SceneNode } from "./scene";
 
 const HEIGHT = 28;
@@ -36,8 +36,8 @@ function byDagre(labels: readonly Label[], edges: readonly Edge[]): Scene {
     const { x, y } = graph.node(label.id) as { x: number; y: number };
     return { ...label, x, y, width: widthOf(label), height: HEIGHT };
   });
-  return sceneOf(nodes, edges, (from, to) => {
-    const { points } = graph.edge(from.id, to.id) as { points: { x: number; y: number }[] };
+  return sceneOf(nodes, edges, ([from, to]) => {
+    const { points } = graph.edge(from, to) as { points: { x: number; y: number }[] };
     return points.flatMap(({ x, y }) => [x, y]);
   });
 }
@@ -56,7 +56,7 @@ function inLayers(labels: readonly Label[], edges: readonly Edge[]): Scene {
     }
     left += width + COLUMN_GAP * 2;
   }
-  return sceneOf(nodes, edges, straight);
+  return sceneOf(nodes, edges);
 }
 
 /** Return every node as a dot; a long layer takes several columns. */
@@ -72,13 +72,18 @@ export function dots(labels: readonly Label[], edges: readonly Edge[]): Scene {
     }
     column += Math.ceil(layer.length / rows) + 4;
   }
-  return sceneOf(nodes, edges, straight);
+  return sceneOf(nodes, edges);
 }
 
 function graphOfEdges(labels: readonly Label[], edges: readonly Edge[]): Graph {
-  const parents = new Map<string, string[]>(labels.map(({ id }) => [id, []]));
-  for (const [from, to] of edges) parents.get(to)?.push(from);
-  return graphOfParents(parents);
+  const nodes = labels.map(({ id }) => id);
+  const parents = new Map<string, string[]>(nodes.map((id) => [id, []]));
+  const children = new Map<string, string[]>(nodes.map((id) => [id, []]));
+  for (const [from, to] of edges) {
+    parents.get(to)?.push(from);
+    children.get(from)?.push(to);
+  }
+  return { nodes, parents, children };
 }
 
 /** Return the layers of nodes, each in the order of the middle of its parents' places. */
@@ -105,22 +110,17 @@ function orderedLayers(labels: readonly Label[], edges: readonly Edge[]): Label[
   return layers;
 }
 
-function straight(from: SceneNode, to: SceneNode): number[] {
-  return [from.x + from.width / 2, from.y, to.x - to.width / 2, to.y];
-}
-
-/** Move everything so that the corner is 0, 0. */
+/** Move nodes so that the corner is 0, 0, where dagre's are already. */
 function sceneOf(
   nodes: readonly SceneNode[],
   edges: readonly Edge[],
-  pointsOf: (from: SceneNode, to: SceneNode) => number[],
+  pointsOf?: (edge: Edge) => number[],
 ): Scene {
   const indices = new Map(nodes.map(({ id }, index) => [id, index]));
-  const lines = edges.flatMap(([from, to]): SceneEdge[] => {
-    const [a, b] = [indices.get(from) ?? -1, indices.get(to) ?? -1];
-    const [first, second] = [nodes[a], nodes[b]];
-    if (first === undefined || second === undefined) return [];
-    return [{ from: a, to: b, points: pointsOf(first, second) }];
+  const lines = edges.flatMap((edge): SceneEdge[] => {
+    const [from, to] = [indices.get(edge[0]), indices.get(edge[1])];
+    if (from === undefined || to === undefined) return [];
+    return [pointsOf ? { from, to, points: pointsOf(edge) } : { from, to }];
   });
   const least = { x: 0, y: 0, right: 0, bottom: 0 };
   for (const { x, y, width, height } of nodes) {
@@ -129,11 +129,9 @@ function sceneOf(
     least.right = Math.max(least.right, x + width / 2);
     least.bottom = Math.max(least.bottom, y + height / 2);
   }
-  const shifted = (points: readonly number[]) =>
-    points.map((value, index) => value - (index % 2 === 0 ? least.x : least.y));
   return {
     nodes: nodes.map((node) => ({ ...node, x: node.x - least.x, y: node.y - least.y })),
-    edges: lines.map((line) => ({ ...line, points: shifted(line.points) })),
+    edges: lines,
     width: least.right - least.x,
     height: least.bottom - least.y,
   };

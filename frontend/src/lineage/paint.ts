@@ -1,7 +1,7 @@
 /** Draw a scene on a canvas. */
 
 import { stateLook } from "../parts/states";
-import type { Scene, SceneNode } from "./scene";
+import { pointsOf, type Scene, type SceneNode } from "./scene";
 import { cornersOf } from "./shapes";
 import { nodesInSight, type Size, type View } from "./view";
 
@@ -48,8 +48,9 @@ function paintEdges(context: CanvasRenderingContext2D, painting: Painting) {
     context.strokeStyle = token(isOut ? "--ink" : "--strong-line");
     context.globalAlpha = isOut ? 1 : isDense ? 0.15 : lit === null ? 0.7 : 0.25;
     context.beginPath();
-    for (const { from, to, points } of scene.edges) {
-      if (standsOut(ids[from] ?? "", ids[to] ?? "") === isOut) line(context, points);
+    for (const edge of scene.edges) {
+      const isSeen = standsOut(ids[edge.from] ?? "", ids[edge.to] ?? "") === isOut;
+      if (isSeen) line(context, pointsOf(scene, edge));
     }
     context.stroke();
   }

@@ -23,8 +23,8 @@ export interface SceneNode {
 export interface SceneEdge {
   readonly from: number;
   readonly to: number;
-  /** x and y by turns. */
-  readonly points: readonly number[];
+  /** x and y by turns; without them the edge is a straight line. */
+  readonly points?: readonly number[];
 }
 
 export interface Scene {
@@ -32,6 +32,13 @@ export interface Scene {
   readonly edges: readonly SceneEdge[];
   readonly width: number;
   readonly height: number;
+}
+
+/** Return the points of an edge. */
+export function pointsOf({ nodes }: Scene, { from, to, points }: SceneEdge): readonly number[] {
+  const [a, b] = [nodes[from], nodes[to]];
+  if (points || !a || !b) return points ?? [];
+  return [a.x + a.width / 2, a.y, b.x - b.width / 2, b.y];
 }
 
 /** A node before it has a place. */

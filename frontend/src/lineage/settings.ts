@@ -9,6 +9,9 @@ import { select } from "./selection";
 
 export type Picture = "graph" | "schemas" | "dots";
 
+/** Values of an address that a new selection forgets. */
+export const NEW = { depth: null, grow: null, open: null, view: null, node: null, column: null };
+
 export interface Settings {
   readonly select: string;
   /** Hops around the selection. */

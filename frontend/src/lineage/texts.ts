@@ -1,7 +1,7 @@
 /** A scene as text for other tools. */
 
 import { stateLook } from "../parts/states";
-import type { Scene } from "./scene";
+import { pointsOf, type Scene } from "./scene";
 import { cornersOf } from "./shapes";
 
 /** Return the scene as a Mermaid flowchart. */
@@ -28,8 +28,10 @@ export function graphviz(scene: Scene): string {
 export function svg(scene: Scene, colours: (name: string) => string): string {
   const { width, height } = scene;
   const box = `-10 -10 ${Math.ceil(width) + 20} ${Math.ceil(height) + 20}`;
-  const edges = scene.edges.map(({ points }) => {
-    const line = points.map((value) => Math.round(value)).join(" ");
+  const edges = scene.edges.map((edge) => {
+    const line = pointsOf(scene, edge)
+      .map((value) => Math.round(value))
+      .join(" ");
     return `<polyline points="${line}" fill="none" stroke="${colours("--strong-line")}"/>`;
   });
   const nodes = scene.nodes.map(({ label, kind, state, x, y, width: w, height: h }) => {

@@ -82,7 +82,7 @@ function originsOf(
   unknown: Set<string>,
 ): readonly Place[] {
   const row = rows?.find(({ name }) => isSame(name, column));
-  if (row?.origins === null) unknown.add(node);
+  if (!row?.origins && !node.startsWith("source:")) unknown.add(node);
   return row?.origins ?? [];
 }
 

@@ -40,15 +40,14 @@ export function zoomed(view: View, factor: number, x: number, y: number): View {
 export function nodesInSight(scene: Scene, view: View, screen: Size): SceneNode[] {
   const left = -view.x / view.scale;
   const top = -view.y / view.scale;
-  const right = left + screen.width / view.scale;
-  const bottom = top + screen.height / view.scale;
-  return scene.nodes.filter(
-    ({ x, y, width, height }) =>
-      x + width / 2 >= left &&
-      x - width / 2 <= right &&
-      y + height / 2 >= top &&
-      y - height / 2 <= bottom,
-  );
+  const [width, height] = [screen.width / view.scale, screen.height / view.scale];
+  return scene.nodes.filter((node) => touches(node, left, top, width, height));
+}
+
+function touches(node: SceneNode, left: number, top: number, width: number, height: number) {
+  const { x, y, width: own, height: high } = node;
+  const isBeside = x + own / 2 < left || x - own / 2 > left + width;
+  return !isBeside && y + high / 2 >= top && y - high / 2 <= top + height;
 }
 
 /** Return the node under a point of the screen, within some pixels; undefined beside all. */
@@ -61,9 +60,5 @@ export function nodeUnder(
   const x = (screenX - view.x) / view.scale;
   const y = (screenY - view.y) / view.scale;
   const near = 3 / view.scale;
-  return scene.nodes.find(
-    (node) =>
-      Math.abs(node.x - x) <= node.width / 2 + near &&
-      Math.abs(node.y - y) <= node.height / 2 + near,
-  );
+  return scene.nodes.find((node) => touches(node, x - near, y - near, 2 * near, 2 * near));
 }

@@ -1,6 +1,5 @@
-import { useMemo } from "preact/hooks";
 import type { ExecutionRow } from "../data/documents";
-import { Chart } from "../parts/Chart";
+import { Chart, type ChartLine } from "../parts/Chart";
 import { bytes, number, seconds } from "../parts/numbers";
 import { State } from "../parts/State";
 import { inWords } from "../parts/states";
@@ -14,8 +13,6 @@ interface ExecutionsTabProps {
 }
 
 const NUMBERS = ["Rows", "Size", "Took", "Table version"];
-const FIRST = { colour: "--state-current" };
-const SECOND = { colour: "--state-sql_changed", isDashed: true };
 
 /** The executions of a model: seconds and rows over time, then each with its reason. */
 export function ExecutionsTab({ executions }: ExecutionsTabProps) {
@@ -63,31 +60,37 @@ function Execution(row: ExecutionRow) {
   );
 }
 
+function line(
+  title: string,
+  scale: string,
+  values: ChartLine["values"],
+  text: ChartLine["text"],
+  isDashed = false,
+): ChartLine {
+  const colour = isDashed ? "--state-sql_changed" : "--state-current";
+  return { title, scale, values, text, colour, isDashed };
+}
+
 function Durations({ executions }: ExecutionsTabProps) {
-  const { times, lines } = useMemo(() => {
-    const { times, seconds: durations, rows } = executionLines(executions);
-    const first = { ...FIRST, title: "Took", scale: "seconds", values: durations, text: seconds };
-    const second = { ...SECOND, title: "Rows", scale: "rows", values: rows, text: number };
-    return { times, lines: [first, second] };
-  }, [executions]);
+  const { times, seconds: took, rows } = executionLines(executions);
   if (times.length < 2) return null;
-  return <Chart name="Duration and rows of each execution over time" times={times} lines={lines} />;
+  const name = "Duration and rows of each execution over time";
+  const lines = [line("Took", "seconds", took, seconds), line("Rows", "rows", rows, number, true)];
+  return <Chart name={name} times={times} lines={lines} />;
 }
 
 /** For tables with a history of their rows. */
 function Versions({ executions }: ExecutionsTabProps) {
-  const { times, lines } = useMemo(() => {
-    const { days, opened, closed } = versionsByDay(executions);
-    const times = days.map((day) => Date.parse(`${day}T00:00:00`) / 1000);
-    const first = { ...FIRST, title: "Opened", scale: "versions", values: opened, text: number };
-    const second = { ...SECOND, title: "Closed", scale: "versions", values: closed, text: number };
-    return { times, lines: [first, second] };
-  }, [executions]);
-  if (times.length === 0) return null;
+  const { days, opened, closed } = versionsByDay(executions);
+  if (days.length === 0) return null;
+  const times = days.map((day) => Date.parse(`${day}T00:00:00`) / 1000);
+  const name = "Versions of rows opened and closed a day";
+  const closedLine = line("Closed", "versions", closed, number, true);
+  const lines = [line("Opened", "versions", opened, number), closedLine];
   return (
     <>
       <h3>Versions opened and closed a day</h3>
-      <Chart name="Versions of rows opened and closed a day" times={times} lines={lines} />
+      <Chart name={name} times={times} lines={lines} />
     </>
   );
 }

@@ -50,11 +50,7 @@ export function ModelPage({ model, project, router }: ModelPageProps) {
   );
 }
 
-interface HeaderProps {
-  readonly model: ModelRow;
-  readonly chunk: ModelDocument | undefined;
-  readonly project: ProjectDocument;
-}
+type HeaderProps = Omit<ModelPageProps, "router"> & { chunk: ModelDocument | undefined };
 
 function Header({ model, chunk, project }: HeaderProps) {
   const isWhole = model.grain === "*";

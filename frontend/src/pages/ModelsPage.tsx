@@ -8,16 +8,11 @@ import { State } from "../parts/State";
 import { stateLook, urgency } from "../parts/states";
 import { Time } from "../parts/Time";
 import { address } from "../shell/route";
-import type { Router } from "../shell/router";
+import type { ListProps } from "../shell/router";
 import { choices, FILTERS, type Filter, filterModels } from "./models";
 
-interface ModelsPageProps {
-  readonly project: ProjectDocument;
-  readonly router: Router;
-}
-
 /** All models as a table, filtered and sorted by what the address says. */
-export function ModelsPage({ project, router }: ModelsPageProps) {
+export function ModelsPage({ project, router }: ListProps) {
   const { query } = router.route;
   const text = query.toString();
   const models = useMemo(() => filterModels(project, new URLSearchParams(text)), [project, text]);
@@ -52,7 +47,7 @@ export function ModelsPage({ project, router }: ModelsPageProps) {
   );
 }
 
-function FilterChoice({ filter, project, router }: ModelsPageProps & { readonly filter: Filter }) {
+function FilterChoice({ filter, project, router }: ListProps & { readonly filter: Filter }) {
   const values = useMemo(() => choices(project, filter), [project, filter]);
   const chosen = router.route.query.get(filter) ?? "";
   if (values.length < 2 && !chosen) return null;

@@ -50,9 +50,13 @@ function NeedsAttention({ project }: { readonly project: ProjectDocument }) {
   );
 }
 
-type LineProps = Attention & { readonly project: ProjectDocument };
-
-function Line({ kind, node, sentence, command, project }: LineProps) {
+function Line({
+  kind,
+  node,
+  sentence,
+  command,
+  project,
+}: Attention & { project: ProjectDocument }) {
   return (
     <li>
       <State name={kind} />
@@ -123,12 +127,7 @@ function LastRuns({ runs }: { readonly runs: readonly RunRow[] }) {
   );
 }
 
-interface PlanProps {
-  readonly plan: PlannedCommand;
-  readonly project: ProjectDocument;
-}
-
-function Plan({ plan, project }: PlanProps) {
+function Plan({ plan, project }: { plan: PlannedCommand; project: ProjectDocument }) {
   const [shown, more] = useMore(plan.steps, 20);
   const hidden = plan.count - plan.steps.length;
   return (

@@ -9,13 +9,8 @@ import { secondsBetween } from "../parts/times";
 import { Waiting } from "../parts/Waiting";
 import { RunTimeline } from "../timeline/RunTimeline";
 
-interface RunPageProps {
-  readonly row: RunRow;
-  readonly project: ProjectDocument;
-}
-
 /** One run and its steps on a time axis. */
-export function RunPage({ row, project }: RunPageProps) {
+export function RunPage({ row, project }: { row: RunRow; project: ProjectDocument }) {
   const loading = useChunk(`runs-${row.chunk}`);
   const { chunk } = loading;
   const run = chunk?.runs.find((each) => each.id === row.id);

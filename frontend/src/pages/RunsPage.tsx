@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import type { ProjectDocument, RunRow } from "../data/documents";
+import type { RunRow } from "../data/documents";
 import { Choice } from "../parts/Choice";
 import { counted, seconds } from "../parts/numbers";
 import { type Column, numberColumn, Rows, textColumn } from "../parts/Rows";
@@ -8,15 +8,10 @@ import { stateLook } from "../parts/states";
 import { Time } from "../parts/Time";
 import { secondsBetween } from "../parts/times";
 import { address } from "../shell/route";
-import type { Router } from "../shell/router";
-
-interface RunsPageProps {
-  readonly project: ProjectDocument;
-  readonly router: Router;
-}
+import type { ListProps } from "../shell/router";
 
 /** All runs, newest first. */
-export function RunsPage({ project, router }: RunsPageProps) {
+export function RunsPage({ project, router }: ListProps) {
   const { query } = router.route;
   const status = query.get("status") ?? "";
   const runs = useMemo(

@@ -1,7 +1,8 @@
 import type { ProjectDocument } from "../data/documents";
 import { nodeAddress } from "../data/project";
 
-interface NodeProps {
+/** A node of the graph, and the project that it is in. */
+export interface NodeProps {
   readonly project: ProjectDocument;
   readonly node: string;
 }

@@ -1,14 +1,8 @@
 import { UNKNOWN } from "./numbers";
 import { absolute, relative, utc } from "./times";
 
-interface TimeProps {
-  readonly at: string;
-  /** Show how long ago it is, and the time itself on hover. */
-  readonly isRelative?: boolean;
-}
-
-/** A time in the reader's zone, with UTC on hover. */
-export function Time({ at, isRelative = false }: TimeProps) {
+/** A time in the reader's zone or how long ago it is, with the time itself and UTC on hover. */
+export function Time({ at, isRelative = false }: { at: string; isRelative?: boolean }) {
   if (!at) return <span>{UNKNOWN}</span>;
   const title = isRelative ? `${absolute(at)} (${utc(at)})` : utc(at);
   return (

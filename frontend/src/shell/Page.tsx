@@ -8,15 +8,10 @@ import { OverviewPage } from "../pages/OverviewPage";
 import { RunPage } from "../pages/RunPage";
 import { RunsPage } from "../pages/RunsPage";
 import { SourcesPage } from "../pages/SourcesPage";
-import type { Router } from "./router";
-
-interface PageProps {
-  readonly router: Router;
-  readonly project: ProjectDocument;
-}
+import type { ListProps } from "./router";
 
 /** The page of an address. */
-export function Page({ router, project }: PageProps) {
+export function Page({ router, project }: ListProps) {
   const { route, go } = router;
   switch (route.page) {
     case "overview":

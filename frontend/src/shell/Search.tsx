@@ -4,13 +4,8 @@ import { useAwaited, useChunk } from "../data/use";
 import { type Answer, findNames, findTexts, indexTexts } from "./find";
 import "./search.css";
 
-interface SearchProps {
-  readonly project: ProjectDocument;
-  readonly close: () => void;
-}
-
 /** Search over models, columns, tags, descriptions and code, which answers while you type. */
-export function Search({ project, close }: SearchProps) {
+export function Search({ project, close }: { project: ProjectDocument; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [wanted, setWanted] = useState("");
   const [place, setPlace] = useState(0);

@@ -11,9 +11,18 @@ function atOnce(change: () => void): void {
   else delete options.debounceRendering;
 }
 
+/** What is first shown while the page is printed did not hear of its beginning. */
+const now = { isPrinting: false };
+
+/** Follow whether the page is being printed, before any part of it does. */
+export function startPrinting(): void {
+  const set = (isPrinting: boolean) => () => void Object.assign(now, { isPrinting });
+  listen({ beforeprint: set(true), afterprint: set(false) });
+}
+
 /** Return whether the page is being printed, when everything of it is shown. */
 export function usePrinting(): boolean {
-  const [isPrinting, setPrinting] = useState(false);
+  const [isPrinting, setPrinting] = useState(now.isPrinting);
   useEffect(() => {
     const beforeprint = () => atOnce(() => setPrinting(true));
     const afterprint = () => setPrinting(false);

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
+import type { ProjectDocument } from "../data/documents";
 import { listen } from "../parts/listen";
 import { changed, type Route, readRoute, type Values } from "./route";
 
@@ -10,6 +11,12 @@ export interface Router {
   readonly go: Go;
   /** Change values of the address without such a step, as while typing. */
   readonly replace: Go;
+}
+
+/** What a page of lists shows: the project, as the address says. */
+export interface ListProps {
+  readonly project: ProjectDocument;
+  readonly router: Router;
 }
 
 /** Follow the address of the page. */

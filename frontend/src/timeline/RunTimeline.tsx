@@ -15,17 +15,12 @@ import {
 } from "./timeline";
 import "./timeline.css";
 
-interface RunTimelineProps {
-  readonly run: RunDocument;
-  readonly project: ProjectDocument;
-}
-
 const LANE = 26;
 const WIDEST = 32;
 const TICKS = 6;
 
 /** The steps of a run on a time axis, with the waiting before each. */
-export function RunTimeline({ run, project }: RunTimelineProps) {
+export function RunTimeline({ run, project }: { run: RunDocument; project: ProjectDocument }) {
   const timeline = useMemo(() => timelineOf(run, project), [run, project]);
   const [zoom, setZoom] = useState(1);
   const [opened, setOpened] = useState<number | null>(null);

@@ -14,7 +14,7 @@ import type { PartitionMapping } from "../../src/data/documents";
 import { blockAt } from "../../src/grid/blocks";
 import { gridOf } from "../../src/grid/grid";
 import { PROJECT } from "../fixtures";
-import { CODES, FIRST, JANUARY, range, step } from "./fixtures";
+import { CODES, FIRST, JANUARY, range } from "./fixtures";
 
 const DAY = gridOf({ grain: "day" });
 
@@ -57,20 +57,27 @@ describe("ranges", () => {
         ["never_run", 2],
       ]),
       steps: 2,
-      rows: 2900,
+      rows: 506,
       bytes: null,
-      isShared: false,
     });
   });
 
-  test("a step that also built other partitions is shared", () => {
-    expect(totals(JANUARY, PROJECT, FIRST, FIRST + 1).isShared).toBe(true);
+  test("rows and bytes are those of the marked partitions", () => {
+    expect(totals(JANUARY, PROJECT, FIRST + 1, FIRST + 2)).toMatchObject({ rows: 5, bytes: 4000 });
+    expect(totals(JANUARY, PROJECT, FIRST + 29, FIRST + 30)).toMatchObject({
+      rows: null,
+      steps: 0,
+    });
   });
 
   test("one line says what a partition is", () => {
     expect(sentenceOf(JANUARY, PROJECT, FIRST + 28, "UTC")).toBe(
       "Monday, 2024-01-29: code changed (revenue_by_day.v2.sql changed) · version 2, revision 0 · " +
-        "100 rows in its step · built 2024-01-30 12:00:00 by run-0",
+        "100 rows · built 2024-01-30 12:00:00 by run-0",
+    );
+    expect(sentenceOf(JANUARY, PROJECT, FIRST + 2, "UTC")).toBe(
+      "Wednesday, 2024-01-03: current · version 2, revision 0 · 3 rows · 2\u202fkB · " +
+        "built 2024-01-31 10:00:00 by run-1",
     );
     expect(sentenceOf(JANUARY, PROJECT, FIRST + 29, "UTC")).toBe(
       "Tuesday, 2024-01-30: never built",
@@ -104,7 +111,8 @@ describe("commands and mappings", () => {
       "penstock sync --select r --from 10 --to 20",
     ],
   ])("%s is repaired by its command", (model, grid, low, high, command) => {
-    expect(syncCommand(model, grid, low, high)).toBe(command);
+    expect(syncCommand(model, grid, { low, high }, "")).toBe(command);
+    expect(syncCommand(model, grid, { low, high }, "--target p")).toBe(`${command} --target p`);
   });
 
   test("partitions that move read as many before as their own number", () => {
@@ -212,6 +220,7 @@ describe("colours", () => {
         { label: "current", colour: "--state-current", sign: "✓", count: 28 },
       ],
       entryOf: [2, 0, 1],
+      ranges: JANUARY.ranges,
     });
   });
 
@@ -229,14 +238,14 @@ describe("colours", () => {
         { label: "not known", colour: "--state-not_effective", sign: "", count: 2 },
       ],
       entryOf: [0, 1, 2],
+      ranges: JANUARY.ranges,
     });
   });
 
   test("many values share five steps", () => {
-    const ranges = Array.from({ length: 10 }, (_, n) => range({ low: n, high: n, built_by: n }));
-    const steps = ranges.map((_, n) => step({ rows: n + 1 }));
+    const ranges = [range({ low: 0, high: 9, rows: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] })];
     const { entries, entryOf } = colouring(
-      { ...coloured, document: { ...JANUARY, ranges, steps } },
+      { ...coloured, document: { ...JANUARY, ranges } },
       "rows",
     );
 

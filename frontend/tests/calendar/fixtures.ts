@@ -22,6 +22,8 @@ export function range(changes: Partial<PartitionRange>): PartitionRange {
     revision: 0,
     code: "bbbb",
     built_by: 0,
+    rows: [],
+    bytes: [],
     ...changes,
   };
 }
@@ -48,7 +50,12 @@ export const JANUARY: PartitionsDocument = {
   start: 0,
   width: 1,
   ranges: [
-    range({ low: FIRST, high: FIRST + 27 }),
+    range({
+      low: FIRST,
+      high: FIRST + 27,
+      rows: Array.from({ length: 28 }, (_, n) => n + 1),
+      bytes: [2000],
+    }),
     range({
       low: FIRST + 28,
       high: FIRST + 28,
@@ -56,6 +63,7 @@ export const JANUARY: PartitionsDocument = {
       is_drifted: true,
       because: ["revenue_by_day.v2.sql changed"],
       built_by: 1,
+      rows: [100],
     }),
     range({ low: FIRST + 29, high: FIRST + 30, state: NEVER_RUN, built_by: -1, version: null }),
   ],

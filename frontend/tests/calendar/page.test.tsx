@@ -21,11 +21,11 @@ afterEach(() => {
   chunks.reload(chunks.names());
 });
 
-function show(partitions: PartitionsDocument): void {
+function show(partitions: PartitionsDocument, project = PROJECT): void {
   const model = modelRow({ name: partitions.name, partitions: 31 });
   act(() =>
     render(
-      <Calendar model={model} partitions={partitions} project={PROJECT} codes={CODES} />,
+      <Calendar model={model} partitions={partitions} project={project} codes={CODES} />,
       root,
     ),
   );
@@ -86,6 +86,29 @@ test("a marked range shows its command and counts", () => {
 
   expect(text(".panel h3")).toBe("2024-01-24 to 2024-01-31");
   expect(text(".panel dl")).toContain("1 code changed");
+  expect(text(".panel dl")).toContain("Rows230");
+});
+
+test("a partition has its own rows, and those of its step where they are not known", () => {
+  show(JANUARY);
+
+  key("ArrowUp");
+  key("ArrowUp");
+  key("Enter");
+  expect(text(".panel dl")).toContain("Rows100Size– in its step");
+});
+
+test("a table that penstock does not know is not repaired by a sync", () => {
+  const [first] = JANUARY.ranges;
+  const ranges = [{ ...(first as (typeof JANUARY.ranges)[0]), state: 4 }];
+  const states = [...PROJECT.states, "unrecorded"];
+  const command = "penstock state rebuild";
+  const attention = [{ kind: "unrecorded", node: JANUARY.name, sentence: "", command }];
+  show({ ...JANUARY, ranges }, { ...PROJECT, states, attention });
+
+  key("Enter");
+
+  expect(text(".panel .command code")).toBe(command);
 });
 
 test("the legend follows the way to colour", () => {

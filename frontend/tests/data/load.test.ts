@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { beforeEach, describe, expect, test } from "vitest";
-import { Chunks } from "../../src/data/load";
+import { Chunks, unpacked } from "../../src/data/load";
 import { PROJECT } from "../fixtures";
 
 let scripts: { address: string; failed: () => void }[];
@@ -23,8 +23,8 @@ describe("Chunks", () => {
     const first = chunks.load("project");
     chunks.receive("project", PROJECT);
 
-    expect(await first).toBe(PROJECT);
-    expect(await chunks.load("project")).toBe(PROJECT);
+    expect(await first).toEqual(PROJECT);
+    expect(await chunks.load("project")).toBe(await first);
     expect(addresses()).toEqual(["data-1a/project.js?2b"]);
   });
 
@@ -41,10 +41,10 @@ describe("Chunks", () => {
 
   test("refuses a project of another format", async () => {
     const first = chunks.load("project");
-    chunks.receive("project", { ...PROJECT, format: 2 });
+    chunks.receive("project", { ...PROJECT, format: 3 });
 
     await expect(first).rejects.toThrow(
-      "this page reads data of format 1, but data-1a/project.js has format 2; " +
+      "this page reads data of format 2, but data-1a/project.js has format 3; " +
         "run `penstock docs generate` again",
     );
   });
@@ -79,5 +79,33 @@ describe("Chunks", () => {
 
     expect(await fresh).toEqual({ texts: ["new"] });
     expect(addresses()).toEqual(["data-1a/search.js?2b", "data-1a/search.js?1"]);
+  });
+});
+
+test("rows are rows again, however their values were written", () => {
+  const packed = {
+    rows: {
+      "#": 3,
+      name: ["a", "b", "c"],
+      state: { of: ["current", null], at: [0, 1, 0] },
+      inputs: { of: [{ "#": 2, node: ["x", "y"], now: { of: ["v1"] } }] },
+      one: [[{ low: 1 }], [], [{ low: 2 }]],
+    },
+    lines: ["a"],
+    nothing: null,
+  };
+
+  const inputs = [
+    { node: "x", now: "v1" },
+    { node: "y", now: "v1" },
+  ];
+  expect(unpacked(packed)).toEqual({
+    rows: [
+      { name: "a", state: "current", inputs, one: [{ low: 1 }] },
+      { name: "b", state: null, inputs, one: [] },
+      { name: "c", state: "current", inputs, one: [{ low: 2 }] },
+    ],
+    lines: ["a"],
+    nothing: null,
   });
 });

@@ -66,7 +66,10 @@ test("the selection goes into the address", () => {
       ?.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
   });
   expect(asked).toEqual([
-    { select: "tag:daily", depth: null, grow: null, node: null, column: null, view: null },
+    {
+      select: "tag:daily",
+      ...{ depth: null, grow: null, open: null, view: null, node: null, column: null },
+    },
   ]);
 });
 

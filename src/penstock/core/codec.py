@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from penstock.core.errors import UsageError
 
-_UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, UsageError, ValueError)
+_MISREAD = (ArithmeticError, AttributeError, LookupError, TypeError, UsageError, ValueError)
 _LINE = 60
 
 
@@ -110,6 +110,8 @@ class DocumentCodec:
             if each.init
             for form in [of.get(each.name) or self.of(hints[each.name])]
         ]
+        # Documents are read by the thousand, so places of errors are not written for each.
+        readers = [(name, key, default, form.read) for name, key, default, form in parts]
 
         def write(value: object) -> dict[str, Any]:
             return {
@@ -121,9 +123,12 @@ class DocumentCodec:
 
         def read(document: object) -> object:
             cells, values = _a(dict, document), {}
-            for name, key, default, form in parts:
+            for name, key, default, read_value in readers:
                 if key in cells:
-                    values[name] = read_part(f".{key}", form.read, cells[key])
+                    try:
+                        values[name] = read_value(cells[key])
+                    except _MISREAD as error:
+                        raise _misread(f".{key}", cells[key], error) from error
                 elif default is MISSING:
                     raise MisreadError(f"lacks {key!r}")
             return kind(**values)
@@ -151,13 +156,15 @@ def read_part(place: str, read: Callable[[Any], Any], document: object) -> Any: 
     """Read a part of a document; errors include the path to it."""
     try:
         return read(document)
-    except MisreadError as misfit:
-        raise MisreadError(misfit.sentence, place + misfit.place) from misfit
-    except _UNFIT as error:
-        why = error.sentence if isinstance(error, UsageError) else str(error)
-        raise MisreadError(
-            f"is {short_json(document)}: {why or 'it cannot be read'}"[:300], place
-        ) from error
+    except _MISREAD as error:
+        raise _misread(place, document, error) from error
+
+
+def _misread(place: str, document: object, error: Exception) -> MisreadError:
+    if isinstance(error, MisreadError):
+        return MisreadError(error.sentence, place + error.place)
+    why = error.sentence if isinstance(error, UsageError) else str(error)
+    return MisreadError(f"is {short_json(document)}: {why or 'it cannot be read'}"[:300], place)
 
 
 def _default(field: Field[Any]) -> Any:  # noqa: ANN401  of any type
@@ -234,12 +241,17 @@ def _row(
     make: Callable[..., object],
     least: int,
 ) -> DocumentForm:
+    readers = [form.read for form in forms]
+
     def read(document: object) -> object:
         parts = _a(list, document)
         if not least <= len(parts) <= len(forms):
             raise MisreadError.of(document, f"a list of {len(forms)}")
-        pairs = enumerate(zip(forms, parts, strict=False))
-        return make(*(read_part(f"[{at}]", form.read, part) for at, (form, part) in pairs))
+        try:
+            return make(*[each(part) for each, part in zip(readers, parts, strict=False)])
+        except _MISREAD:  # again, for the place of what is wrong
+            pairs = enumerate(zip(readers, parts, strict=False))
+            return make(*(read_part(f"[{at}]", each, part) for at, (each, part) in pairs))
 
     def write(value: object) -> list[Any]:
         return [form.write(part) for form, part in zip(forms, parts_of(value), strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -262,6 +262,15 @@ class PartitionRun:
     settled_version: int | None
     holds_rows: bool
     executed_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCounts:
+    """What the last success of each partition wrote, in ascending order; None is unknown."""
+
+    numbers: Sequence[int]
+    rows: Sequence[int | None]
+    bytes: Sequence[int | None]
 
 
 @dataclass(frozen=True, slots=True)

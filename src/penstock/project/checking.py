@@ -18,6 +18,7 @@ from penstock.project.checks.attach import Attacher
 from penstock.project.checks.kept import Result, order_edges
 from penstock.project.files.discovery import decode
 from penstock.project.files.nodes import TemplateText
+from penstock.project.files.values import switch_of
 from penstock.project.linking import LinkedFiles
 from penstock.project.models import Draft
 from penstock.project.settings.strategy import versioned_strategy
@@ -53,7 +54,9 @@ def attach_tests(files: LinkedFiles) -> LinkedFiles:
             written = scene.written_in_test(file, text, Phase.BEFORE)
             known = input_checks.get(others[0])
             input_checks[others[0]] = scene.both_written(known, written)
-        elif read.inputs:  # what reads nothing at all are rows for unit tests
+        elif read.inputs and switch_of(
+            file.config.get("enabled", True)
+        ):  # what reads nothing at all are rows for unit tests
             findings += read.findings
             hint = "read one with ref(), or declare the table as a source"
             sentence, warning = "the test reads no model, so nothing runs it", Severity.WARNING

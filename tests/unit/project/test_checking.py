@@ -103,6 +103,7 @@ def test_what_is_wrong_with_a_test_of_its_own_file_stands_at_its_line(findings):
         unknown="select *\nfrom {{ ref('aa') }} join {{ ref('b') }} using (id)",
         keys="{{ config(\n  severity='critical',\n  limt=1) }}\nselect * from {{ ref('a') }}",
         nothing="select * from elsewhere.t",
+        off="{{ config(enabled=false) }} select * from elsewhere.t",
         rows="select 1 as x",
         broken="{% if %}",
         deletes="delete from {{ ref('a') }}",

@@ -19,7 +19,7 @@ from penstock.app.services.files import replace_file
 from penstock.app.site.tasks import Task, do_on_all_cores, do_tasks
 from penstock.core.masking import SECRETS
 
-_FORMAT = 2
+_FORMAT = 4
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class SiteCache:
 
     def compute_ahead(self, tasks: Iterable[Task]) -> None:
         """Do tasks on all cores."""
-        missing = {_key(each): each for each in tasks}
+        missing = {key: each for each in tasks if (key := _key(each)) not in self._now}
         self._now |= zip(missing, do_on_all_cores([*missing.values()]), strict=True)
 
     def save(self) -> None:
@@ -80,5 +80,4 @@ class SiteCache:
 
 
 def _key(parts: Sequence[object]) -> str:
-    text = json.dumps(parts, default=str, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from penstock.app.site.model_documents import ColumnRow, InputVersion
 
-FORMAT = 1
+FORMAT = 2
 """Grows when a page could no longer read the data of an older penstock."""
 
 
@@ -150,6 +150,8 @@ class ProjectDocument:
     penstock: str
     project: str
     target: str
+    flags: str
+    """What `run` and `sync` end with, for this target and date."""
     made_at: str
     as_of: str
     notices: tuple[Notice, ...]

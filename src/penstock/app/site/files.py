@@ -26,6 +26,13 @@ PAGE = "index.html"
 MARKER = ".penstock-site"
 _DATA = 'content="data"'
 """The place of the data's folder in the page."""
+_PLAIN = {
+    *("bool", "str", "int", "float", "int | None", "float | None"),
+    *("tuple[str, ...]", "tuple[int, ...]"),
+}
+"""The types of fields without documents."""
+_MADE = {"lines", "description_html"}
+"""Fields whose texts were masked before they became HTML."""
 _NAMED = re.compile(r'content="(data-[^"?]+)')
 
 
@@ -35,17 +42,73 @@ def chunk_text(name: str, document: object) -> str:
     >>> chunk_text("model-1", {"lines": ("a", None)})
     'penstockData("model-1",{"lines":["a",null]});'
     """
-    text = json.dumps(document, default=_fields, ensure_ascii=False, separators=(",", ":"))
-    return f"penstockData({json.dumps(name)},{SECRETS.hide(mask(text))});"
+    packed = _packed(document)
+    text = _json(packed)
+    if SECRETS.hide(mask(text)) != text:  # often only the names of columns
+        text = _json(_masked(packed, ""))
+    return f"penstockData({json.dumps(name)},{text});"
 
 
-def _fields(document: object) -> Mapping[str, object]:
-    return {name: getattr(document, name) for name in _names(type(document))}  # type: ignore[arg-type]
+def _json(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def _masked(value: object, field: str) -> object:
+    """Mask each text by itself: in HTML and JSON a mask would reach into what stands around it."""
+    match value:
+        case str():
+            return SECRETS.hide(value) if field in _MADE else mask(value)
+        case list() | tuple():
+            return [_masked(each, field) for each in value]
+        case dict():
+            inner: dict[object, str] = {"of": field, "at": field}
+            return {name: _masked(part, inner.get(name, str(name))) for name, part in value.items()}
+        case _:
+            return value
+
+
+def _packed(value: object) -> object:
+    """Return a document as a mapping, and several of one class as one value a field.
+
+    Their names are so written once, and values that many share too: `{"of": [values], "at":
+    [places]}`, without places if all share one. `#` is the number of documents.
+    """
+    if isinstance(value, tuple):
+        found = _fields_of(value[0]) if value else ()
+        if len(value) == 1 or not found:
+            return [_packed(each) for each in value] if found else value
+        return {"#": len(value)} | {name: _column(value, name, is_deep) for name, is_deep in found}
+    found = _fields_of(value)
+    if not found:
+        return value
+    return {
+        name: _packed(getattr(value, name)) if is_deep else getattr(value, name)
+        for name, is_deep in found
+    }
+
+
+def _column(documents: tuple[object, ...], name: str, is_deep: bool) -> object:  # noqa: FBT001
+    """Return the values of a field of many documents."""
+    values = [getattr(each, name) for each in documents]
+    shared = dict.fromkeys(values)
+    if len(shared) == 1:
+        return {"of": [_packed(values[0])]}
+    if 2 * len(shared) > len(values) or isinstance(values[0], int | float):
+        return [*map(_packed, values)] if is_deep else values
+    places = {value: place for place, value in enumerate(shared)}
+    return {"of": [*map(_packed, shared)], "at": [places[each] for each in values]}
+
+
+def _fields_of(value: object) -> tuple[tuple[str, bool], ...]:
+    """Return the names of a document's fields, and whether each may hold documents."""
+    return _fields(type(value))  # type: ignore[arg-type]
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(each.name for each in dataclasses.fields(kind))
+def _fields(kind: type) -> tuple[tuple[str, bool], ...]:
+    if not dataclasses.is_dataclass(kind):
+        return ()
+    return tuple((each.name, str(each.type) not in _PLAIN) for each in dataclasses.fields(kind))
 
 
 def require_bundle() -> None:

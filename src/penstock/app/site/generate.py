@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from penstock.app.commands.sync import plan_sync
-from penstock.app.observation.project_state import ProjectState
 from penstock.app.planning.make_plan import make_plan, run_timestamp_of
 from penstock.app.planning.selection import selected_models
 from penstock.app.read_requests import ServeRequest, SiteRequest
@@ -40,6 +40,7 @@ from penstock.app.site.models import (
     model_document,
     package_parts,
     slow_tasks,
+    with_queries,
 )
 from penstock.app.site.overview import (
     RUNS_IN_A_FILE,
@@ -48,7 +49,7 @@ from penstock.app.site.overview import (
     run_document,
 )
 from penstock.app.site.partitions import partitions_document
-from penstock.app.site.reading import SiteInputs, read_site
+from penstock.app.site.reading import SiteInputs, read_site, without_state
 from penstock.core.errors import PenstockError, ProjectError, StateError, UsageError
 from penstock.core.findings import Finding
 from penstock.core.project import Project
@@ -98,6 +99,23 @@ def docs_generate(request: SiteRequest) -> SiteReport:
     output = Path(request.project, request.output)
     require_ours(output)
     require_bundle()
+    with _without_collection():
+        return _generate(request, output)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Collect no garbage: values of a project have no cycles, and a search takes a tenth."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _generate(request: SiteRequest, output: Path) -> SiteReport:
     services, findings = _open(request)
     with closing(services):
         found = read_data(services, request, findings)
@@ -155,22 +173,26 @@ def read_data(services: Services, request: AnySite, findings: tuple[Finding, ...
         bare = without_records(services)
         place = str(error.where or "penstock.yml")
         notice = Notice(error.code, place, error.sentence, error.hint, is_error=True)
-        return _read(bare, request, (notice, *notices))
+        return _read(bare, request, (notice, *notices), has_state=False)
 
 
 @in_one_state
-def _read(services: Services, request: AnySite, notices: tuple[Notice, ...]) -> SiteData:
+def _read(
+    services: Services, request: AnySite, notices: tuple[Notice, ...], *, has_state: bool = True
+) -> SiteData:
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     cache = SiteCache(Path(services.project.root, _CACHE), version())
-    inputs = read_site(services, names, run_timestamp, cache)
+    inputs = read_site(services, names, run_timestamp, cache, request)
+    inputs = inputs if has_state else without_state(inputs)
     nodes = (*names, *map(inputs.node, inputs.project.sources))
     with ThreadPoolExecutor(_LOGS_AT_ONCE if cache.is_new(len(names)) else 1) as reading:
-        shapes = dict(zip(nodes, reading.map(inputs.shape_of, nodes), strict=True))
+        tables = dict(zip(nodes, reading.map(inputs.shape_of, nodes), strict=True))
+    shapes = with_queries(inputs, tables)
     if cache.is_new(len(names)):
         cache.compute_ahead(slow_tasks(inputs, shapes))
     runs = tuple(run_document(inputs, each) for each in inputs.runs)
-    plans = _plans(services, str(request.project), inputs.state)
+    plans = _plans(services, str(request.project), inputs) if inputs.has_state else {}
     project = project_document(inputs, shapes, plans, runs, notices)
     chunks = tuple(_chunks(inputs, shapes, runs))
     cache.save()
@@ -223,13 +245,14 @@ def _source_texts(inputs: SiteInputs) -> Iterator[FoundText]:
         yield from (FoundText(node, "column", each.name, "") for each in source.columns)
 
 
-def _plans(services: Services, project: str, state: ProjectState) -> dict[str, Plan]:
+def _plans(services: Services, project: str, inputs: SiteInputs) -> dict[str, Plan]:
     """Return what the next `run` and `sync` would do; without one that cannot be planned."""
-    found, as_of = dict[str, Plan](), state.run_timestamp
+    found, state = dict[str, Plan](), inputs.state
+    as_of = state.run_timestamp
     with suppress(PenstockError):
         asked = RunRequest(project, as_of=as_of)
-        found["penstock run"] = make_plan(services, asked, state).plan
+        found[inputs.command("run")] = make_plan(services, asked, state).plan
     with suppress(PenstockError):
         asked_sync = SyncRequest(project, as_of=as_of)
-        found["penstock sync"] = plan_sync(services, asked_sync, state).plan
+        found[inputs.command("sync")] = plan_sync(services, asked_sync, state).plan
     return found

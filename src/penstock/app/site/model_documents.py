@@ -155,6 +155,7 @@ class PartitionRange:
 
     `state` and `also` are indices of `ProjectDocument.states`, `code` is the id of the text that is
     for them now, `built_by` an index of `PartitionsDocument.steps`, -1 if nothing built them.
+    `rows` and `bytes` have what was written to each, one number if all are equal, none if unknown.
     """
 
     low: int
@@ -168,6 +169,8 @@ class PartitionRange:
     revision: int | None
     code: str
     built_by: int
+    rows: tuple[int, ...]
+    bytes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

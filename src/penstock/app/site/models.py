@@ -23,11 +23,13 @@ from penstock.app.site.model_documents import (
     SliceRow,
 )
 from penstock.app.site.partitions import mapping_tasks
-from penstock.app.site.reading import MOST_EXECUTIONS, SiteInputs, TableShape, utc
+from penstock.app.site.reading import MOST_EXECUTIONS, SiteInputs, TableShape, code_task, utc
+from penstock.app.site.sources import reads
 from penstock.app.site.tasks import Task
 from penstock.core.check_results import CheckRecord, CheckResult
 from penstock.core.checks.check import Check
 from penstock.core.errors import PenstockError
+from penstock.core.graph import find_cycle, ordered
 from penstock.core.model import Body, ColumnDoc, Fingerprint, Model, kind_of
 from penstock.core.names import InputName
 from penstock.core.partitions.partition import write_ranges
@@ -35,6 +37,7 @@ from penstock.core.project import exposures_of
 from penstock.core.records import StepRecord
 from penstock.core.sessions.manifest import limit_lines
 from penstock.core.steps.step import Outcome
+from penstock.strategies.entities.metrics import RECORDS
 
 _SHOWN_SESSIONS = 50
 _OPENED = ("opened_new", "opened_changed", "opened_late", "reopened")
@@ -78,7 +81,11 @@ def _columns(inputs: SiteInputs, model: Model, shapes: Shapes) -> tuple[ColumnRo
     shown = model.columns
     if found is not None:
         shown = tuple(
-            ColumnDoc(name, _description(documented, name), kind) for name, kind in found.columns
+            ColumnDoc(
+                name, known.description if known else "", kind or (known.type if known else "")
+            )
+            for name, kind in found.columns
+            for known in [documented.get(name.lower())]
         )
     elif not shown:
         shown = tuple(ColumnDoc(name) for name in origins)
@@ -96,10 +103,6 @@ def _columns(inputs: SiteInputs, model: Model, shapes: Shapes) -> tuple[ColumnRo
         )
         for each in shown
     )
-
-
-def _description(documented: Mapping[str, ColumnDoc], name: str) -> str:
-    return documented[name.lower()].description if name.lower() in documented else ""
 
 
 def _origins(
@@ -120,6 +123,20 @@ def _origins(
         for column, origins in read.items()
         if origins and all(table in nodes for table, _ in origins)
     }
+
+
+def with_queries(inputs: SiteInputs, shapes: Shapes) -> Shapes:
+    """Add the columns of views and of tables that were never built, as far as all are known."""
+    found = {**shapes}
+    parents = {name: [*reads(inputs, inputs.model(name))] for name in inputs.names}
+    for name in inputs.names if find_cycle(parents) else ordered(parents):
+        model = inputs.model(name)
+        if found.get(name) is None and kind_of(model) == "sql":
+            read = inputs.cache.computed(*_columns_task(inputs, model, found))
+            columns = [*cast("Mapping[str, object]", read)]
+            if columns and "*" not in columns:
+                found[name] = TableShape(tuple((each, "") for each in columns), None, None)
+    return found
 
 
 def _columns_task(inputs: SiteInputs, model: Model, shapes: Shapes) -> Task:
@@ -148,7 +165,7 @@ def slow_tasks(inputs: SiteInputs, shapes: Shapes) -> Iterator[Task]:
         model = inputs.model(name)
         written, language = _written_text(inputs, model), _language(model)
         texts = [(language, text) for _, _, text in _current_texts(inputs, model)]
-        yield from (("code", *each) for each in ([written, *texts] if written else texts))
+        yield from (code_task(*each) for each in ([written, *texts] if written else texts))
         if kind_of(model) == "sql":
             yield _columns_task(inputs, model, shapes)
         yield from (task for _, task in mapping_tasks(inputs, name))
@@ -304,7 +321,7 @@ def _slices(inputs: SiteInputs, model: Model) -> tuple[SliceRow, ...]:
             name=each.id.name,
             status=str(each.status).lower(),
             at=utc(each.moment),
-            rows=each.metrics.get("rows_written"),
+            rows=each.metrics.get(RECORDS),
             why=each.why,
         )
         for each in inputs.slices.get(model.name, ())

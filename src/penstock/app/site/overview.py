@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -24,9 +25,10 @@ from penstock.app.site.documents import (
 from penstock.app.site.markup import grouped
 from penstock.app.site.models import Shapes
 from penstock.app.site.partitions import STATES
-from penstock.app.site.reading import SiteInputs, utc
+from penstock.app.site.reading import NO_STATE, SiteInputs, utc
 from penstock.app.site.sources import late_sources, reads, source_rows
 from penstock.core.findings import Finding
+from penstock.core.masking import mask
 from penstock.core.model import Model, kind_of
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.partitions.ranges import count, difference, intersection
@@ -40,6 +42,7 @@ _URGENT = (
     *("unrecorded", "foreign_table", "missing", "version_upgraded", "sql_changed"),
     *("schema_changed", "source_changed", "upstream_changed"),
 )
+_NO_STATE = Attention(str(State.UNREADABLE), "", NO_STATE, "")
 _BLOCKING = ("before-check-failed", "after-check-failed")
 
 
@@ -54,11 +57,13 @@ def project_document(
     statuses = {name: _status(inputs, name) for name in inputs.names}
     services, project = inputs.services, inputs.project
     sources = source_rows(inputs)
+    attention = _attention(inputs, statuses) if inputs.has_state else (_NO_STATE,)
     return ProjectDocument(
         format=FORMAT,
         penstock=version(),
         project=project.name,
         target=project.target.name,
+        flags=mask(shlex.join(inputs.flags(dated=True))),
         made_at=utc(services.clock.now()),
         as_of=utc(inputs.state.run_timestamp),
         notices=tuple(dict.fromkeys((*notices, *map(notice_of, project.findings)))),
@@ -68,7 +73,7 @@ def project_document(
             for number, name in enumerate(inputs.names)
         ),
         sources=sources,
-        attention=_by_urgency((*_attention(inputs, statuses), *late_sources(inputs, sources))),
+        attention=_by_urgency((*attention, *late_sources(inputs, sources))),
         plans=tuple(_planned(inputs, *each) for each in plans.items()),
         runs=tuple(_run_row(each, number) for number, each in enumerate(runs)),
     )
@@ -119,7 +124,7 @@ def _model_row(inputs: SiteInputs, number: int, status: ModelStatus, shapes: Sha
         bytes=found.bytes if found else None,
         built_at=utc(status.executed_at),
         seconds=last.outcome.duration_ms / 1000 if last and last.outcome else None,
-        lines=status.lines,
+        lines=tuple(map(mask, status.lines)),
     )
 
 
@@ -133,28 +138,30 @@ def _attention(inputs: SiteInputs, statuses: Mapping[str, ModelStatus]) -> Itera
     """Yield what needs a person: drift and failures, then flags, then rows that are held back."""
     for name, status in statuses.items():
         model = inputs.model(name)
-        command = f"penstock {status.mends or _mends(model, status)}"
         wrong: dict[State, list[StateCount]] = {}
         for each in status.states:
             if each.drifted or each.state in (State.UNRECORDED, State.UNREADABLE):
                 wrong.setdefault(each.state, []).append(each)
+        mends = shlex.split(status.mends or _mends(model, status)) if wrong else []
         for state, found in wrong.items():
+            whole = inputs.drift.verdicts[name].whole
             number = sum(each.count for each in found)
             because = ", ".join(dict.fromkeys(why for each in found for why in each.because))
             plural = "" if number == 1 else "s"
             parts = f"{grouped(number)} partition{plural}"
-            what = "the table" if model.partition is None else parts
+            what = "the table" if model.partition is None or whole else parts
             sentence = f"{what}: {because}" if because else what
             blocked = _blocked(inputs, name) if state is State.FAILED else None
-            yield blocked or Attention(str(state), name, sentence, command)
+            yield blocked or Attention(str(state), name, sentence, inputs.command(*mends))
     checks = inputs.services.reading.checks
     flagged = Counter(flag.model for flag in checks.flags())
     for name, number in flagged.items():
         sentence = f"{grouped(number)} flagged: rows are in the table that failed a check"
-        yield Attention("flagged", name, sentence, f"penstock history {name} --checks")
+        yield Attention("flagged", name, sentence, inputs.command("history", name, "--checks"))
     for kept in checks.quarantines():
-        sentence = f"{grouped(kept.rows)} rows in quarantine until {utc(kept.expires)}"
-        yield Attention("quarantined", kept.model, sentence, f"penstock history {kept.model}")
+        sentence = f"{grouped(kept.rows)} rows in quarantine until {kept.expires:%Y-%m-%d}"
+        command = inputs.command("history", kept.model)
+        yield Attention("quarantined", kept.model, sentence, command)
 
 
 def _blocked(inputs: SiteInputs, name: str) -> Attention | None:
@@ -163,14 +170,20 @@ def _blocked(inputs: SiteInputs, name: str) -> Attention | None:
     failure = steps[-1].failure if steps else None
     if failure is None or failure.code not in _BLOCKING:
         return None
-    return Attention("blocked", name, failure.message, f"penstock history {name} --checks")
+    command = inputs.command("history", name, "--checks")
+    return Attention("blocked", name, failure.message, command)
 
 
 def _mends(model: Model, status: ModelStatus) -> str:
+    states = {each.state for each in status.states}
+    if State.UNRECORDED in states:
+        return "recover" if status.executed_at else "state rebuild"
+    if State.UNREADABLE in states:
+        return f"plan --select {shlex.quote(model.name)}"  # it says what would mend it
     if status.package:
-        return f"run --select {model.name}"
+        return shlex.join(["run", "--select", model.name])
     word = "sync" if model.partition is not None else model.strategy.command
-    return f"{word} --select {model.name}"
+    return shlex.join([*word.split(), "--select", model.name])
 
 
 def _planned(inputs: SiteInputs, command: str, plan: Plan) -> PlannedCommand:

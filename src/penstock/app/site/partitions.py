@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
@@ -25,7 +25,7 @@ from penstock.plan.values import State
 from penstock.plan.verdict import Piece, Verdict
 
 STATES = tuple(State)
-_PLACE = ("low", "high")
+_PLACE = ("low", "high", "built_by", "rows", "bytes")
 _TRUE = attrgetter(*(each.name for each in fields(PartitionRange) if each.name not in _PLACE))
 """What is true of the partitions of a range."""
 
@@ -68,7 +68,10 @@ def partitions_document(inputs: SiteInputs, name: str) -> PartitionsDocument:
         grain=str(model.grid.grain).lower(),
         start=model.grid.start,
         width=model.grid.interval,
-        ranges=tuple(replace(each, built_by=built.get(seq, -1)) for each, seq in ranges),
+        ranges=tuple(
+            _written(inputs, name, each, numbered.get(seq), built.get(seq, -1))
+            for each, seq in ranges
+        ),
         steps=tuple(_built_by(inputs, numbered.get(seq)) for seq in built),
         mappings=tuple(_mappings(inputs, name)),
     )
@@ -157,7 +160,33 @@ def _described(
         revision=(body.fingerprint.revision or None) if body else None,
         code=body.fingerprint.sql if body else "",
         built_by=-1,
+        rows=(),
+        bytes=(),
     )
+
+
+def _written(
+    inputs: SiteInputs, name: str, each: PartitionRange, step: StepRecord | None, built_by: int
+) -> PartitionRange:
+    """Return a range with what built it: the step's place, and the rows and bytes it wrote."""
+    counts, outcome = inputs.written.get(name), step.outcome if step else None
+    if inputs.drift.verdicts[name].of_table and outcome:
+        rows, size = _shared([outcome.rows.written]), _shared([outcome.bytes_written])
+        return replace(each, built_by=built_by, rows=rows, bytes=size)
+    if counts is None or built_by < 0:
+        return replace(each, built_by=built_by)
+    place = slice(bisect_left(counts.numbers, each.low), bisect_right(counts.numbers, each.high))
+    if place.stop - place.start <= each.high - each.low:  # records lost some of them
+        return replace(each, built_by=built_by)
+    rows, size = _shared(counts.rows[place]), _shared(counts.bytes[place])
+    return replace(each, built_by=built_by, rows=rows, bytes=size)
+
+
+def _shared(counts: Sequence[int | None]) -> tuple[int, ...]:
+    """Return one count if all are equal, nothing if one is not known."""
+    found = {*counts}
+    known = () if None in found else counts
+    return cast("tuple[int, ...]", tuple(known[:1] if len(found) == 1 else known))
 
 
 def _built_by(inputs: SiteInputs, step: StepRecord | None) -> BuiltBy:

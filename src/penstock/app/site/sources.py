@@ -127,7 +127,7 @@ def _log_times(inputs: SiteInputs, uri: str, column: str = "") -> tuple[str, str
 
 def _columns(inputs: SiteInputs, columns: Iterable[ColumnDoc]) -> tuple[ColumnRow, ...]:
     return tuple(
-        ColumnRow(each.name, each.type, inputs.markdown(each.description), each.tests, None)
+        ColumnRow(each.name, each.type, inputs.markdown(each.description), each.tests, ())
         for each in columns
     )
 
@@ -140,6 +140,7 @@ def late_sources(inputs: SiteInputs, rows: Iterable[SourceRow]) -> Iterator[Atte
             continue
         age = now - dt.datetime.fromisoformat(row.newest_row_at)
         if age.total_seconds() > row.limit:
-            sentence = f"newest row {row.newest_row_at}, older than its rule permits"
-            command = f"penstock check --sources --select {row.node}"
+            newest = row.newest_row_at[:19].replace("T", " ")
+            sentence = f"newest row {newest} UTC, older than its rule permits"
+            command = inputs.command("check", "--sources", "--select", row.node)
             yield Attention("late", row.node, sentence, command)

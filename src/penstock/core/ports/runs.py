@@ -7,7 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.core.check_results import CheckJournal
-from penstock.core.records import Begun, Holder, HookRecord, Lease, Run, Status, StepRecord
+from penstock.core.records import (
+    Begun,
+    Holder,
+    HookRecord,
+    Lease,
+    PartitionCounts,
+    Run,
+    Status,
+    StepRecord,
+)
 from penstock.core.steps.step import Intent, Outcome, StepFailure
 
 if TYPE_CHECKING:
@@ -118,3 +127,6 @@ class RunRecords(Protocol):
 
         Each comes once, in the order of the numbers; its intent lacks windows and watermarks.
         """
+
+    def written(self, names: Collection[str]) -> Mapping[str, PartitionCounts]:
+        """Return what steps wrote to the partitions of each model that has some."""

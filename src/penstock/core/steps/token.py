@@ -314,11 +314,13 @@ def _keys(codec: DocumentCodec) -> DocumentForm:
 
 
 def _input_pins(codec: DocumentCodec) -> DocumentForm:
-    read = codec.of(tuple[str, str, str, int]).read
-    return DocumentForm(
-        lambda each: [each.input, *pin_parts(each.pin)],
-        lambda document: InputPin(read(document)[0], pin_of(*read(document)[1:])),
-    )
+    parts = codec.of(tuple[str, str, str, int]).read
+
+    def read(document: list[Any]) -> InputPin:
+        name, *pin = parts(document)
+        return InputPin(name, pin_of(*pin))
+
+    return DocumentForm(lambda each: [each.input, *pin_parts(each.pin)], read)
 
 
 def _unchanged(codec: DocumentCodec) -> DocumentForm:

@@ -29,6 +29,7 @@ def column_lineage(
 ) -> Mapping[str, tuple[tuple[str, str], ...]]:
     """Return the tables and columns that each output column reads; empty if that is unknown.
 
+    `*` is among the columns if there are others, behind a star that could not be resolved.
     `tables` are the columns of the inputs by the names that the query uses. Columns of filters and
     joins do not count.
 
@@ -42,7 +43,8 @@ def column_lineage(
             return {}
         tree = qualify(query, schema=schema, dialect="spark", validate_qualify_columns=False)
         scope = build_scope(tree)
-        names = [n for n in getattr(tree, "named_selects", ()) if n != "*"]
+        selected = getattr(tree, "named_selects", ())
+        names = [n for n in selected if n != "*"]
         if scope is None or len(names) > _MOST:
             return {}
         nodes = {
@@ -54,7 +56,7 @@ def column_lineage(
         }
     except (NotAQueryError, SqlglotError, *PARSER_BUGS):
         return {}
-    return {
+    found = {
         name: tuple(
             sorted(
                 {
@@ -69,6 +71,7 @@ def column_lineage(
         )
         for name, node in nodes.items()
     }
+    return found | {"*": ()} if "*" in selected else found
 
 
 def _schema(tables: Mapping[str, Columns]) -> MappingSchema:

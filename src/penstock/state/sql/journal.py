@@ -14,12 +14,22 @@ from penstock.core.beside.hooks import HookMoment
 from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
 from penstock.core.ports.ports import RebuiltStep
-from penstock.core.records import Begun, Holder, HookRecord, Lease, Run, Status, StepRecord
+from penstock.core.records import (
+    Begun,
+    Holder,
+    HookRecord,
+    Lease,
+    PartitionCounts,
+    Run,
+    Status,
+    StepRecord,
+)
 from penstock.core.steps.step import Intent, Outcome, StepFailure
 from penstock.state.columns import Value, stored
 from penstock.state.lease import grant
 from penstock.state.schema import models, runs, steps
 from penstock.state.sql.database import Database, batched
+from penstock.state.sql.model_records import written_counts
 from penstock.state.sql.rows import Found, cells_of, hook_of, hook_results, step_of
 from penstock.state.sql.transaction import Transaction, Transactions
 from penstock.state.transitions.model_state import (
@@ -361,6 +371,11 @@ class SqlRuns:
         rows = self._rows(select(*cells), steps.c.step_seq, sorted(found))
         with self._database.read():  # which words what cannot be read
             return tuple(step_of(row, _shown_intent(row.intent)).record for row in rows)
+
+    def written(self, names: Collection[str]) -> Mapping[str, PartitionCounts]:
+        """Return what steps wrote to the partitions of each model that has some."""
+        with self._database.read() as connection:
+            return dict(written_counts(connection, names))
 
     def _rows(
         self, query: Select[Any], column: ColumnElement[Any], values: Sequence[Any]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -23,7 +25,14 @@ from sqlalchemy import (
 )
 
 from penstock.core.columns.typed import TypedValue, read_typed
-from penstock.core.records import LeastPin, ModelRecord, PartitionGroup, PartitionsRecord, Status
+from penstock.core.records import (
+    LeastPin,
+    ModelRecord,
+    PartitionCounts,
+    PartitionGroup,
+    PartitionsRecord,
+    Status,
+)
 from penstock.core.steps.inputs import Pin
 from penstock.core.steps.token import pin_of
 from penstock.core.steps.window import Watermark
@@ -36,6 +45,7 @@ from penstock.state.schema import (
     target_state,
     watermarks,
 )
+from penstock.state.sql.database import batched
 from penstock.state.sql.rows import FAILURE, FINGERPRINT_COLUMNS, Found, failure_of, fingerprint_of
 from penstock.state.transitions.model_state import BUILDS
 
@@ -87,6 +97,20 @@ def partitions_records(connection: Connection) -> dict[str, PartitionsRecord]:
         )
         for row in connection.execute(_HEADS.order_by(models.c.name))
     }
+
+
+def written_counts(
+    connection: Connection, names: Collection[str]
+) -> Iterator[tuple[str, PartitionCounts]]:
+    """Yield the named models that have partitions, with what was written to each."""
+    cells = (models.c.name, STATE.ord, STATE.rows_written, STATE.bytes_written)
+    counts = select(*cells).join(models, models.c.id == STATE.model_id).where(~WHOLE)
+    counts = counts.order_by(STATE.model_id, STATE.ord)
+    for part in batched(sorted(names)):
+        rows = connection.execute(counts.where(models.c.name.in_(part)))
+        for name, of_model in groupby(rows, itemgetter(0)):
+            _, *columns = zip(*of_model, strict=True)
+            yield name, PartitionCounts(*columns)
 
 
 def _whole() -> Select[Any]:

@@ -1,10 +1,11 @@
 """A folder of a site is replaced as a whole, and only if it is one."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
+from fakes.site_page import document_of
 from penstock.app.site import files
 from penstock.app.site.files import chunk_text, require_bundle, require_ours, write_site
 from penstock.core.errors import EnvironmentMissingError, UsageError
@@ -18,6 +19,12 @@ class Odd:
     name: str
     lines: tuple[str, ...] = ()
     nothing: None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    rows: tuple[Odd, ...]
+    one: tuple[Odd, ...]
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +43,36 @@ def test_texts_of_users_are_data_of_one_call():
     assert text.startswith('penstockData("model-1",')
     document = json.loads(text.removeprefix('penstockData("model-1",').removesuffix(");"))
     assert document == {"name": ODD, "lines": ["a", ODD], "nothing": None}
+
+
+def test_a_secret_is_hidden_in_its_text_and_nothing_around_it():
+    row = Odd("password: hunter2", ("password: <i class=s>'***'</i>",))
+
+    text = chunk_text("rows", Rows((row, replace(row, name='token = "hunter3" x')), (row,)))
+
+    html = ["password: <i class=s>'***'</i>"]
+    masked = {"name": "password: ***", "lines": html, "nothing": None}
+    assert document_of(text) == {
+        "rows": [masked, masked | {"name": 'token = "***" x'}],
+        "one": [masked],
+    }
+
+
+def test_many_documents_are_written_as_one_value_a_field():
+    rows = (Odd("a", ("x",)), Odd("b", ("x",)), Odd("b", ("x",)), Odd("b", ("x",)))
+
+    text = chunk_text("rows", Rows(rows, rows[:1]))
+
+    assert text == (
+        'penstockData("rows",{"rows":{"#":4,"name":{"of":["a","b"],"at":[0,1,1,1]},'
+        '"lines":{"of":[["x"]]},"nothing":{"of":[null]}},'
+        '"one":[{"name":"a","lines":["x"],"nothing":null}]});'
+    )
+    one = {"name": "b", "lines": ["x"], "nothing": None}
+    assert document_of(text) == {
+        "rows": [one | {"name": "a"}, one, one, one],
+        "one": [one | {"name": "a"}],
+    }
 
 
 def test_a_new_site_takes_the_place_of_the_old_one(tmp_path):

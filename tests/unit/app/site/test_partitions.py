@@ -13,7 +13,7 @@ from penstock.app.site.reading import read_site
 from penstock.app.site.tasks import mapped_ranges
 from penstock.core.partitions.mapping import Calendar, Everything, Same, Trailing
 from penstock.core.partitions.partition import Grain, Grid
-from penstock.core.steps.step import Outcome, StepKind
+from penstock.core.steps.step import Outcome, PartitionRows, StepKind
 
 MONTH = Grid(Grain.MONTH)
 
@@ -72,6 +72,34 @@ def test_a_square_knows_the_step_that_built_it_and_the_code_that_is_for_it(works
     assert document.steps[first.built_by].code == first.code
     assert {each.built_by for each in document.ranges[1:]} == {-1}
     assert document.grain == "day"
+
+
+def test_rows_and_bytes_are_those_of_each_partition():
+    body = a_body("1", "2024-02-01")
+    made = Workshop(a_source("events"), a_daily("daily", body))
+    for id_, keys, rows in (
+        ("first", "2024-02-01..2024-02-03", (4, 5, None)),
+        ("second", "2024-02-04..2024-02-05", (8, 8)),
+    ):
+        step = made.begin(
+            HERE,
+            "daily",
+            id_,
+            grid=DAY,
+            partitions=(keys,),
+            kind=StepKind.BUILD,
+            fingerprint=body.fingerprint,
+        )
+        version = made.commit(step)
+        table = made.lake.tables[step.uri].table_id
+        low = DAY.parse(keys.split("..")[0])
+        counts = tuple(PartitionRows(low + n, each, 2) for n, each in enumerate(rows))
+        made.store.journal.finish(step.step, Outcome(version, table, version, partitions=counts))
+
+    ranges = documents(made)["daily"].ranges
+
+    assert [(each.rows, each.bytes) for each in ranges[:2]] == [((), (2,)), ((8,), (2,))]
+    assert {(each.rows, each.bytes) for each in ranges[2:]} == {((), ())}
 
 
 def test_a_table_without_partitions_is_one_square():

@@ -29,7 +29,7 @@ def test_several_processes_give_the_results_in_the_order_of_the_tasks(monkeypatc
 
     code, markdown, columns, mapping = do_on_all_cores(TASKS)
 
-    assert code == ['<span class="k">select</span>']
+    assert code == ["<i class=k>select</i>"]
     assert markdown == "<p><em>a</em></p>"
     assert columns == {"b": [["s.t", "a"]]}
     assert mapping == [[1, 3, 1, 1, True]]

@@ -26,6 +26,8 @@ _NUMBER = re.compile(r"\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*")
 _WORD = re.compile(r"[^\W\d]")
 _NOT_WORDS = {"true", "false", "nan", "inf", "infinity"}
 """Words that Spark may read as a value of another type."""
+_DIGITS = 308
+"""The greatest exponent of a double: with more, a short text is an endless number."""
 INTEGER, NUMBER, TEXT = "bigint", "double", "string"
 
 
@@ -54,10 +56,13 @@ def seed_rows(text: str, delimiter: str) -> list[list[str]]:
 def seed_text(text: str, delimiter: str, types: Mapping[str, Plain], log: FileLog) -> str:
     """Return the file of a seed: commas between values, and values as Spark reads them."""
     rows = seed_rows(text, delimiter)
-    header = [name.strip() for name in (rows[0] if rows else ())]
+    if not rows:
+        log.take("rows")
+        return text
+    header = [name.strip() for name in rows[0]]
     kinds = [text_of(types.get(name)) for name in header]
-    kinds += [""] * (len(max(rows, key=len, default=())) - len(kinds))
-    plain = [header] * bool(rows) + [[*map(_plain, row, kinds)] for row in rows[1:]]
+    kinds += [""] * (len(max(rows, key=len)) - len(kinds))
+    plain = [header, *([*map(_plain, row, kinds)] for row in rows[1:])]
     if delimiter[0] != ",":
         log.change("rows", f"seeds are separated by commas here, and not by {delimiter!r}")
     elif plain == rows and not _QUOTED_EMPTY.search(text):
@@ -118,7 +123,8 @@ def _number(value: str) -> Decimal | None:
         number = Decimal(text.replace(",", ""))
     except InvalidOperation:
         return None
-    return number * sign if number.is_finite() else None
+    is_plain = number.is_finite() and abs(number.adjusted()) <= _DIGITS
+    return number.copy_negate() if is_plain and sign < 0 else number if is_plain else None
 
 
 def _has_form(form: str, value: str) -> bool:

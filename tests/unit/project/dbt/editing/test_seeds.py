@@ -23,6 +23,8 @@ def types(*values, given=()):
         (["", "null", "NULL"], "bigint"),
         ([], "bigint"),
         (["nan"], "string"),
+        (["1e999999999"], "string"),
+        (["12345678901234567890123456789012345678901"], "bigint"),
         (["2024-01-31", ""], "date"),
         (["2024-02-30"], "string"),
         (["2024-01-31 10:00:00"], "timestamp"),
@@ -72,6 +74,12 @@ def test_a_file_without_such_values_stays_as_it_is():
     text = 'id,body\r\n1,"say ""hi"", twice"\r\n'
 
     assert seed_text(text, ",", {"id": "bigint"}, FileLog()) == text
+
+
+@pytest.mark.parametrize("text", ["", 'a;b\n"' + "x" * 200_000 + '";""\n'])
+def test_a_file_that_cannot_be_read_stays_as_it_is(text):
+    assert seed_rows(text, ";") == []
+    assert seed_text(text, ";", {}, FileLog()) == text
 
 
 def test_another_delimiter_becomes_a_comma():
