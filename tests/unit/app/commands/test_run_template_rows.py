@@ -273,3 +273,15 @@ def test_rows_that_break_a_template_fail_its_step_until_others_come():
     )
     assert place.workshop.records()["m"].fingerprint.sql == "(('4',),)"
     assert second.exit_code == 0
+
+
+def test_a_template_that_asks_for_a_column_that_is_not_there_fails_its_step():
+    place = Place(["4"])
+    place.model = replace(place.model, query=replace(place.model.query, waits=True))
+
+    report = place.run()
+
+    assert report["m"].error.render() == (
+        "models/m.sql:1: template-rows-unknown: the template of m asks for a column that its "
+        "table lacks\n  hint: build the table first, or correct its columns in YAML"
+    )
