@@ -247,6 +247,8 @@ class Model(ShownInNotebooks):
     @property
     def inputs(self) -> tuple[InputName, ...]:
         """Everything that any of its versions reads or depends on."""
+        if not self.versions:
+            return tuple(dict.fromkeys(self.query.inputs))
         bodies = (body for version in self.versions for body in version.bodies)
         queries = (self.query, *(body.query for body in bodies))
         return tuple(dict.fromkeys(name for query in queries for name in query.inputs))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 
 from penstock.core.findings import Finding, Location
 from penstock.core.history import HistorySettings, SystemColumns
@@ -148,8 +147,8 @@ def draft(
         name, where = version.name if version else model_name(file.path), Location(file.path)
         stem = file.path.rpartition("/")[2].removesuffix(".sql")
     config = _config(name, file, entry, settings)
-    folder = PurePosixPath(file.path).parent
-    usual = settings.name if str(folder) in settings.folders else folder.name
+    folder = file.path.rpartition("/")[0] or "."
+    usual = settings.name if folder in settings.folders else folder.rpartition("/")[2]
     written = TableName(config.text("schema") or usual, config.text("alias") or name)
     table = TableName(settings.target.schema_prefix + written.schema, written.table)
     result = Draft(name, where, stem, file, config, table, written, entry, version=version)

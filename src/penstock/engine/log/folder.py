@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from penstock.core.errors import TableError
@@ -142,8 +142,8 @@ class Actions:
                 metadata = action["metaData"]
         return cls(info, tuple(adds), tuple(removes), metadata)
 
-    def commit(self, version: int) -> LogCommit:
-        """Return the commit, without its `row_change`."""
+    def commit(self, version: int, row_change: int | None = None) -> LogCommit:
+        """Return the commit, which added this number of rows, if that is known."""
         info, token = self.info, str(self.info.get("userMetadata") or "")
         stamp = info.get("inCommitTimestamp") or info.get("timestamp") or 0
         step, store = signed_by(token)
@@ -164,6 +164,7 @@ class Actions:
             overwrites=_overwrites(info),
             restored=_number((info.get("operationParameters") or {}).get("version")),
             cloned=_cloned(info),
+            row_change=row_change,
         )
 
 
@@ -211,7 +212,7 @@ class LogEntry:
         change = sum(known) if len(known) == len(rows) else None
         masks = any(add.get("deletionVector") is not None for add in actions.adds)
         return cls(
-            replace(actions.commit(version), row_change=change),
+            actions.commit(version, change),
             tuple(_added_file(add["path"], add.get("stats")) for add in actions.adds),
             masks or bool(actions.removes),
         )
