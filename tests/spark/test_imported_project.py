@@ -88,7 +88,7 @@ def place(tmp_path, spark):
     place = Place(tmp_path / "made", spark)
     place.root = tmp_path / "new"
     text = (place.root / "penstock.yml").read_text()
-    place.write("penstock.yml", f'{text}    spark: {{master: "local[1]"}}\n')
+    place.write("penstock.yml", text.replace("spark: {", 'spark: {master: "local[1]", '))
     return place
 
 

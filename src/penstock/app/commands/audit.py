@@ -81,7 +81,7 @@ def _built(
         made = [
             (project_state.fingerprints[run.fingerprint], run.high - run.low + 1, run.executed_at)
             for run in services.reading.records.runs(model.name)[model.name]
-            if run.step_seq
+            if run.step_seq and run.fingerprint in project_state.fingerprints
         ]
     found: dict[_Key, list[_Built]] = {}
     for each in made:

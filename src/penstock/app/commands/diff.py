@@ -51,7 +51,7 @@ def model_diff(
         return _table_diff(services, project_state, model)
     pairs: dict[tuple[Fingerprint, int], tuple[Fingerprint, Segment, list[Range]]] = {}
     for run in services.reading.records.runs(name)[name] if name in project_state.parts else ():
-        if not run.step_seq:
+        if not run.step_seq or run.fingerprint not in project_state.fingerprints:
             continue
         here: Ranges = ((run.low, run.high),)
         here = here if partitions is None else intersection(here, partitions)

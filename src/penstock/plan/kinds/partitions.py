@@ -277,6 +277,8 @@ def detect_drift(
     model: Model, ords: Ranges, segments: tuple[Segment, ...], evidence: Evidence, changes: Changes
 ) -> Verdict:
     """Set the first state that applies to every partition, with the others beside it."""
+    runs = (r for r in evidence.runs if not r.step_seq or r.fingerprint in evidence.fingerprints)
+    evidence = replace(evidence, runs=tuple(runs))  # others are in a damaged state only
     done = tuple(run for run in evidence.runs if run.step_seq)
     seen = evidence.target
     if seen.unrecorded:

@@ -46,14 +46,7 @@ from penstock.state.schema import (
     watermarks,
 )
 from penstock.state.sql.database import batched
-from penstock.state.sql.rows import (
-    FAILURE,
-    FINGERPRINT_COLUMNS,
-    Found,
-    failure_of,
-    fingerprint_of,
-    known_fingerprint,
-)
+from penstock.state.sql.rows import FAILURE, FINGERPRINT_COLUMNS, Found, failure_of, fingerprint_of
 from penstock.state.transitions.model_state import BUILDS
 
 FAILURES = (Status.FAILED, Status.SKIPPED)
@@ -295,8 +288,7 @@ def _groups(connection: Connection) -> dict[int, list[PartitionGroup]]:
     ).group_by(STATE.model_id, STATE.fingerprint_id, STATE.status)
     groups: dict[int, list[PartitionGroup]] = defaultdict(list)
     for model, fingerprint, status, *counted in connection.execute(query):
-        made = known_fingerprint(fingerprint, status)
-        groups[model].append(PartitionGroup(made, status, *counted))
+        groups[model].append(PartitionGroup(fingerprint or 0, status, *counted))
     for found in groups.values():
         found.sort(key=lambda group: (group.fingerprint, group.status))
     return groups

@@ -114,13 +114,6 @@ def state_of(row: Found) -> Cells:
     return {**cells_of(row, STATE), "step_seq": row.step_seq or 0}
 
 
-def known_fingerprint(number: int | None, status: Status) -> int:
-    """Return the fingerprint of partitions, 0 for none; a success without one is damage."""
-    if number is None and status is Status.SUCCESS:
-        raise ValueError("partitions that were built have no fingerprint")
-    return number or 0
-
-
 def cells_of(value: object, names: Sequence[str]) -> Cells:
     """Return fields that have the names of their columns."""
     return {name: getattr(value, name) for name in names}
