@@ -281,8 +281,7 @@ def detect_drift(
     evidence = replace(evidence, runs=tuple(runs))  # others are in a damaged state only
     done = tuple(run for run in evidence.runs if run.step_seq)
     seen = evidence.target
-    if seen.unrecorded:
-        lines = (unrecorded_detail(seen.unrecorded[0]),)
+    if lines := tuple(map(unrecorded_detail, seen.unrecorded[:1])):
         return Verdict(model.name, ords, segments, whole=State.UNRECORDED, lines=lines)
     ours = bool(evidence.recorded) and evidence.recorded == seen.table_id
     replaced = evidence.runs and (seen.ever_ours or seen.owner is not None)
