@@ -30,7 +30,7 @@ class RowsChanged(Exception):  # noqa: N818  no failure: the model is planned ag
 class PutOff:
     """What another plan of the same run builds: models whose templates read other rows, and below.
 
-    `times` counts for how many plans each template query.
+    `times` counts how often each model was put off.
     """
 
     models: set[str] = field(default_factory=set)
