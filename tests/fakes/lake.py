@@ -236,7 +236,9 @@ class FakeLog:
         last = table.entry(len(table.commits) - 1)
         return Head(last.version, last.step)
 
-    def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
+    def facts(
+        self, uri: str, *, counts: bool = False, hint: int | None = None
+    ) -> TableFacts | None:
         table = self.lake.tables.get(uri)
         if table is None:
             return None

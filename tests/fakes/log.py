@@ -22,7 +22,9 @@ class FakeLog:
         commits = self.tables.get(uri, ())
         return Head(commits[-1].version, commits[-1].step) if commits else None
 
-    def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
+    def facts(
+        self, uri: str, *, counts: bool = False, hint: int | None = None
+    ) -> TableFacts | None:
         return self.described.get(uri)
 
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:

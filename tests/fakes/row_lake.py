@@ -116,7 +116,9 @@ class RowLog:
         table = self.lake.tables.get(uri)
         return Head(len(table.commits) - 1, table.commits[-1].step) if table else None
 
-    def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
+    def facts(
+        self, uri: str, *, counts: bool = False, hint: int | None = None
+    ) -> TableFacts | None:
         table = self.lake.tables.get(uri)
         if table is None:
             return None

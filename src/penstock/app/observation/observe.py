@@ -18,7 +18,7 @@ from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, Listing, LogCommit, TableFacts, Touched
 from penstock.core.model import Model, Source
 from penstock.core.records import ModelRecord
-from penstock.core.steps.inputs import NoPin, Pin
+from penstock.core.steps.inputs import DeltaPin, NoPin, Pin
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import project_of, read_intent
 from penstock.plan.changes import sources_below
@@ -145,8 +145,11 @@ def observe(
     broken: dict[str, PenstockError] = {}
     listings: dict[str, Listing] = {}
     below = {name: project.sources[name] for name in sources_below(project, *wanted)}
-    tables = [each.path for each in below.values() if each.may_be_delta or each.is_delta]
-    facts_of = in_parallel(services.log.facts, tables)
+    tables = {each.path: each for each in below.values() if each.may_be_delta or each.is_delta}
+    hints = _versions_read(records.values())
+    facts_of = in_parallel(
+        lambda uri: services.log.facts(uri, hint=hints.get(str(tables[uri].table))), tables
+    )
     for name, source in below.items():
         try:
             pins[name] = pin_source(services, source, listings, facts_of)
@@ -162,6 +165,16 @@ def observe(
     return ObservedTables(
         Now(run_timestamp, targets, pins, broken, unreadable=unreadable, slices=slices), listings
     )
+
+
+def _versions_read(records: Iterable[ModelRecord]) -> Mapping[str, int]:
+    """Return the newest version of each table that any model read, by the name of the input."""
+    found: dict[str, int] = {}
+    for record in records:
+        for name, pin in record.pins.items():
+            if isinstance(pin, DeltaPin):
+                found[name] = max(pin.version, found.get(name, 0))
+    return found
 
 
 def _observe_tables(

@@ -61,8 +61,13 @@ class Log(Protocol):
         more. If that version is gone, the result is the same and takes longer.
         """
 
-    def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
-        """Return the current state of the table; `counts` adds rows and bytes."""
+    def facts(
+        self, uri: str, *, counts: bool = False, hint: int | None = None
+    ) -> TableFacts | None:
+        """Return the current state of the table; `counts` adds rows and bytes.
+
+        `hint` is a version that it had, from which the newest one is found sooner.
+        """
 
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
         """Return the commits above a version, oldest first; raise `log-gap` if some are gone.

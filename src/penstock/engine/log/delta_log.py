@@ -57,9 +57,11 @@ class DeltaLog:
             return None
         return Head(version, folder.read_entry(uri, version, head_only=True).commit.step)
 
-    def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
+    def facts(
+        self, uri: str, *, counts: bool = False, hint: int | None = None
+    ) -> TableFacts | None:
         """See `Log.facts`; rows are None if statistics or deletion vectors do not count them."""
-        found = None if counts else described(uri)
+        found = None if counts else described(uri, hint)
         if found is not None:
             with suppress(*folder.UNREADABLE):  # a damaged checksum; the log itself may be whole
                 return _facts(*found)

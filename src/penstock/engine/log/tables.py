@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _LOOKS_BACK = 100
 """How many commits are read for a `metaData` before a checkpoint is opened."""
 _MOST_CACHED = 64
+_OF_FILES = (b'{"add"', b'{"remove"', b'{"cdc"')
 
 
 def open_table(uri: str) -> DeltaTable | None:
@@ -50,12 +51,13 @@ def open_table(uri: str) -> DeltaTable | None:
     return table
 
 
-def described(uri: str) -> tuple[int, Mapping[str, Any]] | None:
+def described(uri: str, hint: int | None = None) -> tuple[int, Mapping[str, Any]] | None:
     """Return the version of a table in a bucket and its `metaData`, without opening it.
 
-    None if it is not in a bucket, or if only its log contains that.
+    None if it is not in a bucket, or if the whole log is needed for that. With a `hint`, a version
+    that was seen before, `_last_checkpoint` is not read.
     """
-    cached = _checked(uri) if is_s3(uri) else None
+    cached = _checked(uri, hint) if is_s3(uri) else None
     return (cached.version, cached.metadata) if cached and cached.metadata else None
 
 
@@ -68,10 +70,12 @@ def last_transaction(uri: str, application: str) -> int:
     return (table.transaction_version(application) or 0) if table else 0
 
 
-def _cached(uri: str) -> CachedTable | None:
+def _cached(uri: str, hint: int | None = None) -> CachedTable | None:
     """Return what is known of the newest version; it takes one listing."""
     known = BUCKETS.tables.get(uri)
-    first = known.version if known else checkpointed(uri) or 0
+    first = known.version if known else hint
+    if first is None:
+        first = checkpointed(uri) or 0
     newest = disk_at(uri).newest(log_folder(uri), commit_name, first)
     if newest is None:
         BUCKETS.tables.pop(uri, None)
@@ -86,19 +90,24 @@ def _cached(uri: str) -> CachedTable | None:
     return known
 
 
-def _checked(uri: str) -> CachedTable | None:
-    """Return what is known of the newest version, with what Spark's checksum file says of it."""
-    cached = _cached(uri)
+def _checked(uri: str, hint: int | None = None) -> CachedTable | None:
+    """Return what is known of the newest version, with what Spark's checksum file says of it.
+
+    Without that file, it is asked whether the commit itself says what the table is.
+    """
+    cached = _cached(uri, hint)
     if cached is None or cached.is_checked:
         return cached
     cached.is_checked = True
     document = checksum(uri, cached.version)
     try:
+        if not document:
+            document = {"metadata": _metadata_before_files(uri, cached.version)}
         Metadata.read(document["metadata"])  # a damaged one raises
         cached.metadata, known = document["metadata"], document.get("setTransactions")
         if isinstance(known, list):
             cached.transactions = {str(each["appId"]): int(each["version"]) for each in known}
-    except UNREADABLE:
+    except (FileNotFoundError, *UNREADABLE):
         cached.metadata = cached.transactions = None
     return cached
 
@@ -204,6 +213,18 @@ def _checksum_name(version: int) -> str:
 
 def _belongs(summary: FileStat | None, commit: FileStat | None) -> bool:
     return summary is not None and commit is not None and summary.modified >= commit.modified
+
+
+def _metadata_before_files(uri: str, version: int) -> Mapping[str, Any] | None:
+    """Return the `metaData` of a commit, None unless it comes before the commit's files."""
+    with disk_at(uri).open(commit_file(uri, version)) as file:
+        for line in file:
+            if line.startswith(_OF_FILES):
+                break
+            if "metaData" in (action := json.loads(line)):
+                found: Mapping[str, Any] = action["metaData"]
+                return found
+    return None
 
 
 def _metadata_from_commits(uri: str, version: int) -> Metadata | None:

@@ -12,7 +12,7 @@ from penstock.core.errors import TableError
 from penstock.core.facts import Head
 from penstock.engine.disk.buckets import BUCKETS, table_options_at
 from penstock.engine.disk.disks import DiskFolders, disk_at
-from penstock.engine.log.delta_log import DeltaLog
+from penstock.engine.log.delta_log import DeltaLog, _facts
 from penstock.engine.log.folder import commit_file
 from penstock.engine.log.places import DeltaPlaces
 from penstock.engine.log.tables import (
@@ -78,6 +78,43 @@ def test_spark_s_checksum_tells_what_a_table_is_and_then_a_listing_tells_that_it
     assert requests(object_server, lambda: metadata_at(table, 2).table_id)[1] == 0
     LOG.facts(table)
     assert checksum(table, 2)["setTransactions"] == []
+
+
+def test_a_version_that_was_read_before_saves_the_look_for_a_checkpoint(table, object_server):
+    for known in (0, 1):
+        BUCKETS.tables.clear()
+        facts, count = requests(object_server, lambda known=known: LOG.facts(table, hint=known))
+        assert (facts.version, count) == (1, 2)  # listing, checksum
+
+
+def test_the_commit_that_creates_a_table_says_without_a_checksum_what_it_is(bucket, object_server):
+    uri = f"{bucket}/created"
+    rows = pa.table({"a": [1]})
+    write_deltalake(uri, rows, storage_options=table_options_at(uri))
+    facts, count = requests(object_server, lambda: LOG.facts(uri, hint=0))
+    write_deltalake(uri, rows, mode="append", storage_options=table_options_at(uri))
+
+    assert (facts, count) == (_opened(uri, 0), 2)  # listing, commit
+    assert LOG.facts(uri, hint=0) == _opened(uri, 1)
+    assert (described(uri), facts.version, facts.schema.names) == (None, 0, ("a",))
+
+
+def test_a_table_that_begins_anew_is_found_below_the_version_that_was_read_before(table):
+    before = LOG.facts(table)
+    disk_at(table).drop(table)
+    append(table, 1)
+    BUCKETS.tables.clear()
+
+    after = LOG.facts(table, hint=1)
+
+    assert (before.version, after.version) == (1, 0)
+    assert after == _opened(table, 0)
+    assert after.table_id != before.table_id
+
+
+def _opened(uri, version):
+    opened = DeltaTable(uri, version=version, storage_options=table_options_at(uri))
+    return _facts(version, metadata_action(opened))
 
 
 def test_a_version_that_is_missing_between_others_is_an_error_and_not_the_end(table):
