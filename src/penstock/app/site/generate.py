@@ -112,6 +112,9 @@ def _without_collection() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():  # what was made counts as old, or all is searched now
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
