@@ -39,6 +39,7 @@ def state():
 def a_place(root, spark, state, bucket, server, models):
     place = Place(root, spark)
     access = STORAGE.format(endpoint=server.endpoint, key=KEY, secret=SECRET)
+    access += "        timeout: 180s\n"  # one Python process answers them all
     place.write("penstock.yml", YML.format(bucket=bucket, state=state) + access)
     for number in range(models):
         place.model(f"t{number}", "select 1 as step", materialized="table")

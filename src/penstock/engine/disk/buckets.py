@@ -14,7 +14,7 @@ from penstock.core.storage import StoreAccess, access_to, bucket_and_key, is_s3,
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
-    from obstore.store import S3Config
+    from obstore.store import ClientConfig, S3Config
 
 
 @dataclass(slots=True)
@@ -81,6 +81,7 @@ def open_bucket(bucket: str, access: StoreAccess) -> Disk:
     from penstock.engine.disk.objects import ObjectDisk
 
     seconds = access.timeout
+    client = {"allow_http": access.allow_http, "timeout": seconds, "connect_timeout": seconds}
     config = {
         **_address(bucket, access),
         **access.credentials,
@@ -90,7 +91,7 @@ def open_bucket(bucket: str, access: StoreAccess) -> Disk:
     store = S3Store(
         bucket,
         config=cast("S3Config", config),
-        client_options={"allow_http": access.allow_http, "timeout": seconds},
+        client_options=cast("ClientConfig", client),
         retry_config={"max_retries": access.retries, "retry_timeout": seconds},
     )
     return ObjectDisk(store, access)
@@ -122,6 +123,7 @@ def table_options(bucket: str, access: StoreAccess) -> dict[str, str]:
         "aws_virtual_hosted_style_request": str(not access.path_style).lower(),
         "allow_http": str(access.allow_http).lower(),
         "timeout": seconds,
+        "connect_timeout": seconds,
         "max_retries": str(access.retries),
         "retry_timeout": seconds,
     }

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.core.errors import TableError
 from penstock.core.masking import mask
 from penstock.core.ports.engine import FileStat
 from penstock.core.storage import is_s3
@@ -127,6 +128,11 @@ def open_version(uri: str, version: int | None = None) -> DeltaTable | None:
     except OSError as error:
         if is_s3(uri):  # a request of our own fails with a sentence that names the cause
             disk_at(uri).stat(commit_file(uri, version or 0))
+            raise TableError(
+                "store-unreachable",
+                f"the store failed while the Delta log of {uri} was read",
+                hint="repeat the command; if the store is slow, give it a longer timeout",
+            ) from None
         raise unreadable_log(uri, type(error).__name__) from None
     except DeltaError as error:
         if version is not None and not is_contained(uri, version):

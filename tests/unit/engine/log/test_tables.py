@@ -321,6 +321,19 @@ def test_a_store_that_fails_while_a_table_is_opened_is_no_damaged_log(bucket, mo
     assert caught.value.code == "store-refused"
 
 
+def test_a_store_that_fails_once_is_no_damaged_log_either(table, monkeypatch):
+    def fail(*_, **__):
+        raise OSError("Generic S3 error: deadline has elapsed")
+
+    monkeypatch.setattr("deltalake.DeltaTable", fail)
+
+    with pytest.raises(TableError) as caught:
+        open_version(table)
+
+    assert caught.value.code == "store-unreachable"
+    assert caught.value.sentence == f"the store failed while the Delta log of {table} was read"
+
+
 def test_a_version_of_a_damaged_log_is_unreadable_and_one_that_was_cleaned_away_is_none(tmp_path):
     for number in range(5):
         append(str(tmp_path), number + 1)
