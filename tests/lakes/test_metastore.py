@@ -69,6 +69,14 @@ def penstock(place, *words, code=0):
     return done.stdout + done.stderr
 
 
+THEIRS = """\
+sources:
+  - name: theirs
+    tables:
+      - name: mine
+        columns: [{name: id, type: INT}]
+"""
+COUNTED = "select count(*) as n from {{ source('theirs', 'mine') }}"
 OTHER = """\
 import json, os, sys
 from pathlib import Path
@@ -135,3 +143,27 @@ def test_tables_are_in_the_catalog_and_what_is_done_there_by_hand_is_seen(place)
     assert days == [{"day": "2024-01-01", "n": 1}, {"day": "2024-01-02", "n": 2}]
     assert mine == [{"id": 7}]
     assert [row[0] for row in place.rows("log")] == [1, 2, 3]
+
+
+def test_a_table_that_only_the_catalog_names_is_pinned_by_runs_and_queries(place):
+    place.write("models/theirs.yml", THEIRS)
+    place.model("copied", "select id from {{ source('theirs', 'mine') }}", materialized="table")
+    mine = f"{place.root.parent}/mine"
+    another(
+        place,
+        "CREATE DATABASE theirs",
+        f"CREATE TABLE theirs.mine (id INT) USING delta LOCATION '{mine}'",
+        "INSERT INTO theirs.mine VALUES (7)",
+    )
+
+    asked = penstock(place, "query", COUNTED, "--json")
+    penstock(place, "run", "--select", "copied", *AS_OF)
+    history = penstock(place, "history", "copied", "--json")
+    (step,) = json.loads(history[history.index("{") :])["executions"]
+
+    assert json.loads(asked[asked.index("{") :])["rows"] == [{"n": 1}]
+    assert "without a version" not in asked
+    assert [each["version"] for each in step["inputs"]] == ["v1"]
+    assert "up to date" in penstock(place, "plan", "--select", "copied", *AS_OF)
+    another(place, "INSERT INTO theirs.mine VALUES (8)")
+    assert "source-changed" in penstock(place, "plan", "--select", "copied", *AS_OF)

@@ -46,7 +46,7 @@ function byDagre(labels: readonly Label[], edges: readonly Edge[]): Scene {
 function inLayers(labels: readonly Label[], edges: readonly Edge[]): Scene {
   const nodes: SceneNode[] = [];
   let left = 0;
-  for (const column of orderedLayers(labels, edges)) {
+  for (const column of orderedLayers(labels, graphOfEdges(labels, edges))) {
     const width = Math.max(...column.map(widthOf));
     const top = (-column.length * (HEIGHT + ROW_GAP)) / 2;
     for (const [row, label] of column.entries()) {
@@ -59,11 +59,15 @@ function inLayers(labels: readonly Label[], edges: readonly Edge[]): Scene {
   return sceneOf(nodes, edges);
 }
 
-/** Return every node as a dot; a long layer takes several columns. */
-export function dots(labels: readonly Label[], edges: readonly Edge[]): Scene {
+/** Return every node as a dot; a long layer takes several columns. `graph` has these edges. */
+export function dots(
+  labels: readonly Label[],
+  edges: readonly Edge[],
+  graph = graphOfEdges(labels, edges),
+): Scene {
   const nodes: SceneNode[] = [];
   let column = 0;
-  for (const layer of orderedLayers(labels, edges)) {
+  for (const layer of orderedLayers(labels, graph)) {
     const rows = Math.min(DOT_ROWS, layer.length);
     for (const [index, label] of layer.entries()) {
       const x = (column + Math.floor(index / rows)) * DOT_PITCH;
@@ -87,8 +91,7 @@ function graphOfEdges(labels: readonly Label[], edges: readonly Edge[]): Graph {
 }
 
 /** Return the layers of nodes, each in the order of the middle of its parents' places. */
-function orderedLayers(labels: readonly Label[], edges: readonly Edge[]): Label[][] {
-  const graph = graphOfEdges(labels, edges);
+function orderedLayers(labels: readonly Label[], graph: Graph): Label[][] {
   const layers: Label[][] = [];
   const layerOf = layersOf(graph);
   for (const label of labels) {

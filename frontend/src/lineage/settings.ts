@@ -91,5 +91,6 @@ export function sceneAsked(project: ProjectDocument, graph: Graph, settings: Set
     return laidOut(joined.labels, joined.edges);
   }
   const labels = [...nodes].map((node) => labelOf(project, node));
-  return settings.picture === "dots" ? dots(labels, edges) : laidOut(labels, edges);
+  if (settings.picture !== "dots") return laidOut(labels, edges);
+  return dots(labels, edges, nodes.size === graph.nodes.length ? graph : undefined);
 }
