@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from penstock.app.entry import rollback as rollback
     from penstock.app.entry import run as run
     from penstock.app.entry import sessions_limits as sessions_limits
+    from penstock.app.entry import snapshot_backfill as snapshot_backfill
     from penstock.app.entry import snapshot_run as snapshot_run
     from penstock.app.entry import snapshot_verify as snapshot_verify
     from penstock.app.entry import status as status
@@ -83,7 +84,7 @@ _HOMES = {
     "penstock.app.commands.verify": "VerifyReport Violation",
     "penstock.app.entry": """
         accept audit backfill check diff diff_data docs_generate history load query rollback run
-        sessions_limits snapshot_run snapshot_verify status sync
+        sessions_limits snapshot_backfill snapshot_run snapshot_verify status sync
     """,
     "penstock.app.metadata": """
         Connection EntityConnectionGroup EntityGroup Environment Full=FULL

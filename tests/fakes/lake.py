@@ -237,13 +237,20 @@ class FakeLog:
         return Head(last.version, last.step)
 
     def facts(
-        self, uri: str, *, counts: bool = False, hint: int | None = None
+        self,
+        uri: str,
+        *,
+        counts: bool = False,
+        hint: int | None = None,
+        version: int | None = None,
     ) -> TableFacts | None:
         table = self.lake.tables.get(uri)
         if table is None:
             return None
         rows, size = (table.rows, 100 * table.rows) if counts else (None, None)
-        last = len(table.commits) - 1
+        last = len(table.commits) - 1 if version is None else version
+        if last in table.gone or last >= len(table.commits):
+            return None
         return TableFacts(
             table.table_id,
             last,

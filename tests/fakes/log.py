@@ -23,7 +23,12 @@ class FakeLog:
         return Head(commits[-1].version, commits[-1].step) if commits else None
 
     def facts(
-        self, uri: str, *, counts: bool = False, hint: int | None = None
+        self,
+        uri: str,
+        *,
+        counts: bool = False,
+        hint: int | None = None,
+        version: int | None = None,
     ) -> TableFacts | None:
         return self.described.get(uri)
 

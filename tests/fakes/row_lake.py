@@ -117,7 +117,12 @@ class RowLog:
         return Head(len(table.commits) - 1, table.commits[-1].step) if table else None
 
     def facts(
-        self, uri: str, *, counts: bool = False, hint: int | None = None
+        self,
+        uri: str,
+        *,
+        counts: bool = False,
+        hint: int | None = None,
+        version: int | None = None,
     ) -> TableFacts | None:
         table = self.lake.tables.get(uri)
         if table is None:

@@ -16,6 +16,7 @@ from penstock.app.flags import takes
 from penstock.app.read_requests import (
     DataDiffRequest,
     DiffRequest,
+    HistoryBackfillRequest,
     HistoryRequest,
     LimitsRequest,
     QueryRequest,
@@ -89,6 +90,15 @@ def snapshot_run(request: SnapshotRequest) -> RunReport:
     from penstock.app.run_report import raise_interrupted
 
     return raise_interrupted(ask(request, rehearse if request.dry_run else execute))
+
+
+@takes(HistoryBackfillRequest)
+def snapshot_backfill(request: HistoryBackfillRequest) -> RunReport:
+    """Make a history out of versions of its sources, as `penstock snapshot backfill`."""
+    from penstock.app.commands.snapshot_backfill import snapshot_backfill as execute
+    from penstock.app.run_report import raise_interrupted
+
+    return raise_interrupted(ask(request, execute))
 
 
 @takes(VerifyRequest)

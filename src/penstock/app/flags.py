@@ -228,7 +228,7 @@ class Range:
         return self == Range()
 
 
-def read_time(value: dt.datetime | str | None) -> dt.datetime | None:
+def read_time(value: dt.datetime | str | None, flag: str = "--as-of") -> dt.datetime | None:
     """Parse an ISO-8601 time; without an offset it is UTC."""
     if value is None:
         return None
@@ -236,7 +236,7 @@ def read_time(value: dt.datetime | str | None) -> dt.datetime | None:
         time = dt.datetime.fromisoformat(str(value))
         return time.replace(tzinfo=time.tzinfo or dt.UTC).astimezone(dt.UTC)
     except (ValueError, OverflowError) as error:  # an offset may lead out of the calendar
-        sentence, example = f"--as-of: {value!r} is not a time", "2024-03-01T12:00:00"
+        sentence, example = f"{flag}: {value!r} is not a time", "2024-03-01T12:00:00"
         raise UsageError("bad-value", sentence, hint=f"for example {example}") from error
 
 

@@ -1,7 +1,9 @@
 """More arguments of commands; annotations are evaluated here too."""
 
+import datetime as dt
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Annotated
 
 from penstock.app.flags import (
@@ -13,8 +15,10 @@ from penstock.app.flags import (
     Partition,
     Project,
     Select,
+    SkipChecks,
     Wait,
     a_count,
+    read_time,
 )
 from penstock.app.request import (
     CommandRequest,
@@ -25,6 +29,15 @@ from penstock.app.request import (
 )
 from penstock.core.errors import UsageError
 
+_SINCE = FlagSpec(
+    "Begin with what the sources held at this time.",
+    metavar="TIME",
+    read=partial(read_time, flag="--from"),
+)
+_UNTIL = FlagSpec(
+    "Read no version that is later.", metavar="TIME", read=partial(read_time, flag="--to")
+)
+_EVERY = FlagSpec("Read every version, or the last of each UTC day.", choices=("commit", "day"))
 _KINDS = ("model", "snapshot", "seed", "test", "unit_test", "all")
 """The kinds of things that `build` runs; `all` is each of them."""
 
@@ -119,6 +132,30 @@ class CloneRequest(WorkRequest):
         if self.source == self.target:
             sentence = f"{self.target} cannot be cloned into itself"
             raise UsageError("option-conflict", sentence, hint="name another target to write")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryBackfillRequest(WorkRequest):
+    """Arguments of `snapshot backfill`: one model, and from when on its sources are read."""
+
+    project: Project
+    model: Name
+    _: KW_ONLY
+    from_: Annotated[dt.datetime | str | None, _SINCE] = None
+    to: Annotated[dt.datetime | str | None, _UNTIL] = None
+    every: Annotated[str, _EVERY] = "commit"
+    skip_checks: SkipChecks = False
+    wait: Wait = 0.0
+
+    @property
+    def since(self) -> dt.datetime | None:
+        """The time of the first version that is read."""
+        return read_time(self.from_)
+
+    @property
+    def until(self) -> dt.datetime | None:
+        """The time after which no version is read."""
+        return read_time(self.to)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,11 +62,17 @@ class Log(Protocol):
         """
 
     def facts(
-        self, uri: str, *, counts: bool = False, hint: int | None = None
+        self,
+        uri: str,
+        *,
+        counts: bool = False,
+        hint: int | None = None,
+        version: int | None = None,
     ) -> TableFacts | None:
         """Return the current state of the table; `counts` adds rows and bytes.
 
-        `hint` is a version that it had, from which the newest one is found sooner.
+        `hint` is a version that it had, from which the newest one is found sooner. With a `version`
+        return the state then, None if the log no longer contains it.
         """
 
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:

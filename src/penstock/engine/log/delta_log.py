@@ -58,14 +58,19 @@ class DeltaLog:
         return Head(version, folder.read_entry(uri, version, head_only=True).commit.step)
 
     def facts(
-        self, uri: str, *, counts: bool = False, hint: int | None = None
+        self,
+        uri: str,
+        *,
+        counts: bool = False,
+        hint: int | None = None,
+        version: int | None = None,
     ) -> TableFacts | None:
         """See `Log.facts`; rows are None if statistics or deletion vectors do not count them."""
-        found = None if counts else described(uri, hint)
+        found = None if counts or version is not None else described(uri, hint)
         if found is not None:
             with suppress(*folder.UNREADABLE):  # a damaged checksum; the log itself may be whole
                 return _facts(*found)
-        table = open_table(uri)
+        table = open_table(uri) if version is None else open_version(uri, version)
         if table is None:
             return None
         facts = _facts(table.version(), metadata_action(table))

@@ -192,7 +192,10 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     return error.exit_code
 
 
-_RUNS = (["build"], ["run"], ["plan"], ["sync"], ["backfill"], ["seed"], ["snapshot", "run"])
+_RUNS = (
+    *(["build"], ["run"], ["plan"], ["sync"], ["backfill"], ["seed"]),
+    *(["snapshot", "run"], ["snapshot", "backfill"]),
+)
 """Commands whose document always has `models` and `resume`."""
 
 

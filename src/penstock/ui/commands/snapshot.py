@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from penstock.app.documents import Json, document_of
 from penstock.app.events import silent
 from penstock.app.flags import FlagSpec, Name, Yes
+from penstock.app.read_requests import HistoryBackfillRequest
 from penstock.app.reports import ModelResult
 from penstock.app.request import CommandRequest, SnapshotRequest
 from penstock.app.run_report import NO_CHANGE, WOULD_COMMIT
@@ -189,6 +190,26 @@ def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: Yes = 
         shows = output.verbose or output.json_log or output.is_live
         with output.progress(services) if shows else nullcontext(silent) as listener:
             report = run(services, request, listener)
+        return output.finish(request, report, snapshots_text)
+
+
+@command(
+    "penstock snapshot backfill users_history --from 2024-01-01\n"
+    "penstock snapshot backfill users_history --every day",
+    of=snapshot_command,
+)
+def snapshot_backfill(output: CommandOutput, request: HistoryBackfillRequest) -> int:
+    """Make a history out of the versions that its sources still have.
+
+    Reads the versions of Delta sources one after the other, each as of the time of its commit.
+    A history that has read some of them goes on after the last one.
+    """
+    from penstock.app.commands.snapshot_backfill import snapshot_backfill as backfill
+
+    with open_request(request) as services:
+        shows = output.verbose or output.json_log or output.is_live
+        with output.progress(services) if shows else nullcontext(silent) as listener:
+            report = backfill(services, request, listener)
         return output.finish(request, report, snapshots_text)
 
 
