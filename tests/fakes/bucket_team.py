@@ -61,17 +61,11 @@ def _append(uri: str, row: pa.Table, options: dict[str, str], signed: CommitProp
 
 def write_all(root: str, number: int, models: int) -> None:
     """Make a step of each table, in an order of its own; every third process dies in one."""
-    services = open_services(Where(Path(root)))
     chance = random.Random(number)  # noqa: S311  # an order, no secret
     if number % 3 == 1:
-        point, left = chance.choice(POINTS), [chance.randrange(1, models + 1)]
-
-        def die(reached: str) -> None:
-            left[0] -= reached == point
-            if not left[0]:
-                os._exit(9)
-
-        services.fault = die
+        point, count = chance.choice(POINTS), chance.randrange(1, models + 1)
+        os.environ["PENSTOCK_FAULT"] = f"{point}:{count}"
+    services = open_services(Where(Path(root)))
     recover(services)
     now, run = services.clock.now(), services.clock.new_id()
     view, project = ObservedTables.empty(now), services.project
