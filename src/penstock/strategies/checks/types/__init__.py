@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.strategies.checks.types.counts import (
+    Anomaly,
     DistinctCount,
     NullPercentage,
     RowCount,
@@ -30,5 +31,6 @@ CHECK_TYPES = (
     Relationships,
     Freshness,
     RowCountChange,
+    Anomaly,
 )
 """All of them, in the order of documentation and messages."""
