@@ -250,3 +250,16 @@ def test_a_source_that_is_late_warns(shell) -> None:
     assert answer.code == 0
     assert "age 1d 12h > max 1d" in answer.out + answer.err
     assert "warning" in answer.out + answer.err
+
+
+def test_proposed_checks_hold_for_the_rows_they_come_from(shell, asked) -> None:
+    answer = shell.call("check", "--suggest", "user_stats", "--json")
+    document = json.loads(answer.out)
+    queries = [sql for sql in asked if sql.startswith("SELECT count")]
+
+    shell.place.checks(*(each["check"] for each in document["checks"]))
+    checked = shell.call("check", "--all")
+
+    assert (answer.code, document["rows"], len(queries)) == (0, 5, 2)
+    assert [each["check"]["type"] for each in document["checks"]] == ["x"]
+    assert checked.code == 0
