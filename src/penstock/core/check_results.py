@@ -313,9 +313,10 @@ class CheckRecords(Protocol):
         """
 
     def values_before(self, model: str, check: str, step_seq: int, limit: int) -> ValuesBefore:
-        """Return what an `after` check measured before a step, in its newest `limit` records.
+        """Return what an `after` check measured, in its newest `limit` records.
 
         Values of a step count if its partition succeeded or its flag was accepted; those that were
         rolled back do not. A value of `penstock check` counts for a partition unless a gate failed,
-        and for a view; a table without partitions would be counted twice.
+        and for a view; a table without partitions would be counted twice. Of whole tables only
+        steps before `step_seq` count: partitions are compared with others, which may be newer.
         """

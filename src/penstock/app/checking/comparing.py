@@ -19,7 +19,7 @@ from penstock.core.checks.check_type import (
     GroupValue,
     Values,
 )
-from penstock.core.partitions.partition import Grain
+from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.partitions.ranges import Ranges, holds
 from penstock.core.statement import OBSERVED_ROWS
 from penstock.project.files.values import digest
@@ -88,9 +88,9 @@ def _base(
     return Fraction(sum(counts), len(counts)) if counts else None
 
 
-def basis_of(check: Check) -> str:
+def basis_of(check: Check, grid: Grid) -> str:
     """Return a digest of the number that a check measures; its bounds are not part of it."""
-    parts = (check.conditions, check.query, check.scope)
+    parts = (check.conditions, check.query, check.scope, grid)
     return digest(repr(parts))[:12]
 
 

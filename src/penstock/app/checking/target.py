@@ -186,7 +186,7 @@ class CheckTarget:
                 limit = _PARTITIONS if self.model.partition else _AGAIN * history.last
                 records = self.services.reading.checks
                 values = records.values_before(self.model.name, check.name, step_seq, limit)
-                found[check.name] = replace(values, basis=basis_of(check))
+                found[check.name] = replace(values, basis=basis_of(check, self.model.grid))
         return found
 
     def _bind_target(self, view: str, version: int | None) -> Schema | None:

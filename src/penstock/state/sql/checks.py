@@ -42,6 +42,8 @@ from penstock.state.transitions.model_state import BUILDS
 
 HISTORY = execution_history.c
 STEP = steps.c
+_LAST = 2**62
+"""A number after that of every step."""
 _FLAG = ("step", "step_seq", "model", "ord", "partition", "checks", "opened", "version")
 
 
@@ -181,7 +183,6 @@ class SqlChecks:
                 models.c.name == model,
                 result.name == check,
                 result.phase == Phase.AFTER,
-                or_(result.step_seq.is_(None), result.step_seq < step_seq),
             )
             .order_by(result.batch.desc(), result.number)
             .limit(limit)
@@ -191,12 +192,11 @@ class SqlChecks:
             numbers = [row.step_seq for row in rows if row.step_seq is not None]
             grid, successes = _grid(connection, model, step_seq), set[tuple[int, int]]()
             if numbers:
-                done = _successes(
-                    model, grid, step_seq, HISTORY.step_seq >= min(numbers), accepted=True
-                )
+                since = HISTORY.step_seq >= min(numbers)
+                done = _successes(model, grid, _LAST, since, accepted=True)
                 pairs = connection.execute(select(done.c.step_seq, done.c.ord))
                 successes = {(seq, place) for seq, place in pairs}
-        return _values_of(map(_recorded, rows), successes, grid)
+        return _values_of(map(_recorded, rows), successes, grid, step_seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +217,10 @@ def _recorded(row: Found) -> _Recorded:
 
 
 def _values_of(
-    rows: Iterable[_Recorded], successes: Collection[tuple[int, int]], grid: Grid
+    rows: Iterable[_Recorded], successes: Collection[tuple[int, int]], grid: Grid, step_seq: int
 ) -> ValuesBefore:
     """Return the values that count, of records newest first."""
-    steps = {seq for seq, _ in successes}
+    steps = {seq for seq, _ in successes if seq < step_seq}
     by_partition: dict[int, Values] = {}
     recent: list[tuple[dt.datetime, Values]] = []
     for row in rows:

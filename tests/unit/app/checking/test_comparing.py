@@ -133,8 +133,9 @@ def test_another_measure_or_other_rows_are_another_history():
     assert results(session, "2024-12-04", before=marked)[1].values[0].values["earlier"] == "3"
     other = ValuesBefore(marked.by_partition, basis="c")
     assert results(session, "2024-12-04", before=other)[1].values[0].values["earlier"] == "0"
-    assert basis_of(USUAL) == basis_of(a_check(Anomaly(None, min_history=9)))
-    assert basis_of(USUAL) != basis_of(a_check(Anomaly(None), where="n > 1"))
+    assert basis_of(USUAL, DAYS) == basis_of(a_check(Anomaly(None, min_history=9)), DAYS)
+    assert basis_of(USUAL, DAYS) != basis_of(a_check(Anomaly(None), where="n > 1"), DAYS)
+    assert basis_of(USUAL, DAYS) != basis_of(USUAL, Grid(Grain.WEEK))
 
 
 @pytest.mark.parametrize(("weekday", "median"), [(False, "10"), (True, "20")])
