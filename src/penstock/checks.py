@@ -301,6 +301,15 @@ def anomaly(
     )
 
 
+def schema(types: Mapping[str, str], **options: Unpack[RowCheckOptions]) -> CheckValue:
+    """Pass if the rows have these columns with these types; other columns are allowed.
+
+    >>> schema({"id": "BIGINT", "status": "STRING"}).as_mapping()
+    {'type': 'schema', 'types': {'id': 'BIGINT', 'status': 'STRING'}}
+    """
+    return _check("schema", options, types=types)
+
+
 def _check(kind: str, options: Mapping[str, object], **own: object) -> CheckValue:
     written = {"type": kind, **own, **options}
     given = ((key, _frozen(value)) for key, value in written.items() if value is not None)

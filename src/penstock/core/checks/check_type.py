@@ -202,6 +202,7 @@ class KeyKind(Enum):
     CHOICE = "one of two words: whether it is the second"
     AGE = "a length of time"
     POSITIVE = "a number above 0"
+    TYPES = "columns with their types"
     CONDITION = "SQL that is true or not"
     MEASURE = "SQL that is a number of the group"
     QUERY = "SQL, or a file of it"
@@ -215,7 +216,7 @@ class CheckKey:
     name: str
     kind: KeyKind
     says: str
-    example: str | int | bool | tuple[str, ...]
+    example: str | int | bool | tuple[str, ...] | Mapping[str, str]
     unset: str | None = "none"
     """The default for documentation; None if the key is required."""
     text_field: str = ""

@@ -28,7 +28,7 @@ from penstock.project.files.parsed import ReadText
 from penstock.project.files.readers import TextFiles
 from penstock.project.files.references import SqlText, sql_under
 from penstock.project.files.values import text_of
-from penstock.project.settings.check_keys import CheckSection
+from penstock.project.settings.check_keys import CheckSection, column_types
 from penstock.project.sql.names import QueryOwner, input_named
 from penstock.project.unit_tests.casting import CellError, scalar
 
@@ -388,6 +388,7 @@ _READERS: Mapping[KeyKind, Callable[[Form, CheckKey], Any]] = {
     KeyKind.FLAG: lambda form, key: form.section.read(key.name, FLAG),
     KeyKind.CHOICE: lambda form, key: form.choice(key.name, key.choice),
     KeyKind.AGE: lambda form, key: form.age(key.name),
+    KeyKind.TYPES: lambda form, key: column_types(form.section, key.name),
     KeyKind.POSITIVE: lambda form, key: form.section.read(key.name, POSITIVE),
     KeyKind.CONDITION: lambda form, key: form.condition(key.name),
     KeyKind.MEASURE: lambda form, key: form.condition(key.name, ConditionKind.MEASURE),

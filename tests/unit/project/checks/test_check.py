@@ -192,6 +192,22 @@ def test_conditions_are_of_a_row_or_of_a_group(said, check):
             )
         ),
         (
+            "{type: schema, types: {id: BIGNT}}",
+            "unknown-type: check \"schema\": 'BIGNT', the type of id, is not a type",
+        ),
+        (
+            "{type: schema, types: [id]}",
+            'bad-value: check "schema": types is a list; it must be a mapping of columns to types',
+        ),
+        ("{type: schema}", 'missing-key: check "schema": schema needs types'),
+        (
+            "{type: schema, types: {id: INT}, empty: fail}",
+            (
+                "bad-value: check \"schema\": empty is 'fail'; it must be left out: "
+                "columns are compared, and not rows"
+            ),
+        ),
+        (
             "{type: anomaly, sensitivity: -1}",
             'bad-value: check "anomaly": sensitivity is -1; it must be a number above 0',
         ),

@@ -12,6 +12,7 @@ from penstock.strategies.checks.types.counts import (
 from penstock.strategies.checks.types.expressions import ColumnCheck, Relationships, SqlCheck
 from penstock.strategies.checks.types.values import (
     AcceptedValues,
+    ColumnTypes,
     Freshness,
     NotNull,
     Unique,
@@ -32,5 +33,6 @@ CHECK_TYPES = (
     Freshness,
     RowCountChange,
     Anomaly,
+    ColumnTypes,
 )
 """All of them, in the order of documentation and messages."""
