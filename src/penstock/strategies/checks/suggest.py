@@ -161,7 +161,9 @@ def suggestions(
     """Return the checks that all rows meet, without those that the model has."""
     if not profile.rows:
         return ()
-    unique = [key for place, key in enumerate(details.keys) if row[f"k{place}"] == profile.rows]
+    unique = [
+        key for place, key in enumerate(details.keys) if int(row[f"k{place}"] or 0) == profile.rows
+    ]
     if unique and len(unique[0]) > 1:
         unique = unique[:1]
     found = [
