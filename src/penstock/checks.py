@@ -264,6 +264,52 @@ def row_count_change(
     )
 
 
+class HistoryOptions(RowCheckOptions, total=False):
+    """Options for `anomaly`: which of its earlier values count.
+
+    `last` is their number; with fewer than `min_history` the check passes. `by="weekday"` compares
+    Mondays with Mondays.
+    """
+
+    last: int
+    min_history: int
+    by: Literal["all", "weekday"]
+
+
+def anomaly(
+    *,
+    measure: str | None = None,
+    sensitivity: float | str | None = None,
+    min_spread: float | str | None = None,
+    **options: Unpack[HistoryOptions],
+) -> CheckValue:
+    """Pass if the number of rows, or a `measure`, is close to its own earlier values.
+
+    Close is at most `sensitivity` spreads from the median of the `last` values: for a partition
+    those of the nearest ones, otherwise those of the newest steps. `min_spread` is the least
+    spread.
+
+    >>> anomaly(measure="sum(amount)", by="weekday").as_mapping()
+    {'type': 'anomaly', 'measure': 'sum(amount)', 'by': 'weekday'}
+    """
+    return _check(
+        "anomaly",
+        options,
+        measure=measure,
+        sensitivity=sensitivity,
+        min_spread=min_spread,
+    )
+
+
+def schema(types: Mapping[str, str], **options: Unpack[RowCheckOptions]) -> CheckValue:
+    """Pass if the rows have these columns with these types; other columns are allowed.
+
+    >>> schema({"id": "BIGINT", "status": "STRING"}).as_mapping()
+    {'type': 'schema', 'types': {'id': 'BIGINT', 'status': 'STRING'}}
+    """
+    return _check("schema", options, types=types)
+
+
 def _check(kind: str, options: Mapping[str, object], **own: object) -> CheckValue:
     written = {"type": kind, **own, **options}
     given = ((key, _frozen(value)) for key, value in written.items() if value is not None)

@@ -45,7 +45,7 @@ class Divisible(CheckType):
     """Holds when every value is a multiple of a number."""
 
     column: str = measure.COLUMN()
-    by: int | None = key("by", KeyKind.NATURAL, "Of `divisible`: the number.", 2, unset="2")
+    by: int | None = key("divisor", KeyKind.NATURAL, "Of `divisible`: the number.", 2, unset="2")
 
     name = "divisible"
     has_failing = True
@@ -59,7 +59,7 @@ class Divisible(CheckType):
 def test_a_new_type_of_check_is_one_class_and_one_line(tmp_path, monkeypatch):
     monkeypatch.setitem(check_type._registered, "divisible", Divisible)
     codec_of.cache_clear()  # other tests of this process have asked for it before
-    checks = "models: [{name: m, checks: [{type: divisible, column: n, by: %s}]}]"
+    checks = "models: [{name: m, checks: [{type: divisible, column: n, divisor: %s}]}]"
     for name, text in {
         "penstock.yml": "name: shop",
         "models/m.sql": "{{ config(materialized='table') }} select 3 as n",
@@ -72,13 +72,13 @@ def test_a_new_type_of_check_is_one_class_and_one_line(tmp_path, monkeypatch):
 
     assert (check.name, check.rule) == ("divisible_n", Divisible("n", 3))
     assert measured(check, Schema()).breaks == "n % 3 <> 0"
-    assert check_schema()["properties"]["by"] == {"type": "integer", "minimum": 1}
-    assert key_descriptions()["by"]["says"] == "Of `divisible`: the number."
+    assert check_schema()["properties"]["divisor"] == {"type": "integer", "minimum": 1}
+    assert key_descriptions()["divisor"]["says"] == "Of `divisible`: the number."
     (tmp_path / "models/m.yml").write_text(checks % 0)
     with pytest.raises(ProjectError) as raised:
         load_project(tmp_path, environ={}, use_cache=False)
     (finding,) = raised.value.findings
-    assert finding.sentence == 'check "divisible_n": by is 0; it must be an integer >= 1'
+    assert finding.sentence == 'check "divisible_n": divisor is 0; it must be an integer >= 1'
 
 
 def named_in(module):

@@ -81,6 +81,13 @@ MAKERS = {
     "not_null": lambda draw, more: checks.not_null(*draw(columns), **more),
     "accepted_values": lambda draw, more: checks.accepted_values(draw(names), draw(values), **more),
     "freshness": lambda draw, more: checks.freshness(draw(names), max_age=draw(ages), **more),
+    "schema": lambda draw, more: checks.schema(
+        draw(st.dictionaries(names, st.sampled_from(["BIGINT", "ARRAY<INT64>"]), min_size=1)),
+        **{key: value for key, value in more.items() if key != "empty"},
+    ),
+    "anomaly": lambda draw, more: checks.anomaly(
+        measure=draw(st.sampled_from([None, "sum(id)"])), last=draw(st.integers(7, 99)), **more
+    ),
 }
 
 

@@ -203,6 +203,14 @@ export interface Evaluation {
   readonly sentence: string;
 }
 
+export interface BandPoint {
+  readonly at: string;
+  readonly status: string;
+  readonly value: number;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
 export interface CheckRow {
   readonly name: string;
   readonly type: string;
@@ -211,6 +219,7 @@ export interface CheckRow {
   readonly on_failure: string;
   readonly description_html: string;
   readonly evaluations: readonly Evaluation[];
+  readonly band: readonly BandPoint[];
 }
 
 export interface SliceRow {

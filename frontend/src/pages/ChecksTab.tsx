@@ -1,4 +1,4 @@
-import type { CheckRow, Evaluation } from "../data/documents";
+import type { BandPoint, CheckRow, Evaluation } from "../data/documents";
 import { Html } from "../parts/Html";
 import { number } from "../parts/numbers";
 import { type Square, Squares } from "../parts/Squares";
@@ -6,7 +6,7 @@ import { State } from "../parts/State";
 import { Table } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { absolute } from "../parts/times";
-import { valueLine } from "./checks";
+import { valueBand, valueLine } from "./checks";
 
 /** Older evaluations are left out of the squares. */
 const SQUARES = 60;
@@ -45,7 +45,11 @@ function Check(check: CheckRow) {
         <Squares name={`Evaluations of ${check.name}`} squares={squares(check.evaluations)} />
       </td>
       <td>
-        <Values evaluations={check.evaluations} />
+        {check.band.length ? (
+          <Band name={check.name} values={check.band} />
+        ) : (
+          <Values evaluations={check.evaluations} />
+        )}
       </td>
     </tr>
   );
@@ -77,4 +81,38 @@ function Values({ evaluations }: Pick<CheckRow, "evaluations">) {
       <div class="quiet">{text}</div>
     </>
   );
+}
+
+function Band({ name, values }: { readonly name: string; readonly values: readonly BandPoint[] }) {
+  const shape = valueBand(values);
+  const last = values.at(-1);
+  if (!last) return null;
+  const expected =
+    last.low === null ? "" : `, expected ${rounded(last.low)} to ${rounded(last.high)}`;
+  const text = `${number(last.value)}${expected}`;
+  return (
+    <>
+      {shape ? (
+        <svg
+          class="small-line"
+          viewBox="0 0 100 30"
+          role="img"
+          aria-label={`${name}: ${number(values.length)} values, last ${text}`}
+        >
+          <polygon points={shape.band} />
+          <polyline points={shape.points} />
+          {shape.failed.map(({ x, y, at }) => (
+            <circle key={at} cx={x} cy={y} r="2.5">
+              <title>{at}</title>
+            </circle>
+          ))}
+        </svg>
+      ) : null}
+      <div class="quiet">{text}</div>
+    </>
+  );
+}
+
+function rounded(value: number | null): string {
+  return number(value === null ? null : Number(value.toPrecision(4)));
 }

@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, test } from "vitest";
 import type { ExecutionRow } from "../../src/data/documents";
-import { valueLine } from "../../src/pages/checks";
+import { valueBand, valueLine } from "../../src/pages/checks";
 import { executionLines, versionsByDay } from "../../src/pages/executions";
 import { modelColumns } from "../../src/pages/ModelsPage";
 import { choices, filterModels } from "../../src/pages/models";
@@ -210,6 +210,28 @@ describe("valueLine", () => {
 
   test("one value is no line", () => {
     expect(valueLine([at(3, 4)])).toBeNull();
+  });
+});
+
+describe("valueBand", () => {
+  const at = (day: number, value: number, low: number | null, high: number | null) => ({
+    at: `2024-12-0${day}`,
+    status: low !== null && value < low ? "failed" : "passed",
+    value,
+    low,
+    high,
+  });
+
+  test("draws values, what was expected of them, and those that failed", () => {
+    expect(valueBand([at(1, 5, null, null), at(2, 6, 4, 10), at(3, 0, 4, 10)])).toEqual({
+      points: "0,15 50,12.4 100,28",
+      band: "50,2 100,2 100,17.6 50,17.6",
+      failed: [{ x: 100, y: 28, at: "2024-12-03" }],
+    });
+  });
+
+  test("one value is no line", () => {
+    expect(valueBand([at(1, 5, 4, 10)])).toBeNull();
   });
 });
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.core.checks.check import CheckScope, OnFailure, Phase
-from penstock.core.checks.check_type import CheckStatus, GroupValue
+from penstock.core.checks.check_type import CheckStatus, GroupValue, Values
 from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import Grain, Grid, read_ranges
 from penstock.core.partitions.ranges import Ranges, intersection
@@ -190,6 +190,19 @@ class RowsBefore:
     recent: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ValuesBefore:
+    """Earlier measured values of one check, for `anomaly`; only those marked `basis` are compared.
+
+    `by_partition` are the newest ones of each partition, by its number; `recent` are those of whole
+    tables, newest first, each with its time.
+    """
+
+    by_partition: Mapping[int, Values] = field(default_factory=dict)
+    recent: tuple[tuple[dt.datetime, Values], ...] = ()
+    basis: str = ""
+
+
 class CheckJournal(Protocol):
     """Records check results. Every method is one transaction."""
 
@@ -297,4 +310,13 @@ class CheckRecords(Protocol):
         Partitions without a success are skipped in the search for `last`. For a whole table,
         returns the `last` newest, at least one. Flagged executions do not count; with `with_rows`,
         nor do those that wrote no row.
+        """
+
+    def values_before(self, model: str, check: str, step_seq: int, limit: int) -> ValuesBefore:
+        """Return what an `after` check measured, in its newest `limit` records.
+
+        Values of a step count if its partition succeeded or its flag was accepted; those that were
+        rolled back do not. A value of `penstock check` counts for a partition unless a gate failed,
+        and for a view; a table without partitions would be counted twice. Of whole tables only
+        steps before `step_seq` count: partitions are compared with others, which may be newer.
         """

@@ -11,6 +11,7 @@ from fakes.check_place import MOMENT, P1, P2, P4, STATS, CheckPlace
 from fakes.clock import FixedClock
 from penstock.app.services import wire
 from penstock.engine.session import SparkStepSession
+from penstock.strategies.checks.suggest import Details
 from penstock.ui.cli.main import main
 
 EMPTY = {"name": "has_rows", "sql": "SELECT * FROM raw.events WHERE date(created_at) = @start_date"}
@@ -250,3 +251,26 @@ def test_a_source_that_is_late_warns(shell) -> None:
     assert answer.code == 0
     assert "age 1d 12h > max 1d" in answer.out + answer.err
     assert "warning" in answer.out + answer.err
+
+
+def test_proposed_checks_hold_for_the_rows_they_come_from(shell, spark) -> None:
+    answer = shell.call("check", "--suggest", "user_stats", "--json")
+    document = json.loads(answer.out)
+    proposed = [each["check"] for each in document["checks"]]
+
+    shell.place.checks(*proposed)
+    checked = shell.call("check", "--all")
+    rows = "SELECT id, if(id % 2 = 0, 'a', 'b') AS s FROM range(10)"
+    (row,) = spark.sql(Details((("id",), ("s", "id")), ("s",)).query(rows)).collect()
+
+    assert (answer.code, document["rows"]) == (0, 5)
+    assert [(each["type"], each.get("column")) for each in proposed] == [
+        ("row_count", None),
+        ("not_null", None),
+        ("null_percentage", "region"),
+        ("null_percentage", "user_count"),
+        ("value_range", "user_count"),
+        ("value_range", "revenue"),
+    ]
+    assert checked.code == 0
+    assert row.asDict() == {"k0": 10, "k1": 10, "e0": '["a","b"]'}

@@ -265,3 +265,36 @@ def test_a_full_refresh_closes_the_flags_of_what_it_replaces(stats) -> None:
 
     assert (opened, stats.flags()) == (1, ())
     assert stats.rows("staging/users") == [("1", "a@x")]
+
+
+def test_a_partition_is_compared_with_what_was_measured_of_its_neighbours(stats) -> None:
+    usual = {"type": "anomaly", "min_history": 2, "sensitivity": 1, "severity": "warning"}
+    stats.checks(usual, usual | {"name": "users", "measure": "sum(user_count)", "empty": "pass"})
+
+    first = stats.backfill("user_stats", P1, P3)
+    stats.events([*EVENTS, *EVENTS[:3]], "overwrite")
+    again = stats.backfill("user_stats", P1, P1)
+
+    assert each_group(first) == {
+        ("anomaly", P1): "passed rows 3, not compared: 0 earlier values, 2 needed",
+        ("anomaly", P2): "passed rows 2, not compared: 1 earlier value, 2 needed",
+        ("anomaly", P3): (
+            "failed rows 0 < 1.5, expected 1.5 to 3.5 (2 earlier values, median 2.5)"
+        ),
+        ("users", P1): "passed sum(user_count) 200, not compared: 0 earlier values, 2 needed",
+        ("users", P2): "passed sum(user_count) 260, not compared: 1 earlier value, 2 needed",
+        ("users", P3): "passed no rows",
+    }
+    assert each_group(again) == {
+        ("anomaly", P1): "failed rows 6 > 2.483, expected 0 to 2.483 (2 earlier values, median 1)",
+        ("users", P1): "passed sum(user_count) 400, not compared: 1 earlier value, 2 needed",
+    }
+
+
+def each_group(report):
+    """Give what was said of each group of each check."""
+    return {
+        (result.name, value.group): f"{value.status} {value.message}"
+        for result in report["user_stats"].invariant_report.after
+        for value in result.values
+    }

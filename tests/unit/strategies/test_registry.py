@@ -40,6 +40,8 @@ def test_a_strategy_says_how_its_steps_may_be_run(word, flags):
         ("distinct_count", {"counts_empty", "compares"}),
         ("null_percentage", {"is_observable", "stores_rows"}),
         ("row_count_change", {"only_after", "is_observable", "counts_empty"}),
+        ("anomaly", {"only_after", "is_observable", "counts_empty"}),
+        ("schema", {"is_observable", "counts_empty"}),
         ("sql", {"is_alone", "has_failing"}),
         ("column_check", {"is_observable", "has_failing"}),
         ("relationships", {"is_alone", "has_failing"}),

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from penstock.app.checking import placing
+from penstock.app.checking.comparing import group_value, judge_changes
 from penstock.app.checking.placing import Probe
 from penstock.app.checking.results import CheckedRows, CheckInputs, failed_of, result_of
 from penstock.core.check_results import WHOLE_GROUP, CheckResult
 from penstock.core.checks.check import Check, CheckScope, Phase
 from penstock.core.checks.check_type import (
-    ROWS,
     CheckStatus,
-    CheckType,
     Empty,
-    GroupMeasures,
     GroupValue,
     Measure,
     Values,
     parts_of,
 )
 from penstock.core.columns.schema import Schema
-from penstock.core.partitions.partition import Grain
-from penstock.core.partitions.ranges import Ranges, difference, holds
+from penstock.core.partitions.ranges import difference
 from penstock.core.ports.engine import QuerySession
 from penstock.core.query import Query
-from penstock.core.statement import OBSERVED_ROWS, Row
+from penstock.core.statement import Row
 from penstock.strategies.checks import queries
-from penstock.strategies.checks.literals import CELL, DETAILS, MESSAGE, micros_of, number, shortened
+from penstock.strategies.checks.literals import CELL, DETAILS, shortened
 from penstock.strategies.checks.measure import weighed
 from penstock.strategies.checks.queries import (
     count_query,
@@ -40,13 +35,10 @@ from penstock.strategies.checks.queries import (
     united,
     verdict,
 )
-from penstock.strategies.checks.typed import measured, taken, verdict_of
+from penstock.strategies.checks.typed import measured, taken
 
 AT_ONCE = 50
 """How many groups one statement covers if each has its own SQL."""
-
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_TIMELESS = (Grain.WHOLE, Grain.RANGE)
 
 
 def evaluate(
@@ -66,15 +58,15 @@ def evaluate(
     for at, each in enumerate(answers):
         if isinstance(each, CheckResult):
             results[at] = each
-        elif each.check.rule.runs_before is not None:
+        elif each.check.rule.compares_runs:
             changes[at] = each
         else:
-            values = [_group_value(each, group, inputs, {}) for group in each.groups]
+            values = [group_value(each, group, inputs) for group in each.groups]
             results[at] = _result(session, each, values, inputs)
-    # How much a number of rows changed is judged last: what fails another gate is no base for it.
+    # What compares runs is judged last: what fails another gate is no base for it.
     failed = failed_of(tuple(results.values()), inputs.grid, inputs.partitions)
     passing = difference(inputs.partitions, failed)
-    last = _judge_changes([*changes.values()], inputs, passing)
+    last = judge_changes([*changes.values()], inputs, passing)
     for (at, probe), values in zip(changes.items(), last, strict=True):
         results[at] = _result(session, probe, values, inputs)
     return tuple(results[at] for at in range(len(answers)))
@@ -89,7 +81,7 @@ def _locate(session: QuerySession, check: Check, inputs: CheckInputs) -> Probe |
         return _evaluate_sql(session, check, query, inputs)
     is_of_step = check.phase is Phase.AFTER and check.scope is CheckScope.STEP
     is_quiet = inputs.adds and inputs.step is None and check.empty is Empty.FAIL
-    if is_quiet and is_of_step and check.rule.runs_before is not None:
+    if is_quiet and is_of_step and check.rule.compares_runs:
         rows = CheckedRows("", Schema())
         means, group = measured(check, rows.columns), placing.whole_group(inputs)
         return Probe(check, means, rows, (group,), is_step=True, answers={})
@@ -244,70 +236,6 @@ def _values_of_sql(
 
 def _alone(sql: str) -> str:
     return f"SELECT * FROM (\n{sql}\n)"  # an ORDER BY or a comment in it stays in it
-
-
-def _group_value(
-    probe: Probe, group: placing.Group, inputs: CheckInputs, written: Mapping[int, int]
-) -> GroupValue:
-    """Return the value of a group; `written` are the rows of groups that passed every gate."""
-    means, row = group.means or probe.means, probe.answer(group)
-    values: Values = {name: row.get(queries.alias(sql)) for name, sql in means.aggregates.items()}
-    if not GroupMeasures(values).rows:  # without rows there is nothing to measure
-        values = {ROWS: "0", **means.empty}
-    partition = None
-    if probe.is_step and inputs.grid.grain is not Grain.WHOLE:
-        partition = group.number  # the group is what a step wrote to one partition
-    reference = micros_of(inputs.run_timestamp - _EPOCH)
-    if partition is not None and inputs.grid.grain not in _TIMELESS:
-        reference = min(reference, inputs.grid.upper(partition))
-    before = _base(probe.check.rule, partition, inputs, written)
-    adds = inputs.adds and probe.is_step
-    value = verdict_of(probe.check, means, GroupMeasures(values, reference, before, adds))
-    if before is not None:
-        values = {**values, "base": number(before)}
-    message = shortened(value.message, MESSAGE)
-    return replace(value, group=group.key, values=values, message=message)
-
-
-def _base(
-    rule: CheckType, partition: int | None, inputs: CheckInputs, written: Mapping[int, int]
-) -> Fraction | None:
-    """Return the rows to compare a group with, None if there was no earlier execution."""
-    bases, last = inputs.bases, rule.runs_before
-    if last is None:
-        return None
-    if partition is None:
-        counts = list(bases.recent[: last or 1])
-    elif not last:
-        counts = [bases.by_partition[partition]] if partition in bases.by_partition else []
-    else:
-        earlier = {**bases.by_partition, **written}
-        before = sorted((each for each in earlier if each < partition), reverse=True)
-        counts = [earlier[each] for each in before[:last]]
-    return Fraction(sum(counts), len(counts)) if counts else None
-
-
-def _judge_changes(
-    changes: Sequence[Probe], inputs: CheckInputs, passing: Ranges
-) -> list[list[GroupValue]]:
-    """Return the values of the groups of each check; `passing` fail no gate of another type.
-
-    Groups are compared in order: the rows of a group that passes, even those a check leaves out,
-    are a base for later groups.
-    """
-    found: list[list[GroupValue]] = [[] for _ in changes]
-    written: dict[int, int] = {}
-    for turn in range(max((len(each.groups) for each in changes), default=0)):
-        fails_gate, rows = False, dict[int, int]()
-        for each, values in zip(changes, found, strict=True):
-            for group in each.groups[turn : turn + 1]:
-                values.append(_group_value(each, group, inputs, written))
-                fails_gate |= each.check.is_gate and values[-1].status is CheckStatus.FAILED
-                if each.is_step and group.number is not None and holds(passing, group.number):
-                    rows[group.number] = GroupMeasures(each.answer(group)).count(OBSERVED_ROWS)
-        if not fails_gate:
-            written |= rows
-    return found
 
 
 _GROUPS_ASKED = 50

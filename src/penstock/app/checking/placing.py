@@ -166,7 +166,7 @@ def _first(inputs: CheckInputs) -> int:
 def _rows_of(check: Check, inputs: CheckInputs) -> CheckedRows | CheckResult:
     if check.phase is Phase.AFTER and check.scope is CheckScope.STEP:
         # How the rows of a step changed cannot be told from a table that stands in for them.
-        if inputs.step and inputs.step.stands_in and check.rule.runs_before is not None:
+        if inputs.step and inputs.step.stands_in and check.rule.compares_runs:
             return skip(check, NO_STEP_ROWS)
         return inputs.step or skip(check, NOTHING_WRITTEN)
     if check.phase is Phase.AFTER:

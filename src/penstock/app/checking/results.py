@@ -20,6 +20,7 @@ from penstock.core.check_results import (
     Quarantine,
     RowsBefore,
     Sample,
+    ValuesBefore,
 )
 from penstock.core.checks.check import Check, CheckScope, OnFailure, Phase
 from penstock.core.checks.check_type import CheckStatus, GroupValue
@@ -222,6 +223,7 @@ class CheckInputs:
     - `values`: returns the parameters of a partition as typed literals by name, without `@`.
     - `observed`: aggregates measured while rows were written, by the names of `observables`.
     - `bases`: row counts of earlier successes.
+    - `earlier`: earlier values of checks that compare with them, by name.
     - `adds`: whether the step adds rows to existing ones.
     - `keep`: writes the table of a check's failing rows from a query, or removes it for "", and
       returns its location; None writes no table.
@@ -241,6 +243,7 @@ class CheckInputs:
     )  # without partitions there are no parameters
     observed: Row | None = None
     bases: RowsBefore = RowsBefore()
+    earlier: Mapping[str, ValuesBefore] = field(default_factory=dict)
     adds: bool = False
     keep: Callable[[Check, str], str] | None = None
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
+from penstock.app.checking.comparing import basis_of
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.flags import keep_failures
 from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs
@@ -13,7 +14,7 @@ from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.preparing import pins, run_context
 from penstock.app.preparing.statements import Values, of_partitions, of_windows
 from penstock.app.services.services import Services
-from penstock.core.check_results import CheckResult, RowsBefore
+from penstock.core.check_results import CheckResult, RowsBefore, ValuesBefore
 from penstock.core.checks.check import Check
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import TableError
@@ -32,6 +33,9 @@ from penstock.core.strategy import Writing
 from penstock.plan.cascade import grid_of
 from penstock.strategies.checks.queries import KEY, ranged
 from penstock.strategies.relations import bind_query, bind_tables, query_tables
+
+_PARTITIONS, _AGAIN = 5_000, 21
+"""How many records of a check are searched: of partitions, and for each value of a whole table."""
 
 BEFORE_VIEW = "check_before_target"
 AFTER_VIEW = "check_after_target"
@@ -125,6 +129,7 @@ class CheckTarget:
             later=self._later(checks, views),
             observed=observed,
             bases=self._bases(step_seq, with_rows=inputs.adds),
+            earlier=self._earlier(step_seq),
         )
         return evaluate(self.session, checks, inputs, sampling=self.sampling)
 
@@ -172,6 +177,17 @@ class CheckTarget:
         last, name = max(runs), self.model.name
         rows_before = self.services.reading.checks.rows_before
         return rows_before(name, self.partitions, last, step_seq, with_rows=with_rows)
+
+    def _earlier(self, step_seq: int) -> dict[str, ValuesBefore]:
+        """Return the earlier values of the checks that compare with them."""
+        found = {}
+        for check in self.checks.after:
+            if (history := check.rule.own_history) is not None:
+                limit = _PARTITIONS if self.model.partition else _AGAIN * history.last
+                records = self.services.reading.checks
+                values = records.values_before(self.model.name, check.name, step_seq, limit)
+                found[check.name] = replace(values, basis=basis_of(check, self.model.grid))
+        return found
 
     def _bind_target(self, view: str, version: int | None) -> Schema | None:
         """Create a view of the target at a version, or of its current one; None if missing."""

@@ -14,6 +14,7 @@ from penstock.app.checking.flags import close_passed
 from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import replaced_rows
 from penstock.app.commands.history import SOURCE, check_names
+from penstock.app.commands.query import bound_now
 from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import settle
 from penstock.app.observation.observe import ObservedTables, pin_source
@@ -23,20 +24,30 @@ from penstock.app.planning.selection import narrowed, selected_models
 from penstock.app.preparing.pins import Inputs, pin_names, source_read
 from penstock.app.preparing.run_context import Context
 from penstock.app.request import CheckRequest
-from penstock.app.services.services import Services
+from penstock.app.services.services import Services, named_model
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, InvariantReport
 from penstock.core.checks.check import Check, Checks, Phase
 from penstock.core.errors import TableError, UsageError
 from penstock.core.findings import Severity
 from penstock.core.model import Body, Model, Source
-from penstock.core.names import InputKind
+from penstock.core.names import InputKind, quoted
 from penstock.core.partitions.partition import key_pairs, shown_ranges, write_ranges
 from penstock.core.partitions.ranges import Ranges, count, difference, intersection, merged
+from penstock.core.query import Query, mention
+from penstock.core.statement import Row
 from penstock.core.steps.inputs import Relation
 from penstock.core.steps.window import InputWindow
 from penstock.plan.resolve import due_partitions, resolve
 from penstock.project.checks.kept import definition_of
 from penstock.project.files.values import did_you_mean, some_of
+from penstock.strategies.checks.suggest import (
+    WIDEST,
+    Suggestion,
+    details_of,
+    profile_of,
+    profile_query,
+    suggestions,
+)
 from penstock.strategies.checks.types.values import aged
 from penstock.strategies.relations import query_tables
 
@@ -320,3 +331,52 @@ def _never_built(model: Model, missing: Ranges) -> str:
     if model.partition is None:
         return f"{model.name} was never built"
     return f"partition {shown_ranges(model.grid, missing)} was never built"
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestReport:
+    """Checks proposed for a model, and the number of rows that they are based on.
+
+    `listed` is whether they belong under `models:` and not beside the versions of the model.
+    """
+
+    model: str
+    table: str
+    rows: int
+    checks: tuple[Suggestion, ...]
+    listed: bool = True
+    notes: tuple[str, ...] = ()
+
+
+def suggest(services: Services, name: str, *, sample: bool) -> SuggestReport:
+    """Propose checks that the current rows of a model meet, in two queries; write nothing.
+
+    Without `sample`, or with `checks.sample: false` in the project, no value of a row is read.
+    Raises `unknown-model` and `not-built-yet`.
+    """
+    model = named_model(services, name)
+    sample = sample and services.project.checks.sample
+    services.engine.require()
+    text = f"SELECT * FROM {mention(model.input_name)}"
+    found = bound_now(services, Query(text, text, text, (model.input_name,)))
+    notes = [] if sample else ["values of rows are not read, so no ranges or lists are proposed"]
+    with services.engine.session(model.name, model.where) as session:
+        session.bind(found.relations)
+        sql, columns = found.sql, session.describe(found.sql)
+        if model.history is not None:
+            own = model.history.columns
+            is_current = quoted(own.is_current) if own.is_current else own.is_open()
+            sql = f"SELECT * FROM (\n{sql}\n) WHERE {is_current}"
+        if len(columns.columns) > WIDEST:
+            notes.append(f"only the first {WIDEST} of {len(columns.columns)} columns are read")
+        [row] = session.rows(profile_query(sql, columns, sample=sample))
+        profile = profile_of(row, columns)
+        details = details_of(profile, model.strategy.keys, sample=sample)
+        counts: Row = {}
+        if details.keys or details.listed:
+            [counts] = session.rows(details.query(sql))
+    existing = [each for each in model.all_checks if each.phase is Phase.AFTER]
+    proposed = suggestions(profile, details, counts, existing)
+    is_beside = not model.where.path.endswith((".yml", ".yaml"))
+    rows, table = profile.rows, str(model.table)
+    return SuggestReport(model.name, table, rows, proposed, is_beside, tuple(notes))

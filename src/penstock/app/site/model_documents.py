@@ -76,8 +76,22 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
+class BandPoint:
+    """A number that was compared with earlier ones: of a partition, or of a time."""
+
+    at: str
+    status: str
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckRow:
-    """A check of a model with its evaluations, oldest first."""
+    """A check of a model with its evaluations, oldest first.
+
+    `band` are the numbers of a check that compares them with earlier ones, in order.
+    """
 
     name: str
     type: str
@@ -86,6 +100,7 @@ class CheckRow:
     on_failure: str
     description_html: str
     evaluations: tuple[Evaluation, ...]
+    band: tuple[BandPoint, ...]
 
 
 @dataclass(frozen=True, slots=True)

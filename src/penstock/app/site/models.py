@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from penstock.app.commands.sessions import sessions_quarantine
 from penstock.app.planning.packages import plan_package
 from penstock.app.site.markup import grouped
 from penstock.app.site.model_documents import (
+    BandPoint,
     CheckRow,
     CodeText,
     ColumnOrigin,
@@ -26,7 +28,7 @@ from penstock.app.site.partitions import mapping_tasks
 from penstock.app.site.reading import MOST_EXECUTIONS, SiteInputs, TableShape, code_task, utc
 from penstock.app.site.sources import reads
 from penstock.app.site.tasks import Task
-from penstock.core.check_results import CheckRecord, CheckResult
+from penstock.core.check_results import WHOLE_GROUP, CheckRecord, CheckResult
 from penstock.core.checks.check import Check
 from penstock.core.errors import PenstockError
 from penstock.core.graph import find_cycle, ordered
@@ -280,7 +282,27 @@ def _checks(
             evaluations=tuple(
                 _evaluation(each, check) for each in reversed(results[:MOST_EVALUATIONS])
             ),
+            band=_band(results) if check.rule.own_history else (),
         )
+
+
+def _band(results: Sequence[CheckRecord]) -> tuple[BandPoint, ...]:
+    """Return the newest numbers of each partition in their order, or those of a whole table."""
+    points: dict[str, BandPoint] = {}
+    for record in results:
+        for each in record.result.values:
+            at = utc(record.started) if each.group == WHOLE_GROUP else each.group
+            value, low, high = (_finite(each.values.get(name)) for name in ("value", "low", "high"))
+            if value is not None:
+                status = str(each.status).lower()
+                points.setdefault(at, BandPoint(at, status, value, low, high))
+    keys = sorted(points, key=lambda at: (int(at) if at.lstrip("-").isdecimal() else 0, at))
+    return tuple(points[at] for at in keys[-MOST_EVALUATIONS:])
+
+
+def _finite(text: str | None) -> float | None:
+    number = None if text is None else float(text)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _evaluation(record: CheckRecord, check: Check) -> Evaluation:

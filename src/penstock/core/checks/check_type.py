@@ -85,6 +85,8 @@ class GroupMeasures:
     """The earlier number of rows, None if unknown."""
     adds: bool = False
     """Whether the rows are those of a step that adds to existing rows."""
+    earlier: tuple[float, ...] = ()
+    """The earlier values of the same check, nearest first."""
 
     def count(self, name: str) -> int:
         """Return a count, 0 if nothing was counted."""
@@ -172,6 +174,14 @@ class Lookup:
     """Returns why columns of the rows and the fields cannot be compared, "" if they can."""
 
 
+@dataclass(frozen=True, slots=True)
+class OwnHistory:
+    """Which of its own earlier values a check compares with: how many, and of which days."""
+
+    last: int
+    same_weekday: bool = False
+
+
 class KeyKind(Enum):
     """The kind of value of a key; the project reads and checks it before the type is created.
 
@@ -191,7 +201,10 @@ class KeyKind(Enum):
     FLAG = "true or false"
     CHOICE = "one of two words: whether it is the second"
     AGE = "a length of time"
+    POSITIVE = "a number above 0"
+    TYPES = "columns with their types"
     CONDITION = "SQL that is true or not"
+    MEASURE = "SQL that is a number of the group"
     QUERY = "SQL, or a file of it"
     TABLE = "a model or source"
 
@@ -203,7 +216,7 @@ class CheckKey:
     name: str
     kind: KeyKind
     says: str
-    example: str | int | bool | tuple[str, ...]
+    example: str | int | bool | tuple[str, ...] | Mapping[str, str]
     unset: str | None = "none"
     """The default for documentation; None if the key is required."""
     text_field: str = ""
@@ -321,6 +334,16 @@ class CheckType:
     def runs_before(self) -> int | None:
         """How many earlier runs it compares with: 0 for the last success, None for none."""
         return None
+
+    @property
+    def own_history(self) -> OwnHistory | None:
+        """Which of its own earlier values it compares with, None for none."""
+        return None
+
+    @property
+    def compares_runs(self) -> bool:
+        """Whether its result depends on earlier runs."""
+        return self.runs_before is not None or self.own_history is not None
 
     @property
     def literals(self) -> tuple[str, ...]:

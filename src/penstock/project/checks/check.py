@@ -10,6 +10,7 @@ from penstock.core.checks.check import ANY_ROW, Check, CheckScope, Phase, Thresh
 from penstock.core.checks.check_type import CheckType, Empty, check_types, parts_of
 from penstock.core.findings import Finding, Severity
 from penstock.core.names import InputKind, InputName
+from penstock.core.partitions.partition import Grain
 from penstock.core.query import Query
 from penstock.core.strategy import Writing
 from penstock.project.checks.form import Form, number_of
@@ -49,6 +50,7 @@ def _read(form: Form, kind: type[CheckType], name: str) -> Check | None:
     input_name, query = _rows(form, kind) if kind.takes_rows else (None, None)
     form.columns = _columns(form, input_name)
     rule, empty, scope = form.rule(kind), _empty(section, kind), _scope(form, kind)
+    _check_weekday(form, rule)
     condition = form.condition("where", kind=ConditionKind.WHERE)
     thresholds = read_failing(form, rule)
     if rule is None:
@@ -75,6 +77,16 @@ def _read(form: Form, kind: type[CheckType], name: str) -> Check | None:
         test=_test(section),
     )
     return replace(check, definition=definition_of(check))
+
+
+def _check_weekday(form: Form, rule: CheckType | None) -> None:
+    """Report a comparison of weekdays in a model whose partitions have none."""
+    history, settings = rule and rule.own_history, form.scene.strategy.partitioning
+    if not history or not history.same_weekday or settings is None:
+        return
+    if settings.grid.grain not in (Grain.DAY, Grain.HOUR):
+        sentence = f"by: weekday, and the partitions are {settings.grid.grain}"
+        form.section.report("by", "option-conflict", sentence, "take it out")
 
 
 def _empty(section: Section, kind: type[CheckType]) -> str:

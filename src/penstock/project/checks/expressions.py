@@ -212,6 +212,8 @@ def _fault(
         return f"where reads one row, {aggregates[0].text} at many" if aggregates else ""
     if volatile:
         return f"the condition calls {volatile[0]}, which gives another value each time"
+    if kind is ConditionKind.MEASURE and not aggregates:
+        return "the measure has no aggregate, so it is no number of a group"
     bare = {
         ".".join(part.name for part in column.parts): None
         for column, start in _columns(tree)

@@ -22,13 +22,13 @@ from penstock.project.checks.kept import condition_of, linked_query, query_of
 from penstock.project.checks.phases import TEST, unknown_test
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files import parsed
-from penstock.project.files.kinds import DURATION, FLAG, whole, word
+from penstock.project.files.kinds import DURATION, FLAG, POSITIVE, whole, word
 from penstock.project.files.nodes import TemplateText, YamlNode
 from penstock.project.files.parsed import ReadText
 from penstock.project.files.readers import TextFiles
 from penstock.project.files.references import SqlText, sql_under
 from penstock.project.files.values import text_of
-from penstock.project.settings.check_keys import CheckSection
+from penstock.project.settings.check_keys import CheckSection, column_types
 from penstock.project.sql.names import QueryOwner, input_named
 from penstock.project.unit_tests.casting import CellError, scalar
 
@@ -388,7 +388,10 @@ _READERS: Mapping[KeyKind, Callable[[Form, CheckKey], Any]] = {
     KeyKind.FLAG: lambda form, key: form.section.read(key.name, FLAG),
     KeyKind.CHOICE: lambda form, key: form.choice(key.name, key.choice),
     KeyKind.AGE: lambda form, key: form.age(key.name),
+    KeyKind.TYPES: lambda form, key: column_types(form.section, key.name),
+    KeyKind.POSITIVE: lambda form, key: form.section.read(key.name, POSITIVE),
     KeyKind.CONDITION: lambda form, key: form.condition(key.name),
+    KeyKind.MEASURE: lambda form, key: form.condition(key.name, ConditionKind.MEASURE),
     KeyKind.QUERY: lambda form, key: form.query(key.name),
     KeyKind.TABLE: lambda form, key: form.table(key.name),
 }

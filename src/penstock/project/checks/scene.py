@@ -133,10 +133,14 @@ def _types(docs: Sequence[ColumnDoc]) -> dict[str, str]:
 
 
 class ConditionKind(StrEnum):
-    """The place of a condition: a `check` may be about a group, a `where` is about a row."""
+    """The place of a condition: a `check` may be about a group, a `where` is about a row.
+
+    A `measure` is instead a number of a group.
+    """
 
     CHECK = "check"
     WHERE = "where"
+    MEASURE = "measure"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from typing import Any, Generic, TypeVar, cast
 
 from penstock.project.files.values import Plain, did_you_mean, duration_of, text_of
@@ -92,6 +94,20 @@ DURATION: ValueKind[dt.timedelta | None] = ValueKind(
     lambda value: duration_of(str(value)),
     {"type": "string"},
     None,
+)
+
+
+def _positive(value: object) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    with suppress(InvalidOperation):
+        number = Decimal(str(value).strip())
+        return number if number.is_finite() and number > 0 else None
+    return None
+
+
+POSITIVE: ValueKind[Decimal | None] = ValueKind(
+    "a number above 0", _positive, {"type": ["number", "string"]}, None, (int, float, str)
 )
 
 

@@ -35,7 +35,14 @@ from penstock.project.files.sections import (
     node_as,
     schema_of,
 )
-from penstock.project.files.values import Path, Plain, list_of, mapping_of
+from penstock.project.files.values import (
+    Path,
+    Plain,
+    UnknownTypeError,
+    list_of,
+    mapping_of,
+    read_type,
+)
 
 WITH_CHECKS = ("checks", "invariants")
 """The keys for checks: the second is an alias of the first."""
@@ -155,10 +162,11 @@ _SCHEMAS: Mapping[KeyKind, Plain] = {
     **dict.fromkeys((KeyKind.COLUMN, KeyKind.TIME, KeyKind.TABLE), TEXT.schema),
     **dict.fromkeys((KeyKind.COLUMNS, KeyKind.FIELDS), TEXT_LIST),
     **dict.fromkeys((KeyKind.COUNT, KeyKind.VALUE), _BOUND),
-    **dict.fromkeys((KeyKind.PERCENT, KeyKind.CHANGE), _NUMBER),
-    **dict.fromkeys((KeyKind.CONDITION, KeyKind.QUERY), SQL),
+    **dict.fromkeys((KeyKind.PERCENT, KeyKind.CHANGE, KeyKind.POSITIVE), _NUMBER),
+    **dict.fromkeys((KeyKind.CONDITION, KeyKind.MEASURE, KeyKind.QUERY), SQL),
     KeyKind.NATURAL: whole(1).schema,
     KeyKind.VALUES: {"type": "array"},
+    KeyKind.TYPES: OBJECT,
     KeyKind.FLAG: FLAG.schema,
     KeyKind.AGE: DURATION.schema,
 }
@@ -172,9 +180,29 @@ def section_of(word: str) -> type[CheckSection]:
     for _, it in kind.own_keys():
         read = node_as({"enum": list(it.choice)} if it.choice else _SCHEMAS[it.kind])
         aliases = (it.alias,) if it.alias else ()
-        example = list(it.example) if isinstance(it.example, tuple) else it.example
+        example: Plain = [*it.example] if isinstance(it.example, tuple) else it.example
         own[f"{it.name}_"] = Key(read, example, it.unset, None, aliases, it.unset is None)
     return type(kind.name, (RowsSection if kind.takes_rows else CheckSection,), own)
+
+
+def column_types(section: Section, key: str) -> tuple[tuple[str, str], ...]:
+    """Return the columns of a key with Spark's types; report every unknown type at its place."""
+    node = section.find(key)
+    if node is None:
+        return ()
+    if not node.members:
+        section.bad(key, "a mapping of columns to types", "{id: BIGINT, status: STRING}")
+        return ()
+    found = []
+    for name, member in node.members.items():
+        text = str(member.node.value)
+        try:
+            found.append((name, str(read_type(text))))
+        except UnknownTypeError as error:
+            sentence = f"{error.word!r}, the type of {name}, is not a type"
+            hint = error.hint or "write a type of Spark: BIGINT"
+            section.findings.append(Finding(member.node.where, "unknown-type", sentence, hint))
+    return tuple(found)
 
 
 def key_descriptions() -> dict[str, Plain]:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import CTE, ColumnElement, Connection, Select, exists, func, select
+from sqlalchemy import CTE, ColumnElement, Connection, Select, and_, exists, func, or_, select
 
 from penstock.core.check_results import (
+    WHOLE_GROUP,
     Checked,
     CheckRecord,
     Flag,
     Quarantine,
     RowsBefore,
     Unsettled,
+    ValuesBefore,
 )
-from penstock.core.checks.check import OnFailure
-from penstock.core.checks.check_type import CheckStatus
+from penstock.core.checks.check import OnFailure, Phase
+from penstock.core.checks.check_type import CheckStatus, GroupValue, Values
+from penstock.core.errors import UsageError
+from penstock.core.findings import Severity
 from penstock.core.partitions.partition import Grid
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import Status
@@ -31,11 +37,13 @@ from penstock.state.schema import (
 )
 from penstock.state.sql.database import Database, batched
 from penstock.state.sql.load import is_pending, with_names
-from penstock.state.sql.rows import cells_of, check_record_of, quarantine_of, step_of
+from penstock.state.sql.rows import Found, cells_of, check_record_of, quarantine_of, step_of
 from penstock.state.transitions.model_state import BUILDS
 
 HISTORY = execution_history.c
 STEP = steps.c
+_LAST = 2**62
+"""A number after that of every step."""
 _FLAG = ("step", "step_seq", "model", "ord", "partition", "checks", "opened", "version")
 
 
@@ -165,6 +173,73 @@ class SqlChecks:
             rows = connection.execute(_newest(done, partitions, last))
             return RowsBefore({row.ord: row.rows_written for row in rows})
 
+    def values_before(self, model: str, check: str, step_seq: int, limit: int) -> ValuesBefore:
+        """See `CheckRecords.values_before`."""
+        result = check_results.c
+        query = (
+            select(check_results)
+            .join(models, models.c.id == result.model_id)
+            .where(
+                models.c.name == model,
+                result.name == check,
+                result.phase == Phase.AFTER,
+            )
+            .order_by(result.batch.desc(), result.number)
+            .limit(limit)
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(query).all()
+            numbers = [row.step_seq for row in rows if row.step_seq is not None]
+            grid, successes = _grid(connection, model, step_seq), set[tuple[int, int]]()
+            if numbers:
+                since = HISTORY.step_seq >= min(numbers)
+                done = _successes(model, grid, _LAST, since, accepted=True)
+                pairs = connection.execute(select(done.c.step_seq, done.c.ord))
+                successes = {(seq, place) for seq, place in pairs}
+        return _values_of(map(_recorded, rows), successes, grid, step_seq)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """One record of a check: its step, None for `penstock check`, and its values."""
+
+    step_seq: int | None
+    version: int | None
+    started: dt.datetime
+    is_gate: bool
+    values: tuple[GroupValue, ...]
+
+
+def _recorded(row: Found) -> _Recorded:
+    cells = cells_of(row, ("step_seq", "version", "started", "severity", "values"))
+    is_gate = cells.pop("severity") is Severity.ERROR
+    return _Recorded(is_gate=is_gate, **cells)
+
+
+def _values_of(
+    rows: Iterable[_Recorded], successes: Collection[tuple[int, int]], grid: Grid, step_seq: int
+) -> ValuesBefore:
+    """Return the values that count, of records newest first."""
+    steps = {seq for seq, _ in successes if seq < step_seq}
+    by_partition: dict[int, Values] = {}
+    recent: list[tuple[dt.datetime, Values]] = []
+    for row in rows:
+        for value in row.values:
+            if value.group == WHOLE_GROUP:
+                is_view = row.step_seq is None and row.version is None
+                if is_view or row.step_seq in steps:
+                    recent.append((row.started, value.values))
+                continue
+            try:
+                place = grid.parse(value.group)
+            except UsageError:  # of partitions that are no longer those of the model
+                continue
+            fails = row.is_gate and value.status is CheckStatus.FAILED
+            counts = (row.step_seq, place) in successes if row.step_seq is not None else not fails
+            if counts:
+                by_partition.setdefault(place, value.values)
+    return ValuesBefore(by_partition, tuple(recent))
+
 
 def _is_among_newest(limit: int) -> ColumnElement[bool]:
     """Return the condition of a model's newest rows; an index ends the search at the limit."""
@@ -185,9 +260,18 @@ def _grid(connection: Connection, model: str, step_seq: int) -> Grid:
     return connection.scalar(query) or Grid()
 
 
-def _successes(model: str, grid: Grid, step_seq: int, *which: ColumnElement[bool]) -> CTE:
-    """Return a query for rows of the history that no check and no rollback revoked later."""
-    flagged = exists().where(flags.c.step_seq == HISTORY.step_seq, flags.c.ord == HISTORY.ord)
+def _successes(
+    model: str, grid: Grid, step_seq: int, *which: ColumnElement[bool], accepted: bool = False
+) -> CTE:
+    """Return a query for rows of the history that no check and no rollback revoked later.
+
+    With `accepted`, rows count too whose flag a user closed, and not a step.
+    """
+    of_row = exists().where(flags.c.step_seq == HISTORY.step_seq, flags.c.ord == HISTORY.ord)
+    counts = and_(HISTORY.status == Status.SUCCESS, ~of_row)
+    if accepted:
+        by_step = exists().where(steps.c.id == flags.c.why).correlate(flags)
+        counts = or_(counts, of_row.where(flags.c.closed.is_not(None), ~by_step))
     return (
         select(HISTORY.ord, HISTORY.step_seq, HISTORY.rows_written)
         .join(models, models.c.id == HISTORY.model_id)
@@ -195,8 +279,7 @@ def _successes(model: str, grid: Grid, step_seq: int, *which: ColumnElement[bool
         .where(
             models.c.name == model,
             HISTORY.step_seq < step_seq,
-            HISTORY.status == Status.SUCCESS,
-            ~flagged,
+            counts,
             steps.c.undone_by.is_(None),
             steps.c.kind.in_(BUILDS),
             steps.c.grid == grid,

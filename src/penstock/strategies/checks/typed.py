@@ -15,6 +15,7 @@ from penstock.core.checks.check_type import (
     GroupMeasures,
     GroupValue,
     Measure,
+    parts_of,
     with_parts,
 )
 from penstock.core.columns.schema import Schema
@@ -51,7 +52,7 @@ def verdict_of(check: Check, means: Measure, group: GroupMeasures) -> GroupValue
     An idle run of a model that adds rows counts as a change to 0 only if the user says so.
     """
     quiet = group.adds and not group.rows and check.empty is None
-    if quiet and check.rule.runs_before is not None:
+    if quiet and check.rule.compares_runs:
         return GroupValue("", CheckStatus.SKIPPED, message=NOTHING_WRITTEN)
     return measure.weighed(check, _of_type(check, means, group), group.rows)
 
@@ -232,7 +233,10 @@ def _cannot_fail(check: Check, columns: Schema) -> bool:
     values, column = check.rule.literals, columns.find("".join(check.rule.columns_named[:1]))
     if values and not (column and all(is_value(each, column.type) for each in values)):
         return False
-    texts = [each.text for each in check.conditions]
+    own = [each.text for each in parts_of(check.rule, Condition)]
+    if check.rule.own_history is not None:  # it measures a number, which a comparison makes true
+        own = [f"{measure.bracketed(each)} = 0" for each in own]
+    texts = [*own, *([check.condition.text] if check.condition else [])]
     if not texts:
         return True
     from penstock.strategies.checks.harmless import is_harmless  # the parser costs 0.2 s

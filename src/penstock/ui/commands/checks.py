@@ -22,12 +22,17 @@ Reason = Annotated[str | None, FlagSpec("Why the flagged rows are right.", metav
 Drop = Annotated[
     str | None, FlagSpec("Drop quarantined rows of a step now.", ("--drop-quarantine",), "STEP|all")
 ]
+Suggest = Annotated[
+    str | None,
+    FlagSpec("Propose checks of a model from its rows, as YAML; runs none.", metavar="MODEL"),
+]
 
 
 @command(
     "penstock check --query daily_user_stats --date 2024-12-01\n"
     "penstock check --all --strict\n"
-    "penstock check --accept 0192a3c4 --reason 'a holiday'"
+    "penstock check --accept 0192a3c4 --reason 'a holiday'\n"
+    "penstock check --suggest daily_user_stats"
 )
 def check_command(
     output: CommandOutput,
@@ -35,12 +40,15 @@ def check_command(
     accept: Accept = None,
     reason: Reason = None,
     drop: Drop = None,
+    suggest: Suggest = None,
 ) -> int:
     """Run checks against the current tables.
 
     Writes no data and takes no lease; results are recorded. Exits 3 if a check of severity error
     failed, 1 if no check ran at all. Without a range it checks the newest partition that is due.
     """
+    if suggest is not None:
+        return _suggest(output, request, suggest, (accept, reason, drop))
     if accept is None and drop is None and reason is None:
         return _evaluate(output, request)
     _refuse_beside(request, accept, reason, drop)
@@ -89,12 +97,34 @@ def _refuse_beside(
     if accept is not None and not (reason or "").strip():
         raise conflict("--accept needs --reason", hint="--reason 'why the rows are right'")
     flag = "--accept" if accept is not None else "--drop-quarantine"
-    of_place = CheckRequest(request.project, target=request.target, variables=request.variables)
+    _refuse_choices(request, flag, accept or drop or "", sample=True)
+
+
+def _refuse_choices(request: CheckRequest, flag: str, value: str, *, sample: bool) -> None:
+    """Raise for flags that choose what to evaluate."""
+    project, target, variables = request.project, request.target, request.variables
+    of_place = CheckRequest(project, target=target, variables=variables, sample=sample)
     if replace(request, arguments="") != of_place:
-        raise conflict(
+        raise UsageError(
+            "option-conflict",
             f"{flag} evaluates nothing and goes with no flag that says what to evaluate",
-            hint=f"penstock check {flag} {accept or drop}",
+            hint=f"penstock check {flag} {value}",
         )
+
+
+def _suggest(
+    output: CommandOutput, request: CheckRequest, name: str, others: tuple[str | None, ...]
+) -> int:
+    from penstock.app.commands.check import suggest
+    from penstock.ui.render.check import suggest_document, suggest_text
+
+    if any(each is not None for each in others):
+        sentence = "--suggest goes with none of --accept, --reason and --drop-quarantine"
+        raise UsageError("option-conflict", sentence, hint=f"penstock check --suggest {name}")
+    _refuse_choices(request, "--suggest", name, sample=request.sample)
+    report = ask(request, functools.partial(suggest, sample=request.sample), name)
+    output.print(report, suggest_text, suggest_document, is_code=True)
+    return 0
 
 
 @command("penstock test --select staging.users\npenstock test --fail-fast")

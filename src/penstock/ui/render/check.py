@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +23,7 @@ from penstock.ui.render.tables import one_line
 from penstock.ui.render.values import LISTED, WHOLE, count, day, ranges_text, seconds
 
 if TYPE_CHECKING:
+    from penstock.app.commands.check import SuggestReport
     from penstock.app.unit_testing.differences import (
         Difference,
         RowsDiffer,
@@ -234,6 +237,47 @@ def accept_document(report: AcceptReport) -> Json:
     flags = "accepted=flags[step model partition checks opened version]"
     kept = "dropped=quarantines[step model table rows expires]"
     return {"command": "check", **document_of(report, f"{flags} {kept}")}
+
+
+def suggest_text(report: SuggestReport) -> str:
+    """Return proposed checks as YAML that can be pasted, each with what it is based on."""
+    rows = f"{count(report.rows, 'row')} of {report.table}"
+    head = [f"# {count(len(report.checks), 'check')} proposed from {rows}."]
+    head += [f"# {one_line(mask(note))}" for note in report.notes]
+    if not report.checks:
+        return "\n".join(head)
+    head.append("# Keep those that must hold for every row to come; nothing was written.")
+    lines = ["checks:", "  after:"]
+    if report.listed:
+        lines = ["models:", f"  - name: {report.model}", "    checks:", "      after:"]
+    indent = " " * (len(lines[-1]) - len(lines[-1].lstrip()) + 2)
+    for each in report.checks:
+        keys = ", ".join(f"{key}: {_flow(value)}" for key, value in each.keys.items())
+        lines.append(f"{indent}- {{{mask(keys)}}}  # {one_line(mask(each.why))}")
+    return "\n".join([*head, *lines])
+
+
+_OTHER_WORD = "null|true|false|yes|no|on|off|y|n"
+_WORD = re.compile(rf"(?!(?:{_OTHER_WORD})$)[A-Za-z_][A-Za-z0-9_]*", re.IGNORECASE)
+_UNPRINTED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff]")
+
+
+def _flow(value: object) -> str:
+    """Return a value in YAML's flow style; texts that YAML could read otherwise are quoted."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_flow, value))}]"
+    if isinstance(value, str):
+        if _WORD.fullmatch(value):
+            return value
+        text = json.dumps(value, ensure_ascii=False)
+        return _UNPRINTED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return str(value)
+
+
+def suggest_document(report: SuggestReport) -> Json:
+    """Return proposed checks, their keys as in a file."""
+    checks: list[Json] = [{"check": {**each.keys}, "why": each.why} for each in report.checks]
+    return {"command": "check", **document_of(report, "model table rows notes"), "checks": checks}
 
 
 _MOST = 20

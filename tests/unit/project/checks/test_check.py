@@ -192,6 +192,48 @@ def test_conditions_are_of_a_row_or_of_a_group(said, check):
             )
         ),
         (
+            "{type: schema, types: {id: BIGNT}}",
+            "unknown-type: check \"schema\": 'BIGNT', the type of id, is not a type",
+        ),
+        (
+            "{type: schema, types: [id]}",
+            'bad-value: check "schema": types is a list; it must be a mapping of columns to types',
+        ),
+        ("{type: schema}", 'missing-key: check "schema": schema needs types'),
+        (
+            "{type: schema, types: {id: INT}, empty: fail}",
+            (
+                "bad-value: check \"schema\": empty is 'fail'; it must be left out: "
+                "columns are compared, and not rows"
+            ),
+        ),
+        (
+            "{type: anomaly, sensitivity: -1}",
+            'bad-value: check "anomaly": sensitivity is -1; it must be a number above 0',
+        ),
+        (
+            "{type: anomaly, measure: 7}",
+            'bad-value: check "anomaly": measure is 7; it must be a condition, such as amount >= 0',
+        ),
+        (
+            "{type: anomaly, measure: abs(revenue)}",
+            (
+                'bad-check-expression: check "anomaly": the measure has no aggregate, '
+                "so it is no number of a group"
+            ),
+        ),
+        (
+            "{type: anomaly, measure: sum(revenu)}",
+            "unknown-column: check \"anomaly\": no column is called 'revenu'",
+        ),
+        (
+            "{type: anomaly, min_history: 9, last: 4}",
+            (
+                'option-conflict: check "anomaly": min_history 9 is above last 4, '
+                "so it never compares"
+            ),
+        ),
+        (
             "{type: row_count, min: 1, empty: fail}",
             (
                 "bad-value: check \"row_count\": empty is 'fail'; it must be left out: "

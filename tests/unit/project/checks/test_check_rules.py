@@ -15,7 +15,9 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.query import mention, parameter
 from penstock.strategies.checks.types import (
     AcceptedValues,
+    Anomaly,
     ColumnCheck,
+    ColumnTypes,
     DistinctCount,
     Freshness,
     NotNull,
@@ -66,6 +68,15 @@ THIS = InputName(InputKind.THIS, "user_stats")
          RowCountChange(None, Decimal("12.5"), 7)),
         ("{type: row_count_change, max_increase_percent: 0, compare: trailing, last: 2}",
          RowCountChange(Decimal(0), None, 2)),
+        ("{type: schema, types: {date: DATE, n: 'DECIMAL(10, 2)', t: int64}}",
+         ColumnTypes((("date", "date"), ("n", "decimal(10,2)"), ("t", "bigint")))),
+        ("{type: anomaly}", Anomaly(None, Decimal("3.5"), 7, 30)),
+        ("{type: anomaly, measure: sum(revenue) / count(*), min_history: 40, by: weekday}",
+         Anomaly(Condition("sum(revenue) / count(*)", ("sum(revenue)", "count(*)")),
+                 Decimal("3.5"), 40, 40, None, same_weekday=True)),
+        ("{type: anomaly, sensitivity: 2, min_spread: '0.5'}",
+         Anomaly(None, Decimal(2), 7, 30, Decimal("0.5"))),
+        ("{type: anomaly, last: 5}", Anomaly(None, Decimal("3.5"), 5, 5)),
     ],
 )  # fmt: skip
 def test_each_type_has_its_rule(after, check, rule):

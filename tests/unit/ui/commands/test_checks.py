@@ -8,6 +8,7 @@ import pytest
 from fakes.check_story import BOUNDS, MIN_USERS, NO_BASE, NULLS, STORY
 from fakes.reports import a_plan, a_report
 from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked
+from penstock.app.commands.check import SuggestReport
 from penstock.app.commands.history import CheckHistory
 from penstock.app.flags import Range
 from penstock.app.read_requests import HistoryRequest
@@ -20,6 +21,7 @@ from penstock.app.request import (
 )
 from penstock.core.check_results import CheckRecord, InvariantReport
 from penstock.core.checks.check import OnFailure, Phase
+from penstock.strategies.checks.suggest import Suggestion
 from penstock.ui.cli.main import main
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
@@ -207,3 +209,31 @@ def test_python_callers_see_what_failed():
     report = CheckReport((ModelChecked("a", DAY, 1, 7, STORY),))
 
     assert (report.ok, report.reports["a"].has_warnings()) == (False, True)
+
+
+def test_checks_are_proposed_as_text_or_document(use_case, capfd):
+    report = SuggestReport("a", "s.a", 3, (Suggestion({"type": "row_count", "min": 1}, "3 rows"),))
+    asked = use_case("commands.check", "suggest", report)
+
+    codes = [main(["check", "--suggest", "a", *more]) for more in ([], ["--json", "--no-sample"])]
+
+    text, _, document = capfd.readouterr().out.partition("# 3 rows\n")
+    assert codes == [0, 0]
+    assert text.endswith("        - {type: row_count, min: 1}  ")
+    assert json.loads(document)["checks"] == [
+        {"check": {"type": "row_count", "min": 1}, "why": "3 rows"}
+    ]
+    assert [each[1:] for each in asked] == [("a", True), ("a", False)]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--strict"], "--suggest evaluates nothing and goes with no flag that says what"),
+        (["--query", "b"], "--suggest evaluates nothing and goes with no flag that says what"),
+        (["--accept", "1", "--reason", "x"], "--suggest goes with none of --accept, --reason"),
+    ],
+)
+def test_proposing_evaluates_nothing(words, sentence, capfd):
+    assert main(["check", "--suggest", "a", *words]) == 2
+    assert sentence in capfd.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.strategies.checks.types.counts import (
+    Anomaly,
     DistinctCount,
     NullPercentage,
     RowCount,
@@ -11,6 +12,7 @@ from penstock.strategies.checks.types.counts import (
 from penstock.strategies.checks.types.expressions import ColumnCheck, Relationships, SqlCheck
 from penstock.strategies.checks.types.values import (
     AcceptedValues,
+    ColumnTypes,
     Freshness,
     NotNull,
     Unique,
@@ -30,5 +32,7 @@ CHECK_TYPES = (
     Relationships,
     Freshness,
     RowCountChange,
+    Anomaly,
+    ColumnTypes,
 )
 """All of them, in the order of documentation and messages."""

@@ -1,10 +1,12 @@
-"""Types that compare a number of rows or values with bounds."""
+"""Types that compare a number of rows or values with bounds, or with earlier numbers."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from statistics import fmean, median
 from typing import Any
 
 from penstock.core.checks.check_type import (
@@ -12,12 +14,14 @@ from penstock.core.checks.check_type import (
     CheckKey,
     CheckStatus,
     CheckType,
+    Condition,
     CountedRows,
     GivenKeys,
     GroupMeasures,
     GroupValue,
     KeyKind,
     Measure,
+    OwnHistory,
     key,
 )
 from penstock.core.names import quoted
@@ -198,3 +202,185 @@ class RowCountChange(CheckType):
         if limit is None or holds:
             return measure.passed(message)
         return measure.failed(f"{message} (max {word} {literals.plain(limit)} %)")
+
+
+_OF_ANOMALY = "Of `anomaly`"
+_SENSITIVITY, _MIN_HISTORY, _LAST = Decimal("3.5"), 7, 30
+_LONGEST_NOUN = 60
+"""The greatest length of a measure in messages, in characters."""
+_SCALE, _MEAN_SCALE = 1.4826, 1.2533
+"""They scale the median and the mean of deviations to the standard deviation of a bell curve."""
+_SHARE = 0.01
+"""The least spread, as a share of the median."""
+_EXACT = 2**53
+_FEW, _ALL = 4, 17
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly(CheckType):
+    """Passes if a number of the group is close to its own earlier values.
+
+    Close means at most `sensitivity` spreads from their median. The spread is the median deviation
+    from the median, scaled like a standard deviation, so that single outliers do not widen it.
+    """
+
+    expression: Condition | None = key(
+        "measure",
+        KeyKind.MEASURE,
+        f"{_OF_ANOMALY}: the number to compare, an expression of aggregates.",
+        "sum(amount)",
+        unset="number of rows",
+    )
+    sensitivity: Decimal | None = key(
+        "sensitivity",
+        KeyKind.POSITIVE,
+        f"{_OF_ANOMALY}: how many spreads from the median are allowed.",
+        5,
+        unset="3.5",
+    )
+    min_history: int | None = key(
+        "min_history",
+        KeyKind.NATURAL,
+        f"{_OF_ANOMALY}: how many earlier values it needs; with fewer it passes.",
+        14,
+        unset="7",
+    )
+    last: int | None = key(
+        "last",
+        KeyKind.NATURAL,
+        "Of `row_count_change` with `trailing`, and of `anomaly`: of how many.",
+        7,
+        unset="7; `anomaly`: 30",
+    )
+    min_spread: Decimal | None = key(
+        "min_spread",
+        KeyKind.POSITIVE,
+        f"{_OF_ANOMALY}: the least spread, in units of the measure.",
+        10,
+        unset="1 % of the median; of a number of rows at least 1",
+    )
+    same_weekday: bool = key(
+        "by",
+        KeyKind.CHOICE,
+        f"{_OF_ANOMALY}: `weekday` compares Mondays with Mondays.",
+        "weekday",
+        unset="`all`",
+        choice=("all", "weekday"),
+    )
+
+    name = "anomaly"
+    only_after = True
+    counts_empty = True
+
+    @classmethod
+    def settle(cls, keys: GivenKeys, values: dict[str, Any]) -> dict[str, Any]:
+        """Fill in the defaults; refuse a history that is shorter than the least."""
+        last, least = values["last"], values["min_history"]
+        if least is None:
+            least = min(_MIN_HISTORY, last or _LAST)
+        last = max(_LAST, least) if last is None else last
+        if least > last:
+            sentence = f"min_history {least} is above last {last}, so it never compares"
+            keys.report("min_history", "option-conflict", sentence, f"last: {least}")
+        sensitivity = values["sensitivity"] or _SENSITIVITY
+        return values | {"last": last, "min_history": least, "sensitivity": sensitivity}
+
+    @property
+    def own_history(self) -> OwnHistory:
+        """Which of its earlier values it compares with."""
+        return OwnHistory(self.last or _LAST, self.same_weekday)
+
+    def measure(self, rows: CountedRows) -> Measure:
+        """Count the rows, or measure the number."""
+        if self.expression is None:
+            return Measure({ROWS: rows.count_all}, self._judge)
+        number = measure.bracketed(rows.condition(self.expression.text, self.expression.aggregates))
+        value = measure.text(f"CAST({number} AS DOUBLE)")
+        return Measure({ROWS: rows.count_all, "value": value}, self._judge)
+
+    def _judge(self, group: GroupMeasures) -> GroupValue:
+        value, noun = self._number(group)
+        earlier = [each for each in group.earlier if math.isfinite(each)]
+        numbers = {"value": _plain(value), "earlier": str(len(earlier))}
+        least, amount = self.min_history or _MIN_HISTORY, literals.amount
+        if len(earlier) < least:
+            said = f"{noun} {_number_text(value)}, not compared"
+            few = amount(len(earlier), "earlier value")
+            passed = measure.passed(f"{said}: {few}, {least} needed")
+            return _with(passed, numbers)
+        low, middle, high = self._band(earlier)
+        numbers |= {"low": _plain(low), "median": _plain(middle), "high": _plain(high)}
+        expected = (
+            f"expected {_number_text(low)} to {_number_text(high)} "
+            f"({amount(len(earlier), 'earlier value')}, median {_number_text(middle)})"
+        )
+        if math.isfinite(value) and low <= value <= high:
+            return _with(measure.passed(f"{noun} {_number_text(value)}, {expected}"), numbers)
+        sign = "<" if value < low else ">" if value > high else ""
+        bound = low if value < low else high
+        beyond = f" {sign} {_number_text(bound, value)}" if sign else ""
+        return _with(
+            measure.failed(f"{noun} {_number_text(value, bound)}{beyond}, {expected}"), numbers
+        )
+
+    def _number(self, group: GroupMeasures) -> tuple[float, str]:
+        """Return the number, NaN for NULL, and its noun."""
+        if self.expression is None:
+            return float(group.rows), "rows"
+        value = group.values.get("value")
+        noun = literals.shortened(" ".join(self.expression.text.split()), _LONGEST_NOUN)
+        return (math.nan if value is None else float(value)), noun.replace("`", "")
+
+    def _band(self, earlier: list[float]) -> tuple[float, float, float]:
+        """Return the least expected value, the median, and the greatest expected value."""
+        middle = median(earlier)
+        away = [abs(each - middle) for each in earlier]
+        spread = _SCALE * median(away) or _MEAN_SCALE * fmean(away)
+        counts = self.expression is None
+        if self.min_spread is not None:
+            least = float(self.min_spread)
+        else:
+            least = max(_SHARE * abs(middle), float(counts)) or float(not any(earlier))
+        reach = float(self.sensitivity or _SENSITIVITY) * max(spread, least)
+        low = middle - reach
+        return (max(0.0, low) if counts else low), middle, middle + reach
+
+
+def _with(value: GroupValue, numbers: dict[str, str | None]) -> GroupValue:
+    return GroupValue("", value.status, numbers, value.message)
+
+
+def _plain(value: float) -> str | None:
+    """Return a number for records, without loss; None for NaN."""
+    if math.isnan(value):
+        return None
+    return str(int(value)) if value.is_integer() and abs(value) < _EXACT else repr(value)
+
+
+def _number_text(value: float, other: float | None = None) -> str:
+    """Format a number with four digits, or with as many as distinguish it from another.
+
+    >>> (
+    ...     _number_text(110.0),
+    ...     _number_text(98.51234),
+    ...     _number_text(12345.678),
+    ...     _number_text(0.00012345),
+    ... )
+    ('110', '98.51', '12346', '0.0001234')
+    >>> _number_text(100.04, 100.05), _number_text(float("nan"))
+    ('100.04', 'NULL')
+    """
+    if math.isnan(value):
+        return "NULL"
+    for digits in range(_FEW, _ALL + 1):
+        shown = _rounded(value, digits)
+        if other is None or other == value or shown != _rounded(other, digits):
+            return shown
+    return repr(value)
+
+
+def _rounded(value: float, digits: int) -> str:
+    if value.is_integer() and abs(value) < _EXACT:
+        return str(int(value))
+    whole = 10 ** (digits - 1)
+    return f"{value:.0f}" if whole <= abs(value) < _EXACT else f"{value:.{digits}g}"

@@ -17,6 +17,7 @@ from penstock.core.checks.check_type import (
     key,
 )
 from penstock.core.columns.schema import Column
+from penstock.core.findings import some
 from penstock.core.names import quoted
 from penstock.core.partitions import calendar
 from penstock.strategies.checks import literals, measure
@@ -203,6 +204,38 @@ class ValueRange(CheckType):
         return measure.counting(rows, " OR ".join(broken), holds, wrong, aggregates)
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnTypes(CheckType):
+    """Passes if the rows have these columns with these types; other columns are allowed."""
+
+    types: tuple[tuple[str, str], ...] = key(
+        "types",
+        KeyKind.TYPES,
+        "Of `schema`: columns that must exist, with their types.",
+        {"id": "BIGINT", "status": "STRING"},
+    )
+
+    name = "schema"
+    counts_empty = True
+    without_empty = "columns are compared, and not rows"
+
+    def measure(self, rows: CountedRows) -> Measure:
+        """Count the rows; what is compared are their columns."""
+        wrong = [
+            f'"{name}" is {actual.upper()}, not {kind.upper()}' if actual else f'no "{name}"'
+            for name, kind in self.types
+            if (actual := rows.type_of(name)) != kind
+        ]
+
+        def judge(_: GroupMeasures) -> GroupValue:
+            if not wrong:
+                return measure.passed(f"{literals.amount(len(self.types), 'column')} as declared")
+            return measure.failed(some(wrong, _NAMED, "; "), "; ".join(wrong))
+
+        return Measure({ROWS: rows.count_all}, judge)
+
+
+_NAMED = 5
 _FIRST = calendar.day_number(1) * calendar.DAY
 
 

@@ -5,6 +5,7 @@ import pytest
 from penstock.core.columns.schema import Column
 from penstock.strategies.checks.types.values import (
     AcceptedValues,
+    ColumnTypes,
     Freshness,
     NotNull,
     Unique,
@@ -121,3 +122,15 @@ def test_what_lies_before_the_first_year_is_old_and_what_is_no_time_has_no_age()
     assert rule.refusal_of(Column("at", "date")) == ""
     assert rule.refusal_of(Column("n", "int")) == 'column "at" is INT, no DATE or TIMESTAMP'
     assert aged("at", dt.timedelta(minutes=90)).shown == "1h 30m"
+
+
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        ((("N", "bigint"), ("at", "timestamp")), "2 columns as declared (None)"),
+        ((("n", "int"), ("gone", "string"), ("t", "string")),
+         'failed: "n" is BIGINT, not INT; no "gone" ["n" is BIGINT, not INT; no "gone"] (None)'),
+    ],
+)  # fmt: skip
+def test_columns_have_the_types_that_are_declared(types, expected):
+    assert said(ColumnTypes(types), {"rows": "0"}) == expected
