@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = None) -> DataFrame:
     """Return the frame of a relation within its window, without running it."""
     match relation.read:
+        case DeltaRead(uri, int() as version, changes_since=int() as since):
+            frame = _changes(spark, uri, since, version)
         case DeltaRead(uri, version):
             reader = spark.read.format("delta")
             frame = (reader if version is None else reader.option("versionAsOf", version)).load(uri)
@@ -42,6 +44,14 @@ def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = 
         case FunctionRead():
             frame = (frames or SharedFrames({})).frame(spark, relation.read)
     return frame.where(relation.window.condition) if relation.window else frame
+
+
+def _changes(spark: SparkSession, uri: str, since: int, version: int) -> DataFrame:
+    """Return the changes after a version, up to and including another one."""
+    reader = spark.read.format("delta").option("readChangeFeed", "true")
+    first = min(since + 1, version)
+    reader = reader.option("startingVersion", first).option("endingVersion", version)
+    return reader.load(uri).where(f"_commit_version > {since}")
 
 
 _GLOBS = "__globPaths__"  # as Spark's own readers say it
@@ -76,8 +86,8 @@ def _loaded(
     reader = spark.read.format(files.format).options(**options).option(_GLOBS, "false")
     lowered = {key.lower(): value.lower() for key, value in options.items()}
     has_header = files.format.lower() != "csv" or lowered.get("header", "false") == "true"
-    if declared and not has_header:
-        reader = reader.schema(declared)
+    if files.schema or (declared and not has_header):
+        reader = reader.schema(files.schema or declared)
     if files.files != (files.root,):  # a folder: its subfolders may be partitions
         reader = reader.option("basePath", files.root)
     return reader.load([*files.files])

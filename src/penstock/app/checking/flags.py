@@ -126,7 +126,7 @@ def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
     """
     for each in services.writing.checks.quarantines():
         is_older = each.model == model.name and each.step != newest.step
-        if not is_older or difference(each.failed, newest.failed):
+        if not (is_older and each.failed) or difference(each.failed, newest.failed):
             continue
         key = model.grid.key(each.failed[0][0])
         found = services.writing.records.history(model.name, None, key)

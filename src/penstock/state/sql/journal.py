@@ -11,7 +11,7 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Select, func, select
 
 from penstock.core.beside.hooks import HookMoment
-from penstock.core.check_results import Checked, Flag, InvariantReport
+from penstock.core.check_results import Checked, Flag, InvariantReport, Quarantine
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import (
@@ -42,6 +42,7 @@ from penstock.state.transitions.model_state import (
     FlagsClosed,
     GivenUp,
     QuarantineDropped,
+    QuarantineKept,
     StoredStep,
 )
 
@@ -182,6 +183,13 @@ class StoreJournal:
             for model in dict.fromkeys(flag.model for flag in flags):
                 keys = tuple((flag.step_seq, flag.ord) for flag in flags if flag.model == model)
                 tables.happen(model, FlagsClosed(keys, tables.now, why, who))
+
+    def keep_quarantine(self, quarantine: Quarantine) -> None:
+        """Record where a running step keeps the records that it leaves out."""
+        with self._transactions.write() as tables:
+            found = find_step(tables, quarantine.step)
+            _require_owned(tables, found)
+            tables.happen(found.intent.model, QuarantineKept(found.seq, quarantine))
 
     def forget_quarantine(self, step: str) -> None:
         """Record that the quarantined rows of a step are gone."""

@@ -97,7 +97,10 @@ def _outcome(result: ModelResult) -> Iterator[str]:
     yield seconds(result.duration)
 
 
-_COUNTED = ("inserted", "updated", "deleted", "unchanged", "inferred_deleted")
+_COUNTED = (
+    *("inserted", "updated", "deleted", "unchanged", "inferred_deleted"),
+    *("stale", "late", "superseded", "ignored", "rescued", "bad_records"),
+)
 
 
 def slice_text(metrics: Mapping[str, int]) -> str:
