@@ -2,6 +2,7 @@
 
 import datetime as dt
 import random
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,11 @@ def an_ordered(process, **said):
 
 
 def rows_of(events):
-    rows = (
-        f"({e.key}, TIMESTAMP '2024-01-{e.at:02} 00:00:00', '{e.name}', '{'D' if e.deletes else 'U'}')"
+    values = (
+        (e.key, f"TIMESTAMP '2024-01-{e.at:02} 00:00:00'", f"'{e.name}'", f"'{'UD'[e.deletes]}'")
         for e in events
     )
-    return ", ".join(rows)
+    return ", ".join(f"({', '.join(map(str, each))})" for each in values)
 
 
 def day(value):
@@ -57,9 +58,9 @@ def test_a_merge_ends_with_the_latest_event_of_each_key(spark, tmp_path, seed):
 
     shown = "ID, CAST(at AS STRING), IF(p_deleted, NULL, name), p_deleted"
     found = [(key, day(at), *rest) for key, at, *rest in table.rows(shown)]
-    assert found == sorted(current(sum(slices, [])), key=lambda row: row[0])
+    assert found == sorted(current([*chain(*slices)]), key=lambda row: row[0])
     for number, counted in enumerate(told):
-        wanted = merged_counts(sum(slices[:number], []), slices[number])
+        wanted = merged_counts([*chain(*slices[:number])], slices[number])
         assert {name: counted[name] for name in wanted} == wanted
 
 
@@ -76,7 +77,7 @@ def test_a_history_places_late_events_in_time(spark, tmp_path, seed):
     shown = "ID, CAST(p_ValidFrom AS STRING), CAST(p_ValidTo AS STRING), name, p_deleted"
     for each in (table, other):
         found = [(key, day(low), day(high), *rest) for key, low, high, *rest in each.rows(shown)]
-        assert found == versions(sum(slices, []))
+        assert found == versions([*chain(*slices)])
         current_rows = "p_IsCurrent <=> (p_ValidTo IS NULL)"
         assert each.rows("ID", where=f"NOT ({current_rows})") == []
     parts = ("inserted", "updated", "unchanged")
@@ -92,7 +93,7 @@ def test_a_history_without_times_ends_with_the_latest_event(spark, tmp_path, see
 
     shown = "ID, CAST(at AS STRING), IF(p_deleted, NULL, name), p_deleted"
     found = [(key, day(at), *rest) for key, at, *rest in table.rows(shown, where="p_IsCurrent")]
-    assert found == sorted(current(sum(slices, [])), key=lambda row: row[0])
+    assert found == sorted(current([*chain(*slices)]), key=lambda row: row[0])
 
 
 def _parts(entity):

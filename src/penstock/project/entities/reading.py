@@ -179,7 +179,7 @@ class ReadingRules:
             sentence = "events of a key are ordered, and there is no business key"
             self._report(key, "no-business-key", sentence, 'name one: "fieldroles"')
         if events.is_ordered and self.settings.plain.get("delete_missing") is True:
-            sentence = "delete_missing and events exclude each other: a slice of changes lacks rows"
+            sentence = "delete_missing does not go with events: a slice of changes lacks rows"
             self._report(key, "option-conflict", sentence, "tell what is deleted with delete_when")
         if events.change_feed and isinstance(self.bronze, Slices):
             sentence = "change_feed reads a Delta table, and bronze is read slice by slice"

@@ -72,7 +72,7 @@ def mark_events(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceR
     events = entity.settings.events
     if not events.marks_rows:
         return rows
-    ignored = quoted(IGNORED_ROW) if rows.schema.find(IGNORED_ROW) else "false"
+    ignored = quoted(IGNORED_ROW) if ignore_condition(entity) else "false"
     if not events.is_ordered:
         made = f"SELECT *, CASE WHEN {ignored} THEN 'ignored' END AS {OUT}, false AS {_KNOWN} "
         return replace(rows, made_sql=f"{made}FROM ({rows.made_sql})", is_marked=True)
