@@ -12,6 +12,7 @@ from pyarrow import orc
 
 from fakes.entity_files import entity
 from fakes.entity_place import T1, T2, EntityPlace, counted
+from penstock.engine.reading import require_avro
 
 pytestmark = pytest.mark.spark
 
@@ -61,7 +62,14 @@ def as_xml(rows):
     return f"<rows>{cells}</rows>"
 
 
-def as_orc(rows, path):
+def as_avro(rows, path, spark):
+    session = spark.newSession()
+    require_avro(session)
+    frame = session.createDataFrame(rows, "ID INT, SeqNr INT, name STRING")
+    frame.coalesce(1).write.format("avro").save(str(path))
+
+
+def as_orc(rows, path, _):
     path.parent.mkdir(parents=True, exist_ok=True)
     names = ("ID", "SeqNr", "name")
     kinds = (pa.int32(), pa.int32(), pa.string())
@@ -81,7 +89,8 @@ FORMATS = {
         lambda rows: "".join(f"{i};{s};{n or ''}\n" for i, s, n in rows),
         "txt",
     ),
-    "orc": ({"bronze_format": "orc"}, None, "orc"),
+    "orc": ({"bronze_format": "orc"}, as_orc, "orc"),
+    "avro": ({"bronze_format": "avro"}, as_avro, "avro"),
 }
 CELLS = [(process, name) for process in ("full", "merge", "historic") for name in FORMATS]
 GATE = (("merge", "csv"), ("historic", "json"))
@@ -100,8 +109,8 @@ def test_every_format_gives_the_rows_and_hashes_of_parquet(spark, tmp_path, proc
         place = EntityPlace(tmp_path / "other", spark, entity(process=process, **said))
     told = []
     for slice_name, rows, at in (("a", A, T1), ("b", B, T2)):
-        if written is None:
-            as_orc(rows, place.bronze() / f"{slice_name}.{ending}")
+        if written in (as_orc, as_avro):
+            written(rows, place.bronze() / f"{slice_name}.{ending}", spark)
         else:
             write(place, f"{slice_name}.{ending}", written(rows))
         parquet.slice(slice_name, *rows)

@@ -2,7 +2,7 @@
 
 They follow the commit protocol of the step: written after it began, recorded before its commit, and
 removed if it never commits, or if a later step has read the same slice
-(docs/decisions/0069-bad-records-stand-beside.md).
+(docs/decisions/0069-bad-records-in-tables-of-their-own.md).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.ports.ports import Fault
 from penstock.core.records import Status
 from penstock.core.steps.step import Intent
-from penstock.strategies.entities.records import bad_sql
 
 _WORD = "bad_records"
 _IS_OURS = re.compile(f"__{_WORD}__[0-9a-f]+$")
@@ -28,21 +27,21 @@ def bad_records_of(services: Services, intent: Intent) -> Quarantine:
     """Return where the bad records of a step's slice are kept."""
     found = quarantine_of(services, intent, ())
 
-    def named(text: str) -> str:
+    def renamed(text: str) -> str:
         start, _, step = text.rpartition("__")
         return f"{start}__{_WORD}__{step}"
 
-    return replace(found, uri=named(found.uri), table=named(found.table))
+    return replace(found, uri=renamed(found.uri), table=renamed(found.table))
 
 
 def keep_bad_records(
-    services: Services, session: StepSession, intent: Intent, label: str, fault: Fault
+    services: Services, session: StepSession, intent: Intent, sql: str, fault: Fault
 ) -> None:
     """Write the bad records of a slice beside its table, and record where they are."""
     kept = bad_records_of(services, intent)
-    rows = session.side_tables.write_table(bad_sql(label), kept.uri)
+    rows = session.side_tables.write_table(sql, kept.uri)
     fault("after-evaluating")
-    services.writing.journal.keep_quarantine(replace(kept, rows=rows))
+    services.writing.journal.keep_quarantine(intent.step, replace(kept, rows=rows))
     fault("after-checks")
 
 
@@ -65,11 +64,12 @@ def settle_bad_records(services: Services, model: Model) -> None:
     for each in mine:
         if each.step not in running | ended:
             services.folders.drop(each.uri)
-            services.writing.journal.forget_quarantine(each.step)
+            services.writing.journal.keep_quarantine(each.step, None)
 
 
 def settle_all_bad_records(services: Services) -> None:
     """Do that for every entity; a run may have died before it did."""
     for model in services.project.models.values():
-        if model.entity is not None and model.entity.keeps_bad_records:
+        entity = model.entity
+        if entity and entity.keeps_bad_records:
             settle_bad_records(services, model)

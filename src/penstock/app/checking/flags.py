@@ -116,7 +116,7 @@ def sweep(services: Services) -> None:
             services.folders.drop(f"{root}/{name}")
     for each in quarantines:
         if each.expires <= now:
-            journal.forget_quarantine(each.step)
+            journal.keep_quarantine(each.step, None)
 
 
 def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
@@ -136,7 +136,7 @@ def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
 
 def _remove(services: Services, each: Quarantine) -> None:
     services.folders.drop(each.uri)
-    services.writing.journal.forget_quarantine(each.step)
+    services.writing.journal.keep_quarantine(each.step, None)
 
 
 def accept(services: Services, step: str, reason: str) -> AcceptReport:

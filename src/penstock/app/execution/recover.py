@@ -315,7 +315,7 @@ def _give_up(services: Services, intent: Intent) -> Recovered:
     if commit is not None:
         return _finish(services, intent, outcome_of(services, intent, commit))
     services.writing.journal.fail(intent.step, _CRASHED, recovered=True)
-    services.writing.journal.forget_quarantine(intent.step)
+    services.writing.journal.keep_quarantine(intent.step, None)
     return Recovered(intent.step, intent.model, None)
 
 

@@ -118,11 +118,12 @@ def stage(state: StepState) -> StepState:
         return state
     committer, watch, begun = state.run.committer, state.watch, state.intent
     committer.fault("after-begin")
-    if state.run.model.entity is not None and state.run.model.entity.keeps_bad_records:
+    entity = state.run.model.entity
+    if entity and entity.keeps_bad_records:
         state.run.closing.callback(settle_bad_records, state.run.services, state.run.model)
-    if state.step_inputs.bad_label:
+    if state.step_inputs.bad_sql:
         with committer.failing(begun):
-            where = state.run.services, committer.session, begun, state.step_inputs.bad_label
+            where = state.run.services, committer.session, begun, state.step_inputs.bad_sql
             keep_bad_records(*where, committer.fault)
     if watch is not None:
         state.run.closing.callback(watch.clean, begun)

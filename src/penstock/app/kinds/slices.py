@@ -138,11 +138,13 @@ class SliceLooking(Looking):
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, this)])
         self._require_unchanged()
         lows = self._low_bounds()
-        read, records = self._bind_rows(session, lows, facts if table is not None else None)
+        anew = table is not None and self.step.initial
+        before = None if table is None or anew else facts
+        read, records = self._bind_rows(session, lows, before)
+        read = replace(read, is_anew=anew)
         rows = prepare_rows(replace(entity, process=process), read, table)
         check_watermarks(entity, rows)
         counts = replace(self._count_rows(session, rows, read.name), records=records.counts)
-        anew = table is not None and self.step.initial
         windows, undefined = inferred_windows(entity, lows, counts, None if anew else table)
         query = session.define(QUERY_VIEW, query_of(entity, rows))
         unchanged = self._unchanged_slices()
@@ -160,15 +162,9 @@ class SliceLooking(Looking):
             table=table,
             windows=Opened(tuple(_delete_windows(windows)), tuple(self._moved_watermarks(counts))),
             late=None,
-            schema_changes=(
-                *(f"added {name}" for name in _added_columns(rows, table)),
-                *(f"widened {name}" for name in rows.widened),
-            ),
-            notes=(
-                *(*records.notes, *rows.notes, *counts.notes, *undefined),
-                *self._empty_warning(counts, table),
-            ),
-            bad_label=read.name if records.bad else "",
+            schema_changes=tuple(_changed_columns(rows, table)),
+            notes=(*records.notes, *rows.notes, *undefined, *self._count_notes(counts, table)),
+            bad_sql=records.bad_sql,
             work=work,
             slice_view=SLICE_VIEW if self.slice else "",
             unchanged=unchanged,
@@ -306,8 +302,9 @@ class SliceLooking(Looking):
             if value is not None:
                 yield Watermark(BRONZE, before, value)
 
-    def _empty_warning(self, counts: SliceCounts, table: Schema | None) -> Iterator[str]:
-        """Warn about a slice without rows, which usually means a failed extract."""
+    def _count_notes(self, counts: SliceCounts, table: Schema | None) -> Iterator[str]:
+        """Warn about rows without a watermark, and a slice without rows: a failed extract."""
+        yield from counts.notes
         if not counts.rows and table is not None:
             name = self.slice.id.name if self.slice else "the source"
             yield f"empty-slice: {name} of {self.model.name} holds no row"
@@ -340,9 +337,11 @@ def low_bounds(
     return found
 
 
-def _added_columns(rows: SliceRows, table: Schema | None) -> tuple[str, ...]:
-    """Return the columns that the table gets: those of the slice, and a renamed key."""
-    return tuple(n for n in rows.stored.names if table is not None and table.find(n) is None)
+def _changed_columns(rows: SliceRows, table: Schema | None) -> Iterator[str]:
+    """Return the columns that the table gets, of the slice or a renamed key, and wider ones."""
+    if table is not None:
+        yield from (f"added {n}" for n in rows.stored.names if table.find(n) is None)
+    yield from (f"widened {name}" for name in rows.widened)
 
 
 def _delete_windows(windows: tuple[EntityWindow, ...] | None) -> Iterator[InputWindow]:

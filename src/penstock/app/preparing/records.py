@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from penstock.app.preparing.statements import require_rules
 from penstock.core.columns.schema import Schema
 from penstock.core.entities.entity import Entity
-from penstock.core.entities.reading import BadRecords
 from penstock.core.errors import DataError, QueryError, TableError
 from penstock.core.facts import TableFacts
 from penstock.core.names import InputName, quoted
@@ -30,6 +29,7 @@ from penstock.strategies.entities.records import (
     BAD_RECORDS,
     RAW_VIEW,
     RawColumn,
+    bad_sql,
     pin_of,
     pinned_types,
     raw_columns,
@@ -44,20 +44,20 @@ from penstock.strategies.entities.rows import SLICE_VIEW
 
 _WHOLE_VIEW = "penstock_bronze"
 _FOUND_VIEW, _INFERRED_VIEW = "penstock_found_columns", "penstock_inferred_columns"
-Explained = Callable[[], AbstractContextManager[None]]
+Explaining = Callable[[], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class BoundRecords:
     """What is known of a slice's records once they were read.
 
-    `bad` is how many of them are to be kept beside the table, `properties` what a new table says of
-    their types.
+    `bad_sql` returns those that are to be kept beside the table, "" if there are none; `properties`
+    are what a new table says of their types.
     """
 
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
-    bad: int = 0
+    bad_sql: str = ""
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -66,7 +66,7 @@ def bind_records(
     entity: Entity,
     read: tuple[InputName, Read],
     facts: TableFacts | None,
-    explained: Explained,
+    explaining: Explaining,
 ) -> BoundRecords:
     """Bind the rows of a slice as `penstock_slice`; records that do not fit are left out of them.
 
@@ -75,21 +75,21 @@ def bind_records(
     """
     (name, source), reading = read, entity.settings.reading
     if reading.is_plain or isinstance(source, CatalogRead):
-        with explained():
+        with explaining():
             session.bind([Relation(name, SLICE_VIEW, source)])
         return BoundRecords()
-    with explained():
+    with explaining():
         columns = _bind_raw(session, entity, name, source, facts)
         stage = read_stage(entity, columns, name.name)
         seen = session.stage(stage)
     require_rules(session, stage, seen, entity.where)
     session.define(SLICE_VIEW, slice_sql(entity, columns))
     counts = record_counts(entity, seen)
-    keeps = reading.bad_records is BadRecords.QUARANTINE
+    keeps = entity.keeps_bad_records and counts[BAD_RECORDS]
     return BoundRecords(
         tuple(unknown_notes(entity, columns)),
         counts,
-        counts.get(BAD_RECORDS, 0) if keeps else 0,
+        bad_sql(entity, columns, name.name) if keeps else "",
         pin_of(entity, columns),
     )
 

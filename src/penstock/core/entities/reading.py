@@ -122,7 +122,7 @@ class Events:
         return bool(self.sequence_by) or self.change_feed
 
     @property
-    def marks_rows(self) -> bool:
+    def labels_rows(self) -> bool:
         """Whether some rows of a slice may not count."""
         return self.is_ordered or bool(self.ignore_when)
 

@@ -73,7 +73,9 @@ class ReadingRules:
         self._check_effect(kind)
         if found.rescued and (other := self.columns.by_name.get(found.rescued.lower())):
             sentence = f'"{found.rescued}" is the rescued column and a column, at {other.where}'
-            self._report("rescued", "duplicate-column", sentence, "give rescued another name")
+            self.findings.report(
+                self._part("rescued"), "duplicate-column", sentence, "give rescued another name"
+            )
         return found
 
     def _options(self) -> Mapping[str, str]:
@@ -93,12 +95,12 @@ class ReadingRules:
                 found[key] = text_of(value)
         return found
 
-    def _warn_of_near(self, part: YamlNode, key: str, known: Mapping[str, str]) -> None:
-        near = (word for word in known if key.lower() not in known)
+    def _warn_of_near(self, part: YamlNode, key: str, options: Mapping[str, str]) -> None:
+        near = (word for word in options if key.lower() not in options)
         close = next((word for word in near if distance(key.lower(), word) <= _NEAR), "")
         if close:
             sentence = f"{key!r} is not an option that Spark is known to have"
-            hint = f"did you mean {known[close]!r}?"
+            hint = f"did you mean {options[close]!r}?"
             self.findings.warn(part, "unknown-setting", sentence, hint)
 
     def _check_schema(self, reading: Reading) -> None:
@@ -110,10 +112,12 @@ class ReadingRules:
             sentence = f"{kind} needs columns, and there are none"
             hint = "name what to read under columns, or write infer: true"
             hint += ", or options: {header: true}" if kind is BronzeFormat.CSV else ""
-            self._report("bronze_format", "missing-key", sentence, hint)
+            self.findings.report(self._part("bronze_format"), "missing-key", sentence, hint)
         if kind is BronzeFormat.XML and "rowtag" not in {key.lower() for key in reading.options}:
             hint = "name the element of one record: options: {rowTag: order}"
-            self._report("bronze_format", "missing-key", "xml needs the option rowTag", hint)
+            self.findings.report(
+                self._part("bronze_format"), "missing-key", "xml needs the option rowTag", hint
+            )
 
     def _check_effect(self, kind: BronzeFormat) -> None:
         for key in OF_FILES:
@@ -177,27 +181,35 @@ class ReadingRules:
         has_key = any(FieldRole.BUSINESS_KEY in c.roles for c in self.columns.columns)
         if events.is_ordered and not has_key and self.process is ProcessType.FULL:
             sentence = "events of a key are ordered, and there is no business key"
-            self._report(key, "no-business-key", sentence, 'name one: "fieldroles"')
+            self.findings.report(
+                self._part(key), "no-business-key", sentence, 'name one: "fieldroles"'
+            )
         if events.is_ordered and self.settings.plain.get("delete_missing") is True:
             sentence = "delete_missing does not go with events: a slice of changes lacks rows"
-            self._report(key, "option-conflict", sentence, "tell what is deleted with delete_when")
+            self.findings.report(
+                self._part(key),
+                "option-conflict",
+                sentence,
+                "tell what is deleted with delete_when",
+            )
         if events.change_feed and isinstance(self.bronze, Slices):
             sentence = "change_feed reads a Delta table, and bronze is read slice by slice"
             hint = "set bronze_table, or bronze_read: whole (read: whole in a native file)"
-            self._report("change_feed", "option-conflict", sentence, hint)
+            self.findings.report(self._part("change_feed"), "option-conflict", sentence, hint)
         if events.change_feed and self.process is ProcessType.FULL:
             sentence = "full would replace the table by the changed rows alone"
-            self._report("change_feed", "option-conflict", sentence, "write merge or historic")
+            self.findings.report(
+                self._part("change_feed"), "option-conflict", sentence, "write merge or historic"
+            )
         ordering = {name.lower() for name in (*events.sequence_by, events.valid_from)}
         for column in self.columns.columns:
             if column.volatile and column.final_name.lower() in ordering:
                 sentence = f'"{column.final_name}" orders events and differs on every run'
                 hint = f"make it of the row alone, without {' and '.join(column.volatile)}"
-                self._report(key, "volatile-key", sentence, hint)
+                self.findings.report(self._part(key), "volatile-key", sentence, hint)
 
-    def _report(self, key: str, code: str, sentence: str, hint: str) -> None:
-        part = self.settings.parts.get(key, self.whole)
-        self.findings.report(part, code, sentence, hint)
+    def _part(self, key: str) -> YamlNode:
+        return self.settings.parts.get(key, self.whole)
 
 
 _OF_EVENTS = ("sequence_by", "valid_from", "change_feed", "delete_when", "ignore_when")

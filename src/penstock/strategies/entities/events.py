@@ -1,7 +1,7 @@
 """Change events in a slice: which of them count, and which an earlier step has overtaken.
 
-Rows are marked once, in the query that is counted and kept before a step begins. Everything after
-it reads only those that count (docs/decisions/0068-events-are-marked-rows.md).
+Rows are labelled once, in the query that is counted and kept before a step begins. Everything after
+it reads only those that count (docs/decisions/0068-change-events-are-labelled-rows.md).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ IGNORED_ROW = f"{ENGINE_PREFIX}ignored"
 CHANGE, CHANGE_VERSION, CHANGE_TIME = "_change_type", "_commit_version", "_commit_timestamp"
 FEED_COLUMNS = (CHANGE, CHANGE_VERSION, CHANGE_TIME)
 """The columns that a change feed adds to the rows of its table."""
-MARKS = ("superseded", "ignored", "stale")
+LABELS = ("superseded", "ignored", "stale")
 """The reasons why a row does not count, which are counted in the summary of a step."""
 TOMBSTONES = "tombstones"
 LATE = "late"
@@ -67,15 +67,15 @@ def check_events(rows: SliceRows, entity: Entity) -> SliceRows:
     return replace(rows, findings=(*rows.findings, *found))
 
 
-def mark_events(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
-    """Mark the rows that do not count: ignored ones, earlier ones of a key, and stale ones."""
+def label_events(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
+    """Label the rows that do not count: ignored ones, earlier ones of a key, and stale ones."""
     events = entity.settings.events
-    if not events.marks_rows:
+    if not events.labels_rows:
         return rows
     ignored = quoted(IGNORED_ROW) if ignore_condition(entity) else "false"
     if not events.is_ordered:
         made = f"SELECT *, CASE WHEN {ignored} THEN 'ignored' END AS {OUT}, false AS {_KNOWN} "
-        return replace(rows, made_sql=f"{made}FROM ({rows.made_sql})", is_marked=True)
+        return replace(rows, made_sql=f"{made}FROM ({rows.made_sql})", is_labelled=True)
     keys = [value for _, value in _key_values(rows, entity)]
     by, order = ", ".join((*keys, ignored)), [*_order(rows, entity)]
     falling = ", ".join(f"{each} DESC NULLS LAST" for each in order)
@@ -102,7 +102,7 @@ def mark_events(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceR
         f"WHEN {older} THEN 'stale' WHEN {newer} THEN '{_TIED}' END"
     )
     made = f"SELECT m.*, {why} AS {OUT}, {known} AS {_KNOWN} FROM {joined}"
-    return replace(rows, made_sql=made, is_marked=True)
+    return replace(rows, made_sql=made, is_labelled=True)
 
 
 def _key_values(rows: SliceRows, entity: Entity) -> Iterator[tuple[str, str]]:
@@ -163,11 +163,11 @@ def _target_key(number: int) -> str:
     return quoted(f"{ENGINE_PREFIX}t{number}")
 
 
-def mark_counts(rows: SliceRows, entity: Entity) -> dict[str, str]:
+def label_counts(rows: SliceRows, entity: Entity) -> dict[str, str]:
     """Return the aggregates over all rows of a slice, with those that do not count."""
-    if not rows.is_marked:
+    if not rows.is_labelled:
         return {}
-    words = (*MARKS, _NO_ORDER, _TIED)
+    words = (*LABELS, _NO_ORDER, _TIED)
     found = {word: f"count_if({OUT} = '{word}')" for word in words}
     flag = rows.find(entity.system.deleted)
     deletes = flag.value(tries=True) if flag is not None else "false"
@@ -178,7 +178,7 @@ def mark_counts(rows: SliceRows, entity: Entity) -> dict[str, str]:
 def event_counts(row: Row, entity: Entity) -> dict[str, int]:
     """Return the counts of events, for the summary of a step."""
     events = entity.settings.events
-    if not events.marks_rows:
+    if not events.labels_rows:
         return {}
     words = ["ignored"] if ignore_condition(entity) else []
     words += ["superseded"] if events.is_ordered else []
@@ -189,7 +189,7 @@ def event_counts(row: Row, entity: Entity) -> dict[str, int]:
 def event_rules(rows: SliceRows, entity: Entity, slice_name: str) -> Iterator[Rule]:
     """Return the rules for the order of events."""
     events = entity.settings.events
-    if not rows.is_marked or not events.sequence_by:
+    if not rows.is_labelled or not events.sequence_by:
         return
     keys = [value for _, value in _key_values(rows, entity)][: len(entity.business_keys)]
     names = ", ".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from penstock.core.entities.entity import LastSeen, ProcessType
-from penstock.strategies.entities.events import LATE, MARKS, TOMBSTONES
+from penstock.strategies.entities.events import LABELS, LATE, TOMBSTONES
 from penstock.strategies.entities.merging import INFERRED
 from penstock.strategies.entities.records import BAD_RECORDS, RESCUED
 from penstock.strategies.entities.target import EntityStep
@@ -14,7 +14,7 @@ RECORDS = "recordsInSlice"
 FLAGGED = "arrived_deleted"
 NAMES = (RECORDS, "inserted", "updated", "deleted", "unchanged", "touched", INFERRED)
 """The counts of a summary; `touched` is always 0, for readers of the original format."""
-MORE = (*MARKS, LATE, BAD_RECORDS, RESCUED)
+MORE = (*LABELS, LATE, BAD_RECORDS, RESCUED)
 """The counts of a summary that only some entities have."""
 
 

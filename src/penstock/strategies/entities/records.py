@@ -26,7 +26,6 @@ PINNED = "penstock.bronze_schema"
 """The property of a silver table with the inferred types of its slices' columns."""
 CORRUPT = f"{ENGINE_PREFIX}corrupt"
 BAD = f"{ENGINE_PREFIX}bad"
-RECORD = f"{ENGINE_PREFIX}record"
 BAD_RECORDS, RESCUED = "bad_records", "rescued"
 _SCALARS = frozenset(
     (
@@ -78,21 +77,21 @@ def read_options(reading: Reading, columns: Schema | None = None) -> dict[str, s
 
 
 def raw_columns(
-    entity: Entity, found: Schema, inferred: Schema, pinned: Mapping[str, str] | None
+    entity: Entity, columns: Schema, inferred: Schema, pinned: Mapping[str, str] | None
 ) -> tuple[RawColumn, ...]:
     """Return the columns of the files in their order.
 
-    `found` are the columns as read, `inferred` those with the types that Spark infers, and `pinned`
+    `columns` are those as read, `inferred` those with the types that Spark infers, and `pinned`
     those that earlier slices had, None before the first slice.
     """
     reading = entity.settings.reading
     declared = {each.name.lower(): each for each in entity.columns if not each.is_calculated}
-    if not found.columns or (reading.format is BronzeFormat.CSV and not reading.has_header):
+    if not columns.columns or (reading.format is BronzeFormat.CSV and not reading.has_header):
         names = [each.name for each in declared.values() if each.name]
         if names:
-            found = Schema(tuple(Column(name, "string") for name in names))
+            columns = Schema(tuple(Column(name, "string") for name in names))
     made = []
-    for column in found.columns:
+    for column in columns.columns:
         each, name = declared.get(column.name.lower()), column.name.lower()
         want = each.type if each else ""
         if reading.format.is_typed:
@@ -170,10 +169,8 @@ def _as_text(column: RawColumn) -> str:
 
 
 def read_sql(entity: Entity, columns: tuple[RawColumn, ...]) -> str:
-    """Return the rows with the types of the entity, why a record is bad, and what it says."""
-    reading = entity.settings.reading
-    options = {key.lower(): value for key, value in reading.options.items()}
-    converted = [each for each in columns if each.is_converted]
+    """Return the rows with the types of the entity, and why a record is bad."""
+    reading, options = entity.settings.reading, _folded(entity.settings.reading)
     chosen = [
         f"{_parsed(each, options)} AS {quoted(each.name)}"
         if each.is_converted
@@ -181,23 +178,37 @@ def read_sql(entity: Entity, columns: tuple[RawColumn, ...]) -> str:
         for each in columns
         if each.want
     ]
-    has_corrupt = bool(raw_schema(reading, columns))
-    reasons = [f"WHEN {quoted(CORRUPT)} IS NOT NULL THEN 'it cannot be read'"] * has_corrupt
     if reading.rescued:
         chosen.append(f"{_rescued(columns, options)} AS {quoted(reading.rescued)}")
-    else:
-        for each in converted:
+    chosen.append(f"{_reason(entity, columns) or 'CAST(NULL AS STRING)'} AS {quoted(BAD)}")
+    return f"SELECT {', '.join(chosen)} FROM {quoted(RAW_VIEW)}"
+
+
+def _folded(reading: Reading) -> dict[str, str]:
+    return {key.lower(): value for key, value in reading.options.items()}
+
+
+def _reason(entity: Entity, columns: tuple[RawColumn, ...]) -> str:
+    """Return SQL for why a record is bad, NULL if it is not; "" if none can be."""
+    reading, options = entity.settings.reading, _folded(entity.settings.reading)
+    has_corrupt = bool(raw_schema(reading, columns))
+    reasons = [f"WHEN {quoted(CORRUPT)} IS NOT NULL THEN 'it cannot be read'"] * has_corrupt
+    for each in columns if not reading.rescued else ():
+        if each.is_converted:
             said = literal(f"{each.name} is not {each.want.upper()}")
             reasons.append(f"WHEN {_misfit(each, options)} THEN {said}")
-    why = f"CASE {' '.join(reasons)} END" if reasons else "CAST(NULL AS STRING)"
-    chosen.append(f"{why} AS {quoted(BAD)}")
-    if reasons:
-        whole = (
-            f"to_json(struct({listed(tuple(each.name for each in columns))}))" if columns else "''"
-        )
-        text = f"coalesce({quoted(CORRUPT)}, {whole})" if has_corrupt else whole
-        chosen.append(f"CASE WHEN {why} IS NOT NULL THEN {text} END AS {quoted(RECORD)}")
-    return f"SELECT {', '.join(chosen)} FROM {quoted(RAW_VIEW)}"
+    return f"CASE {' '.join(reasons)} END" if reasons else ""
+
+
+def bad_sql(entity: Entity, columns: tuple[RawColumn, ...], slice_name: str) -> str:
+    """Return the bad records of a slice as they are kept, read from the files once more."""
+    whole = f"to_json(struct({listed(tuple(each.name for each in columns))}))"
+    if raw_schema(entity.settings.reading, columns):
+        whole = f"coalesce({quoted(CORRUPT)}, {whole})"
+    return (
+        f"SELECT {literal(slice_name)} AS source_filename, {_reason(entity, columns)} AS reason, "
+        f"{whole} AS record FROM {quoted(RAW_VIEW)} WHERE {_reason(entity, columns)} IS NOT NULL"
+    )
 
 
 def _rescued(columns: tuple[RawColumn, ...], options: Mapping[str, str]) -> str:
@@ -221,20 +232,20 @@ def read_stage(entity: Entity, columns: tuple[RawColumn, ...], name: str) -> Sta
     counted = [f"count_if({quoted(BAD)} IS NOT NULL) AS `{BAD_RECORDS}`"]
     if reading.rescued:
         counted.append(f"count_if({quoted(reading.rescued)} IS NOT NULL) AS `{RESCUED}`")
-    sql, rules = read_sql(entity, columns), []
-    if reading.bad_records is BadRecords.FAIL and quoted(RECORD) in sql:
-        shown = f"concat({quoted(BAD)}, ': ', left({quoted(RECORD)}, 200))"
+    rules = []
+    if reading.bad_records is BadRecords.FAIL and _reason(entity, columns):
+        bad = bad_sql(entity, columns, name)
         rules.append(
             Rule(
                 BAD_RECORDS,
                 "bad-records",
                 f"{{count}} records of {name} of {entity.model} do not fit (e.g. {{samples}})",
                 "correct the slice, or set bad_records: quarantine, or rescued: COLUMN",
-                f"SELECT {shown} FROM {view} WHERE {quoted(BAD)} IS NOT NULL ORDER BY 1 LIMIT 5",
+                f"SELECT concat(reason, ': ', left(record, 200)) FROM ({bad}) ORDER BY 1 LIMIT 5",
             )
         )
     look = f"SELECT {', '.join(counted)} FROM {view}"
-    return Stage(READ_VIEW, sql, look, tuple(rules), confs=ANSI)
+    return Stage(READ_VIEW, read_sql(entity, columns), look, tuple(rules), confs=ANSI)
 
 
 def slice_sql(entity: Entity, columns: tuple[RawColumn, ...]) -> str:
@@ -242,14 +253,6 @@ def slice_sql(entity: Entity, columns: tuple[RawColumn, ...]) -> str:
     rescued = entity.settings.reading.rescued
     names = (*(each.name for each in columns if each.want), *((rescued,) if rescued else ()))
     return f"SELECT {listed(names)} FROM {quoted(READ_VIEW)} WHERE {quoted(BAD)} IS NULL"
-
-
-def bad_sql(slice_name: str) -> str:
-    """Return the bad records of a slice as they are kept."""
-    return (
-        f"SELECT {literal(slice_name)} AS source_filename, {quoted(BAD)} AS reason, "
-        f"{quoted(RECORD)} AS record FROM {quoted(READ_VIEW)} WHERE {quoted(BAD)} IS NOT NULL"
-    )
 
 
 def record_counts(entity: Entity, row: Row) -> dict[str, int]:

@@ -18,7 +18,7 @@ from penstock.strategies.entities.events import (
     TOMBSTONES,
     event_counts,
     event_rules,
-    mark_counts,
+    label_counts,
 )
 from penstock.strategies.entities.rows import MADE_VIEW, SliceRows, StagedColumn
 from penstock.strategies.entities.steps import needs_keeping
@@ -114,12 +114,7 @@ def _aggregates_sql(entity: Entity, rows: SliceRows, *, at_once: bool) -> str:
         if is_watermark_type(each.type):
             over[f"low_{number}"] = f"CAST(min({name}) AS STRING)"
             over[f"high_{number}"] = f"CAST(max({name}) AS STRING)"
-    for number, each in enumerate(_watermark_columns(entity, rows)):
-        name = quoted(each.final)
-        inner[f"`w_{number}`"] = f"max({name})" if keys else name
-        inner[f"`v_{number}`"] = _count_sql(f"{name} IS NULL", many=bool(keys))
-        over[f"top_{number}"] = f"CAST(max(`w_{number}`) AS STRING)"
-        over[f"empty_{number}"] = f"coalesce(sum(`v_{number}`), 0)"
+    over |= _watermark_counts(entity, rows, inner)
     more = []
     for number, each in enumerate(_fallible_casts(rows)):
         more.append(f"{_cast_fails(each)} AS `f_{number}`")
@@ -133,10 +128,22 @@ def _aggregates_sql(entity: Entity, rows: SliceRows, *, at_once: bool) -> str:
     source = f"({rows.typed(tries=True, more=more)})"
     source = f"(SELECT /*+ COALESCE(1) */ * FROM {source})" if at_once else source
     sql = f"SELECT {asked} FROM (SELECT {chosen} FROM {source}{where}{grouped})"
-    marks = ", ".join(f"{one} AS `{name}`" for name, one in mark_counts(rows, entity).items())
-    if not marks:
+    labels = ", ".join(f"{one} AS `{name}`" for name, one in label_counts(rows, entity).items())
+    if not labels:
         return sql
-    return f"SELECT * FROM ({sql}) CROSS JOIN (SELECT {marks} FROM {quoted(MADE_VIEW)})"
+    return f"SELECT * FROM ({sql}) CROSS JOIN (SELECT {labels} FROM {quoted(MADE_VIEW)})"
+
+
+def _watermark_counts(entity: Entity, rows: SliceRows, inner: dict[str, str]) -> dict[str, str]:
+    """Return SQL for the greatest values of watermark columns, and the rows without one."""
+    asked, many = {}, bool(_key_columns(entity, rows))
+    for number, each in enumerate(_watermark_columns(entity, rows)):
+        name = quoted(each.final)
+        inner[f"`w_{number}`"] = f"max({name})" if many else name
+        inner[f"`v_{number}`"] = _count_sql(f"{name} IS NULL", many=many)
+        asked[f"top_{number}"] = f"CAST(max(`w_{number}`) AS STRING)"
+        asked[f"empty_{number}"] = f"coalesce(sum(`v_{number}`), 0)"
+    return asked
 
 
 def _version_time(entity: Entity, rows: SliceRows) -> list[str]:

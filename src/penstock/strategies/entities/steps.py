@@ -27,7 +27,7 @@ from penstock.strategies.entities.events import (
     FEED_COLUMNS,
     IGNORED_ROW,
     check_events,
-    mark_events,
+    label_events,
 )
 from penstock.strategies.entities.fit import fit
 from penstock.strategies.entities.layers import calculate, inject_transformations, select_slice
@@ -307,7 +307,7 @@ def prepare_rows(entity: Entity, read: SliceRead, table: Schema | None) -> Slice
     for step in AFTER_TYPES:
         rows = step(rows, entity, read)
     rows.refuse()
-    return mark_events(rows, entity, table)
+    return label_events(rows, entity, None if read.is_anew else table)
 
 
 def system_names(entity: Entity) -> tuple[str, ...]:
@@ -329,6 +329,6 @@ def needs_keeping(rows: SliceRows, entity: Entity) -> bool:
     counted = {*entity.business_keys, *entity.partition_columns, entity.system.deleted}
     counted |= {each.column for each in entity.watermark}
     folded = {name.lower() for name in counted}
-    return rows.is_marked or any(
+    return rows.is_labelled or any(
         each.is_made and (each.is_fallible or each.final.lower() in folded) for each in rows.columns
     )

@@ -8,7 +8,7 @@ from fakes.silver_table import KEY, an_entity
 from penstock.core.entities.entity import EntityScope, ProcessType
 from penstock.core.entities.reading import Events
 from penstock.core.errors import SchemaError
-from penstock.strategies.entities.events import event_counts, event_rules, mark_counts
+from penstock.strategies.entities.events import event_counts, event_rules, label_counts
 from unit.strategies.entities.slices import taken
 
 GIVEN = "ID int, SeqNr int, op string"
@@ -24,7 +24,7 @@ def ordered(process=ProcessType.MERGE, **said):
 
 
 def test_rows_that_are_no_events_are_not_marked():
-    assert not taken(an_entity(), GIVEN).is_marked
+    assert not taken(an_entity(), GIVEN).is_labelled
 
 
 def test_ignored_rows_alone_need_no_order():
@@ -77,7 +77,7 @@ def test_a_delete_of_an_unknown_key_is_counted_apart():
     entity = ordered(delete_when="op = 'D'")
     rows = taken(entity, GIVEN)
 
-    counts = mark_counts(rows, entity)
+    counts = label_counts(rows, entity)
 
     assert [*counts] == ["superseded", "ignored", "stale", "no_order", "tied", "tombstones"]
     row = {"superseded": 2, "stale": 1, "ignored": 0}

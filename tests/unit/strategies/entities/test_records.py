@@ -122,17 +122,18 @@ def test_text_is_read_as_text_with_the_record_that_cannot_be_parsed():
 
 def test_a_value_is_converted_as_the_options_write_it():
     entity = read_as(options={**HEADER, "dateFormat": "dd-MM-yyyy"})
-    sql = read_sql(entity, raw(entity, "ID string, Day string"))
+    found = raw(entity, "ID string, Day string")
+    sql = read_sql(entity, found)
 
     day = "try_cast(try_to_timestamp(`Day`, 'dd-MM-yyyy') AS date)"
     why = (
         "CASE WHEN `__penstock_corrupt` IS NOT NULL THEN 'it cannot be read' "
         f"WHEN (`Day` IS NOT NULL AND {day} IS NULL) THEN 'Day is not DATE' END"
     )
-    assert sql == (
-        f"SELECT `ID`, {day} AS `Day`, {why} AS `__penstock_bad`, CASE WHEN {why} IS NOT NULL "
-        "THEN coalesce(`__penstock_corrupt`, to_json(struct(`ID`, `Day`))) END "
-        "AS `__penstock_record` FROM `penstock_raw`"
+    assert sql == f"SELECT `ID`, {day} AS `Day`, {why} AS `__penstock_bad` FROM `penstock_raw`"
+    assert bad_sql(entity, found, "it's.csv") == (
+        f"SELECT 'it\\'s.csv' AS source_filename, {why} AS reason, coalesce(`__penstock_corrupt`, "
+        f"to_json(struct(`ID`, `Day`))) AS record FROM `penstock_raw` WHERE {why} IS NOT NULL"
     )
 
 
@@ -166,10 +167,3 @@ def test_only_a_slice_that_may_not_have_bad_records_has_a_rule_about_them():
     row = {"bad_records": 2}
     assert record_counts(read_as(), row) == {}
     assert record_counts(read_as(bad_records=BadRecords.QUARANTINE), row) == row
-
-
-def test_bad_records_are_kept_with_their_slice_and_the_reason():
-    assert bad_sql("it's.csv") == (
-        "SELECT 'it\\'s.csv' AS source_filename, `__penstock_bad` AS reason, `__penstock_record` "
-        "AS record FROM `penstock_read` WHERE `__penstock_bad` IS NOT NULL"
-    )
