@@ -234,6 +234,17 @@ def test_a_file_with_another_order_of_columns_is_an_error_and_no_other_row(spark
 
 
 @pytest.mark.matrix
+def test_a_broken_line_of_json_is_no_column(spark, tmp_path):
+    place = placed(tmp_path, spark, bronze_format="json", bad_records="quarantine", rescued="_rest")
+    write(place, "a.json", '{"ID": 1, "SeqNr": 2, "more": {"x": 1}}\n{"ID": 2,\n')
+
+    result = result_of(place.at(T1))
+
+    assert (counted(result), result.metrics["bad_records"]) == ("a.json 1/1/0/0", 1)
+    assert place.stored("ID, SeqNr, name, _rest") == [(1, 2, None, '{"more":"{\\"x\\":1}"}')]
+
+
+@pytest.mark.matrix
 def test_an_empty_text_file_is_a_slice_without_rows(spark, tmp_path):
     place = placed(tmp_path, spark, **CSV)
     write(place, "a.csv", "ID,SeqNr,name\n1,100,a\n")

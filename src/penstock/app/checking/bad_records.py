@@ -8,11 +8,13 @@ removed if it never commits, or if a later step has read the same slice
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 from penstock.app.checking.flags import quarantine_of
 from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, Quarantine
+from penstock.core.errors import StateError
 from penstock.core.model import Model
 from penstock.core.ports.engine import StepSession
 from penstock.core.ports.ports import Fault
@@ -65,6 +67,12 @@ def settle_bad_records(services: Services, model: Model) -> None:
         if each.step not in running | ended:
             services.folders.drop(each.uri)
             services.writing.journal.keep_quarantine(each.step, None)
+
+
+def settle_at_end(services: Services, model: Model) -> None:
+    """Do that when a step ends; without the state, the next command does it."""
+    with suppress(StateError):
+        settle_bad_records(services, model)
 
 
 def settle_all_bad_records(services: Services) -> None:

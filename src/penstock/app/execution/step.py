@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
-from penstock.app.checking.bad_records import keep_bad_records, settle_bad_records
+from penstock.app.checking.bad_records import keep_bad_records, settle_at_end
 from penstock.app.checking.chosen import checks_of_step
 from penstock.app.checking.gates import Ahead, look_ahead, look_at_views, version_of
 from penstock.app.checking.target import CheckTarget
@@ -120,7 +120,7 @@ def stage(state: StepState) -> StepState:
     committer.fault("after-begin")
     entity = state.run.model.entity
     if entity and entity.keeps_bad_records:
-        state.run.closing.callback(settle_bad_records, state.run.services, state.run.model)
+        state.run.closing.callback(settle_at_end, state.run.services, state.run.model)
     if state.step_inputs.bad_sql:
         with committer.failing(begun):
             where = state.run.services, committer.session, begun, state.step_inputs.bad_sql

@@ -305,7 +305,7 @@ class SliceLooking(Looking):
     def _count_notes(self, counts: SliceCounts, table: Schema | None) -> Iterator[str]:
         """Warn about rows without a watermark, and a slice without rows: a failed extract."""
         yield from counts.notes
-        if not counts.rows and table is not None:
+        if not counts.rows and table is not None and not self.entity.settings.events.change_feed:
             name = self.slice.id.name if self.slice else "the source"
             yield f"empty-slice: {name} of {self.model.name} holds no row"
 

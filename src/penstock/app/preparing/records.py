@@ -113,7 +113,8 @@ def _bind_raw(
     if reading.infer and facts is not None:
         pinned = pinned_types(entity, facts.properties, facts.schema)
     elif reading.infer:
-        typed = replace(source, options={**reading.options, "inferSchema": "true"})
+        types = {"inferSchema": "true", "primitivesAsString": "false"}
+        typed = replace(source, options={**options, **types})
         inferred = session.bind([Relation(name, _INFERRED_VIEW, typed)])[_INFERRED_VIEW]
     columns = raw_columns(entity, found, inferred, pinned)
     if not reading.format.is_typed:

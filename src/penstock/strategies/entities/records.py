@@ -67,10 +67,10 @@ def read_options(reading: Reading, columns: Schema | None = None) -> dict[str, s
     options = dict(reading.options)
     if reading.format is BronzeFormat.PARQUET:
         return {"mergeSchema": "true", **options}
-    if columns is None:
-        return options | ({"primitivesAsString": "true"} if reading.format.names_columns else {})
     if not reading.format.is_typed:
         options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    if columns is None:
+        return options | ({"primitivesAsString": "true"} if reading.format.names_columns else {})
     if reading.format is BronzeFormat.CSV:
         options["enforceSchema"] = "false"  # another order of columns in a file is an error
     return options
@@ -86,6 +86,7 @@ def raw_columns(
     """
     reading = entity.settings.reading
     declared = {each.name.lower(): each for each in entity.columns if not each.is_calculated}
+    columns = Schema(tuple(each for each in columns.columns if each.name != CORRUPT))
     if not columns.columns or (reading.format is BronzeFormat.CSV and not reading.has_header):
         names = [each.name for each in declared.values() if each.name]
         if names:

@@ -52,6 +52,11 @@ def raw(entity, found, inferred="", pinned=None):
             [("ID", "string", "string"), ("Day", "string", "date")],
         ),
         (
+            read_as("json"),
+            "ID string, __penstock_corrupt string",
+            [("ID", "string", "string")],
+        ),
+        (
             read_as("text"),
             "value string",
             [("value", "string", "string")],
@@ -67,7 +72,7 @@ def raw(entity, found, inferred="", pinned=None):
             [("ID", "int", "int"), ("x", "int", "")],
         ),
     ],
-    ids=["header", "empty", "no header", "text", "typed", "rescued"],
+    ids=["header", "empty", "no header", "broken", "text", "typed", "rescued"],
 )
 def test_columns_have_the_types_of_the_entity_and_no_others_are_known(entity, found, wanted):
     assert raw(entity, found) == tuple(RawColumn(*each) for each in wanted)
@@ -110,14 +115,14 @@ def test_text_is_read_as_text_with_the_record_that_cannot_be_parsed():
     assert raw_schema(entity.settings.reading, found) == (
         "`ID` string, `Day` string, `__penstock_corrupt` STRING"
     )
-    assert read_options(entity.settings.reading) == {"sep": ";", "header": "true"}
-    assert read_options(entity.settings.reading, Schema()) == {
+    finding = {
         "sep": ";",
         "header": "true",
         "mode": "PERMISSIVE",
         "columnNameOfCorruptRecord": "__penstock_corrupt",
-        "enforceSchema": "false",
     }
+    assert read_options(entity.settings.reading) == finding
+    assert read_options(entity.settings.reading, Schema()) == finding | {"enforceSchema": "false"}
 
 
 def test_a_value_is_converted_as_the_options_write_it():
