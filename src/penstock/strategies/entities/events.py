@@ -135,7 +135,7 @@ def _order(rows: SliceRows, entity: Entity) -> Iterator[str]:
 
 
 def _stored_rows(rows: SliceRows, entity: Entity, table: Schema | None) -> str:
-    """Return the newest event of each key in the table; "" if it does not store their order."""
+    """Return the stored events of the keys of a slice; "" if the table has no order of them."""
     types = {column.final.lower(): column.type for column in rows.columns}
     names = entity.settings.events.sequence_by
     if table is None or not names or entity.process is ProcessType.FULL:
@@ -143,11 +143,11 @@ def _stored_rows(rows: SliceRows, entity: Entity, table: Schema | None) -> str:
     keys = [name for name, _ in _key_values(rows, entity)]
     if any(table.find(name.strip("`")) is None for name in keys):
         return ""
-    values = []
+    order = []
     for name in names:
         kind = sql_type(parse_type(types[name.lower()]))
         held = quoted(name) if table.find(name) else "NULL"
-        values.append(f"CAST({held} AS {kind})")
+        order.append(f"CAST({held} AS {kind})")
     conditions = []
     if entity.process is ProcessType.HISTORIC and not entity.settings.events.valid_from:
         conditions.append(f"{quoted(entity.system.is_current)} = true")
@@ -155,8 +155,17 @@ def _stored_rows(rows: SliceRows, entity: Entity, table: Schema | None) -> str:
         conditions.append(f"{quoted(entity.scope.column)} <=> {entity.scope.literal}")
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     chosen = [f"{key} AS {_target_key(number)}" for number, key in enumerate(keys)]
-    chosen += [f"struct({', '.join(values)}) AS {_SEEN}", f"true AS {_KNOWN}"]
-    return f"SELECT {', '.join(chosen)} FROM {quoted(TARGET_VIEW)}{where}"
+    chosen += [f"struct({', '.join(order)}) AS {_SEEN}", f"true AS {_KNOWN}"]
+    # only the keys of the slice go through the join below: the table's rows need not be shuffled
+    values = [value for _, value in _key_values(rows, entity)]
+    mine = ", ".join(f"{value} AS {_slice_key(number)}" for number, value in enumerate(values))
+    same = " AND ".join(f"{key} = {_slice_key(number)}" for number, key in enumerate(keys))
+    known = f"LEFT SEMI JOIN (SELECT {mine} FROM ({rows.made_sql})) ON {same}"
+    return f"SELECT {', '.join(chosen)} FROM {quoted(TARGET_VIEW)} {known}{where}"
+
+
+def _slice_key(number: int) -> str:
+    return quoted(f"{ENGINE_PREFIX}s{number}")
 
 
 def _target_key(number: int) -> str:

@@ -49,7 +49,9 @@ def test_the_newest_stored_event_is_read_in_the_types_of_the_slice():
 
     assert (
         "(SELECT `ID` AS `__penstock_t0`, struct(CAST(`SeqNr` AS bigint)) AS `__penstock_seen`, "
-        "true AS `__penstock_known` FROM `penstock_target`)"
+        "true AS `__penstock_known` FROM `penstock_target` LEFT SEMI JOIN "
+        "(SELECT CAST(`ID` AS bigint) AS `__penstock_s0` FROM (SELECT * FROM `penstock_slice`)) "
+        "ON `ID` = `__penstock_s0`) t"
     ) in made
 
 
