@@ -39,7 +39,12 @@ def bad_records_of(services: Services, intent: Intent) -> Quarantine:
 def keep_bad_records(
     services: Services, session: StepSession, intent: Intent, sql: str, fault: Fault
 ) -> None:
-    """Write the bad records of a slice beside its table, and record where they are."""
+    """Write the bad records of a slice beside its table, and record where they are.
+
+    With `quarantine_days: 0` none are kept, as for checks.
+    """
+    if services.project.checks.quarantine_days <= 0:
+        return
     kept = bad_records_of(services, intent)
     rows = session.side_tables.write_table(sql, kept.uri)
     fault("after-evaluating")
