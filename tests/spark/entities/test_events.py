@@ -25,6 +25,10 @@ def result_of(report):
     return result
 
 
+def told(report):
+    return counted(result_of(report)).strip()
+
+
 def extras(result):
     names = ("superseded", "ignored", "stale", "late")
     return {name: result.metrics[name] for name in names if result.metrics.get(name)}
@@ -133,7 +137,7 @@ def fed(tmp_path, spark, process="merge", *, columns=(KEY,), **settings):
 def test_a_change_feed_brings_the_changes_since_the_last_step(spark, tmp_path):
     place = fed(tmp_path, spark)
     bronze = f"delta.`{place.bronze()}`"
-    assert counted(result_of(place.at(T1))) == "3/3/0/0"
+    assert told(place.at(T1)) == "3/3/0/0"
     assert place.at(T1).plan.is_empty
 
     place.sql(f"UPDATE {bronze} SET name = 'B' WHERE ID = 2")
@@ -142,7 +146,7 @@ def test_a_change_feed_brings_the_changes_since_the_last_step(spark, tmp_path):
     place.sql(f"INSERT INTO {bronze} VALUES (4, 'd')")
     result = result_of(place.at(T2))
 
-    assert counted(result) == "3/1/1/1"
+    assert counted(result).strip() == "3/1/1/1"
     assert extras(result) == {"superseded": 1, "ignored": 2}
     assert place.stored("ID, name, p_deleted") == [
         (1, "a", False),
@@ -158,12 +162,12 @@ def test_a_change_feed_keeps_every_version_in_a_history_with_times(spark, tmp_pa
     committed = {"name": "_commit_timestamp", "newname": "committed"}
     place = fed(tmp_path, spark, "historic", columns=(KEY, committed), valid_from="committed")
     bronze = f"delta.`{place.bronze()}`"
-    assert counted(result_of(place.at(T1))) == "3/3/0/0"
+    assert told(place.at(T1)) == "3/3/0/0"
 
     place.sql(f"UPDATE {bronze} SET name = 'B' WHERE ID = 2")
     place.sql(f"UPDATE {bronze} SET name = 'BB' WHERE ID = 2")
     place.sql(f"DELETE FROM {bronze} WHERE ID = 3")
-    assert counted(result_of(place.at(T2))) == "3/0/3/0"
+    assert told(place.at(T2)) == "3/0/3/0"
 
     shown = "ID, name, p_deleted, p_IsCurrent"
     assert place.stored(shown) == [
@@ -188,7 +192,7 @@ def test_changes_that_are_lost_are_told_and_read_whole_again(spark, tmp_path):
     again = place.at(T3, full_refresh=True)
 
     assert error.code == "change-feed-lost"
-    assert counted(result_of(again)) == "4/4/0/0"
+    assert told(again) == "4/4/0/0"
 
 
 @pytest.mark.matrix

@@ -152,6 +152,7 @@ def changes_read(
     try:
         if not why:
             session.bind([Relation(name, _WHOLE_VIEW, changes)])
+            session.rows(f"SELECT 1 FROM {quoted(_WHOLE_VIEW)} LIMIT 1")  # only now they are found
     except (TableError, QueryError, DataError) as error:
         why, cause = error.sentence, error
     if why:

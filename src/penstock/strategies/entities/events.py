@@ -90,7 +90,7 @@ def label_events(rows: SliceRows, entity: Entity, table: Schema | None) -> Slice
     if stored:
         same = " AND ".join(f"{value} = t.{_target_key(n)}" for n, value in enumerate(keys))
         joined += f" LEFT JOIN ({stored}) t ON {same}"
-        mine = f"struct({', '.join(value for _, value in _sequence(rows, entity))})"
+        mine = _as_order([value for _, value in _sequence(rows, entity)])
         known = f"coalesce(t.{_KNOWN}, false)"
         older = f"{known} AND {mine} < t.{_SEEN}"
         newer = f"{known} AND {mine} > t.{_SEEN}" if events.valid_from else "false"
@@ -155,13 +155,19 @@ def _stored_rows(rows: SliceRows, entity: Entity, table: Schema | None) -> str:
         conditions.append(f"{quoted(entity.scope.column)} <=> {entity.scope.literal}")
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     chosen = [f"{key} AS {_target_key(number)}" for number, key in enumerate(keys)]
-    chosen += [f"struct({', '.join(order)}) AS {_SEEN}", f"true AS {_KNOWN}"]
+    chosen += [f"{_as_order(order)} AS {_SEEN}", f"true AS {_KNOWN}"]
     # only the keys of the slice go through the join below: the table's rows need not be shuffled
     values = [value for _, value in _key_values(rows, entity)]
     mine = ", ".join(f"{value} AS {_slice_key(number)}" for number, value in enumerate(values))
     same = " AND ".join(f"{key} = {_slice_key(number)}" for number, key in enumerate(keys))
     known = f"LEFT SEMI JOIN (SELECT {mine} FROM ({rows.made_sql})) ON {same}"
     return f"SELECT {', '.join(chosen)} FROM {quoted(TARGET_VIEW)} {known}{where}"
+
+
+def _as_order(values: list[str]) -> str:
+    """Return SQL for values that are compared one after the other; both sides name them alike."""
+    named = ", ".join(f"'s{number}', {value}" for number, value in enumerate(values))
+    return f"named_struct({named})"
 
 
 def _slice_key(number: int) -> str:

@@ -48,8 +48,8 @@ def test_the_newest_stored_event_is_read_in_the_types_of_the_slice():
     made = taken(ordered(), GIVEN, TABLE).made_sql
 
     assert (
-        "(SELECT `ID` AS `__penstock_t0`, struct(CAST(`SeqNr` AS bigint)) AS `__penstock_seen`, "
-        "true AS `__penstock_known` FROM `penstock_target` LEFT SEMI JOIN "
+        "(SELECT `ID` AS `__penstock_t0`, named_struct('s0', CAST(`SeqNr` AS bigint)) AS "
+        "`__penstock_seen`, true AS `__penstock_known` FROM `penstock_target` LEFT SEMI JOIN "
         "(SELECT CAST(`ID` AS bigint) AS `__penstock_s0` FROM (SELECT * FROM `penstock_slice`)) "
         "ON `ID` = `__penstock_s0`) t"
     ) in made
