@@ -13,6 +13,8 @@ and ends with 1 if a bound is missed.
 - `infer`: the same rows with `delete_missing`, a window of 1% of the rows.
 - `full`: one of 100 partitions is replaced.
 - `hash`: the row hash of 20 columns, of rows that Spark makes.
+- `csv`: a tenth of the rows in CSV files replace a table, beside Spark's own read and write of the
+  same columns, hash included; `csv bare` writes the read columns alone.
 - `small`: many slices of 1,000 rows in one run, beside as many MERGEs.
 - `scans`: rows that are scanned to find keys that are gone, of windows and tables of two sizes.
 """
@@ -42,9 +44,9 @@ from penstock.strategies.values import row_hash
 DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 INTERPRETED = {"spark.sql.codegen.hugeMethodLimit": "8000"}
 OF_A_SLICE = 1000
-COMPARED = ("every", "change", "part", "full")
+COMPARED = ("every", "change", "part", "full", "csv")
 SCANNED = ("near", "wide", "narrow")
-NAMES = ("every", "change", "part", "infer", "full", "hash", "small", "scans")
+NAMES = ("every", "change", "part", "infer", "full", "csv", "hash", "small", "scans")
 
 
 class Measured:
@@ -75,6 +77,8 @@ class Measured:
         wanted |= {"part"} if "infer" in wanted else set()  # they share slices
         self.tables = {name: size for name, size in bench.sizes.items() if name in wanted}
         for name, size in self.tables.items():
+            if name == "csv":
+                continue
             bench.deliver(name, 0, f"SELECT id FROM range({size})")
             bench.penstock(name)
             if name not in ("infer", *SCANNED):
@@ -95,6 +99,9 @@ class Measured:
             ("infer", self._infer, ""),
             ("full", lambda: bench.penstock("full"), ""),
             ("full by hand", lambda: bench.by_hand("full", number, **full), ""),
+            ("csv", lambda: bench.penstock("csv"), ""),
+            ("csv by hand", lambda: bench.csv_by_hand(number), ""),
+            ("csv bare", lambda: bench.csv_by_hand(number, bare=True), ""),
         ]
         contenders = [each for each in contenders if each[0].split()[0] in self.only]
         start = number % max(1, len(contenders))
@@ -119,6 +126,8 @@ class Measured:
         first = (number + 10) % PARTS * bench.per_part["full"]
         whole = f"SELECT id FROM range({first}, {first + bench.per_part['full']})"
         deliver("full", number, whole)
+        if "csv" in self.tables:
+            bench.deliver_csv(number)
 
     def _deliver_wanted(self, name: str, number: int, ids: str, **more: str) -> None:
         if name in self.tables:
@@ -205,6 +214,7 @@ class Measured:
             ("rows scanned, window 10% / 1%", wider, 8, 12),
             ("rows scanned, table / a tenth", narrower, 0.8, 1.2),
             ("full, one of 100 partitions", self.ratio("full", "full by hand"), 0, 1.15),
+            ("a slice of CSV files", self.ratio("csv", "csv by hand"), 0, 1.2),
             ("hash of 20 columns", self.ratio("hash", "hash by hand"), 0, 1.8),
             ("many small slices", self.ratio("small", "small by hand"), 0, 1.3),
         ]

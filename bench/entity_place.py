@@ -27,6 +27,19 @@ COLUMNS = (
     *("id", "seq", "name", "email", "city", "grp", "amount", "balance", "born", "active"),
     *("updated", "street", "kind", "points", "day", "note", "land", "zip", "phone", "score"),
 )
+KINDS = {
+    **dict.fromkeys(("id", "seq", "points"), "bigint"),
+    **dict.fromkeys(("name", "email", "city", "street", "note", "land", "zip", "phone"), "string"),
+    "grp": "int",
+    "amount": "double",
+    "balance": "decimal(12,2)",
+    "born": "date",
+    "active": "boolean",
+    "updated": "timestamp",
+    "kind": "int",
+    "day": "smallint",
+    "score": "double",
+}
 HASHED = "sha2(concat_ws('|', " + ", ".join(f"CAST({c} AS STRING)" for c in COLUMNS) + "), 256)"
 # What one would write by hand: the columns that a silver table has, made in the cheapest way.
 BY_HAND = f"""\
@@ -73,7 +86,8 @@ class EntityBench:
         """Rows of each table; `narrow` has a tenth, `small` those of very many small slices."""
         rows = self.rows
         parted = dict.fromkeys(("part", "infer", "near", "wide", "full"), rows)
-        return {"every": rows, "change": rows, **parted, "narrow": rows // 10, "small": rows // 10}
+        tenths = dict.fromkeys(("narrow", "csv", "small"), rows // 10)
+        return {"every": rows, "change": rows, **parted, **tenths}
 
     def _entities(self) -> Iterator[dict[str, object]]:
         windows = dict.fromkeys(("infer", "near", "narrow"), self.rows // 100)
@@ -85,7 +99,7 @@ class EntityBench:
                 "fieldroles": ["partition"],
             }
             one = {"id": number, "name": name, "connection": "b", "columns": [KEY]}
-            one["processtype"] = "full" if name == "full" else "merge"
+            one["processtype"] = "full" if name in ("full", "csv") else "merge"
             if name in windows or name in ("part", "full"):
                 one["columns"] = [KEY, part]
             settings = {"last_seen": "on_change"} if name == "change" else {}
@@ -93,6 +107,10 @@ class EntityBench:
                 low = f"${{minus(last_value, {windows[name] - 1})}}"
                 one["watermark"] = [{"column_name": "seq", "expression": low}]
                 settings = {"delete_missing": True}
+            if name == "csv":
+                one["columns"] = [{"name": n, "datatype": kind} for n, kind in KINDS.items()]
+                settings = {"bronze_format": "csv", "options": {"header": True}}
+                settings |= {"slice_pattern": "*"}
             yield {**one, "settings": settings}
 
     def slice(self, name: str, number: int) -> Path:
@@ -109,6 +127,29 @@ class EntityBench:
         self._session().sql(f"SELECT {row} FROM ({ids})").write.parquet(str(folder))
         for mark in (*folder.glob("_*"), *folder.glob(".*")):
             mark.unlink()
+
+    def deliver_csv(self, number: int) -> None:
+        """Write a slice of CSV files."""
+        folder, size = self.slice("csv", number), self.sizes["csv"]
+        row = ROW.format(salt=number, seq="id")
+        frame = self._session().sql(f"SELECT {row} FROM range({size})")
+        frame.write.option("header", "true").csv(str(folder))
+        for mark in (*folder.glob("_*"), *folder.glob(".*")):
+            mark.unlink()
+
+    def csv_by_hand(self, number: int, *, bare: bool = False) -> None:
+        """Read a slice with its schema and write it, `bare` without the columns of a silver table.
+
+        Those are the same as in the other benchmarks.
+        """
+        session, slice_ = self._session(), self.slice("csv", number)
+        schema = ", ".join(f"{name} {kind}" for name, kind in KINDS.items())
+        frame = session.read.schema(schema).option("header", "true").csv(str(slice_))
+        frame.createOrReplaceTempView("given")
+        rows = BY_HAND.format(part="", name=slice_.name, slice=slice_).rpartition("FROM")[0]
+        rows = "SELECT * FROM given" if bare else f"{rows}FROM given"
+        table = self.place.delta("hand/bare" if bare else "hand/csv")
+        session.sql(f"CREATE OR REPLACE TABLE {table} USING delta AS {rows}")
 
     def same(self, name: str, of: str, number: int) -> None:
         """Give one entity the slice of another one."""

@@ -420,10 +420,31 @@ def test_a_quarantine_is_known_until_it_is_forgotten(store):
     store.journal.record_checks("step-2", replace(blocked, quarantine=other))
     assert store.checks.quarantines() == (KEPT, other)
 
-    store.journal.forget_quarantine("step-1")
-    store.journal.forget_quarantine("step-1")
-    store.journal.forget_quarantine("none")
+    store.journal.keep_quarantine("step-1", None)
+    store.journal.keep_quarantine("step-1", None)
+    store.journal.keep_quarantine("none", None)
     assert store.checks.quarantines() == (other,)
+
+
+def test_rows_that_a_gate_holds_back_replace_records_that_were_left_out(store):
+    left_out = replace(KEPT, uri="/left", failed=(), rows=2)
+    store.journal.begin(days("step-1", "orders", (1, 2)), {}, HERE, None)
+    store.journal.keep_quarantine("step-1", left_out)
+    assert store.checks.quarantines() == (left_out,)
+
+    checked = failed_gate("1970-01-03", mode=BLOCK)
+    store.journal.record_checks("step-1", replace(checked, quarantine=KEPT))
+    assert store.checks.quarantines() == (KEPT,)
+
+
+def test_records_that_were_left_out_stay_beside_checks_that_pass(store):
+    left_out = replace(KEPT, failed=())
+    store.journal.begin(days("step-1", "orders", (1, 2)), {}, HERE, None)
+    store.journal.keep_quarantine("step-1", left_out)
+
+    store.journal.record_checks("step-1", failed_gate("1970-01-03", mode=BLOCK))
+
+    assert store.checks.quarantines() == (left_out,)
 
 
 # Flags close

@@ -88,6 +88,7 @@ class SilverTable:
     notes: tuple[str, ...] = ()
     committed: Commit | None = None
     slices: int = 0
+    counted: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def uri(self) -> str:
@@ -198,6 +199,7 @@ class SilverTable:
                 assert observed is not None
                 assert int(observed["inferred_deleted"]) == found["inferred_deleted"]
             assert [*self.committed.breaches({**delta, **observed})] == []
+        self.counted = found
         names = ("recordsInSlice", "inserted", "updated", "deleted")
         told = "/".join(str(found[name]) for name in names)
         told += f" ={found['unchanged']}" if step.process is ProcessType.HISTORIC else ""

@@ -3,6 +3,7 @@
 import shutil
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -181,3 +182,69 @@ def test_a_run_that_waited_for_another_takes_each_slice_in_its_turn(place, anew)
     assert {each.status for each in report.results} == {wanted}
     assert (1, 300, "C") in place.stored(entity="merge")
     assert place.at(T4, "silver_aw.merge").plan.is_empty
+
+
+BAD = {
+    "columns": [
+        {"name": "ID", "datatype": "int", "fieldroles": ["businesskey"]},
+        {"name": "SeqNr", "datatype": "int"},
+        {"name": "name", "datatype": "string"},
+    ],
+    "settings": {
+        "bronze_format": "csv",
+        "options": {"header": True},
+        "bad_records": "quarantine",
+        "rescued": "rest",
+    },
+}
+BAD_POINTS = ("after-begin", "after-evaluating", "after-checks", "before-commit", *COMMITTED)
+
+
+@pytest.fixture
+def left_out(tmp_path_factory, spark, tmp_path):
+    """An entity after a slice with a bad record, with a second one waiting."""
+
+    def slices(place, *names):
+        place.bronze("merge").mkdir(parents=True, exist_ok=True)
+        for name in names:
+            text = f"ID,SeqNr,name\n1,1,{name}\n2,y,{name}\n3\n"
+            (place.bronze("merge") / f"{name}.csv").write_text(text)
+
+    def build(folder):
+        place = EntityPlace(folder, spark, entity(3, "merge", **BAD))
+        place.write("penstock.yml", PROJECT)
+        slices(place, "a")
+        assert place.at(T1, "kind:entity").succeeded
+
+    folder = built_once(tmp_path_factory, "left-out", build)
+    shutil.copytree(folder, tmp_path / "lake")
+    place = EntityPlace(tmp_path / "lake", spark, entity(3, "merge", **BAD))
+    place.write("penstock.yml", PROJECT)
+    slices(place, "b")
+    return place
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param(each, marks=() if each == "after-checks" else pytest.mark.matrix)
+        for each in BAD_POINTS
+    ],
+)
+def test_bad_records_of_a_killed_slice_are_neither_lost_nor_doubled(left_out, point):
+    place = left_out
+    kill(place, point, "merge")
+
+    report = place.at(T2, "silver_aw.merge")
+
+    assert report.succeeded
+    services = place.services()
+    kept = services.reading.checks.quarantines()
+    services.close()
+    rows = [tuple(r) for q in kept for r in place.sql(f"SELECT * FROM delta.`{q.uri}` ORDER BY 1")]
+    assert sorted(rows) == [(f"{n}.csv", "it cannot be read", "3") for n in ("a", "b")]
+    staged = {each.name for each in Path(kept[0].uri).parent.iterdir()}
+    assert staged == {Path(each.uri).name for each in kept}
+    rescued = '{"SeqNr":"y"}'
+    columns = "ID, SeqNr, name, rest"
+    assert place.stored(columns, entity="merge") == [(1, 1, "b", None), (2, None, "b", rescued)]

@@ -395,7 +395,7 @@ def do_checks(store, name, deed):
         case ("close", number):
             return journal.close_flags(store.checks.flags()[number : number + 1], "law", "ann")
         case ("forget", number):
-            return journal.forget_quarantine(f"step-{number}")
+            return journal.keep_quarantine(f"step-{number}", None)
 
 
 def do_beside(store, clock, deed):

@@ -237,8 +237,11 @@ class CheckJournal(Protocol):
     def close_flags(self, flags: Sequence[Flag], why: str, who: str) -> None:
         """Close open flags; a partition that failed only because of them is SUCCESS again."""
 
-    def forget_quarantine(self, step: str) -> None:
-        """Record that the quarantined rows of a step are gone."""
+    def keep_quarantine(self, step: str, quarantine: Quarantine | None) -> None:
+        """Record where a running step keeps records that it leaves out; None: they are gone.
+
+        Rows that a gate holds back later replace it. Raises `LeaseLostError` like `record_checks`.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,6 +252,7 @@ HINTS: Mapping[str, str] = {
     "version-inside-partition": "let the version start where a partition starts",
     "version-order": "correct the date, or the number",
     "volatile-change-column": "compare other columns, or select this one from the source",
+    "column-unknown": "add it to columns, or set rescued: COLUMN",
     "volatile-column": "leave it, or make the column of the row alone",
     "watermark-in-future": "correct the row, then penstock watermark set",
     "wrong-column-type": "name a column of the type that the message asks for",

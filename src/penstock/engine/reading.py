@@ -20,6 +20,7 @@ from penstock.core.steps.inputs import (
 )
 from penstock.engine.disk.disks import is_local, local_path
 from penstock.engine.functions import SharedFrames
+from penstock.engine.java import unreachable_error
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = None) -> DataFrame:
     """Return the frame of a relation within its window, without running it."""
     match relation.read:
+        case DeltaRead(uri, int() as version, changes_since=int() as since):
+            frame = _changes(spark, uri, since, version)
         case DeltaRead(uri, version):
             reader = spark.read.format("delta")
             frame = (reader if version is None else reader.option("versionAsOf", version)).load(uri)
@@ -42,6 +45,14 @@ def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = 
         case FunctionRead():
             frame = (frames or SharedFrames({})).frame(spark, relation.read)
     return frame.where(relation.window.condition) if relation.window else frame
+
+
+def _changes(spark: SparkSession, uri: str, since: int, version: int) -> DataFrame:
+    """Return the changes after a version, up to and including another one."""
+    reader = spark.read.format("delta").option("readChangeFeed", "true")
+    first = min(since + 1, version)
+    reader = reader.option("startingVersion", first).option("endingVersion", version)
+    return reader.load(uri).where(f"_commit_version > {since}")
 
 
 _GLOBS = "__globPaths__"  # as Spark's own readers say it
@@ -69,15 +80,37 @@ def _read_files(spark: SparkSession, files: FilesRead, name: str) -> DataFrame:
     return frame
 
 
+def require_avro(spark: SparkSession) -> None:
+    """Add Spark's reader for Avro files to a session, unless it is there.
+
+    Raises `jars-unreachable` if it cannot be fetched.
+    """
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    java: Any = spark._jvm  # noqa: SLF001  PySpark has no word for classes
+    loader = java.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+    try:
+        loader.loadClass("org.apache.spark.sql.avro.AvroFileFormat")
+    except Py4JJavaError:
+        package = f"org.apache.spark:spark-avro_2.13:{spark.version}"
+        try:
+            spark.sql(f"ADD JAR 'ivy://{package}?transitive=false'")
+        except (Py4JJavaError, PySparkException) as error:
+            raise unreachable_error(f"the reader for Avro ({package})", str(error)) from error
+
+
 def _loaded(
     spark: SparkSession, files: FilesRead, declared: str, options: Mapping[str, str]
 ) -> DataFrame:
+    if files.format == "avro":
+        require_avro(spark)
     # a name is a name, whatever signs are in it: files are listed, not looked for
     reader = spark.read.format(files.format).options(**options).option(_GLOBS, "false")
     lowered = {key.lower(): value.lower() for key, value in options.items()}
     has_header = files.format.lower() != "csv" or lowered.get("header", "false") == "true"
-    if declared and not has_header:
-        reader = reader.schema(declared)
+    if files.schema or (declared and not has_header):
+        reader = reader.schema(files.schema or declared)
     if files.files != (files.root,):  # a folder: its subfolders may be partitions
         reader = reader.option("basePath", files.root)
     return reader.load([*files.files])

@@ -199,7 +199,9 @@ def no_slice_note(now: SlicesNow | None) -> str:
 
 def full_slice_name(model: str, names: Collection[str], name: str) -> str:
     """Return the full name of a slice, whose suffix may be omitted; raise `slice-not-found`."""
-    found = next((each for each in (name, f"{name}{_SUFFIX}") if each in names), "")
+    longer = [each for each in names if each.startswith(f"{name}.")]
+    wanted = (name, f"{name}{_SUFFIX}", *(longer if len(longer) == 1 else ()))
+    found = next((each for each in wanted if each in names), "")
     if not found:
         near = difflib.get_close_matches(name, names, n=NEAR, cutoff=0.0)
         hint = f"near it: {', '.join(near)}" if near else "there are none"

@@ -116,7 +116,7 @@ def sweep(services: Services) -> None:
             services.folders.drop(f"{root}/{name}")
     for each in quarantines:
         if each.expires <= now:
-            journal.forget_quarantine(each.step)
+            journal.keep_quarantine(each.step, None)
 
 
 def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
@@ -126,7 +126,7 @@ def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
     """
     for each in services.writing.checks.quarantines():
         is_older = each.model == model.name and each.step != newest.step
-        if not is_older or difference(each.failed, newest.failed):
+        if not (is_older and each.failed) or difference(each.failed, newest.failed):
             continue
         key = model.grid.key(each.failed[0][0])
         found = services.writing.records.history(model.name, None, key)
@@ -136,7 +136,7 @@ def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
 
 def _remove(services: Services, each: Quarantine) -> None:
     services.folders.drop(each.uri)
-    services.writing.journal.forget_quarantine(each.step)
+    services.writing.journal.keep_quarantine(each.step, None)
 
 
 def accept(services: Services, step: str, reason: str) -> AcceptReport:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from penstock.app.checking.bad_records import settle_all_bad_records
 from penstock.app.checking.flags import sweep
 from penstock.app.observation.observe import unrecorded
 from penstock.app.preparing.outcomes import base_of, outcome_of
@@ -241,6 +242,7 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
     # after the open steps: one of them may be what the log tells of
     found.extend(_adopt(services))
     # last, because a step that is settled may still need its staged rows for its checks
+    settle_all_bad_records(services)
     sweep(services)
     return Recovery(tuple(found), stuck)
 
@@ -313,7 +315,7 @@ def _give_up(services: Services, intent: Intent) -> Recovered:
     if commit is not None:
         return _finish(services, intent, outcome_of(services, intent, commit))
     services.writing.journal.fail(intent.step, _CRASHED, recovered=True)
-    services.writing.journal.forget_quarantine(intent.step)
+    services.writing.journal.keep_quarantine(intent.step, None)
     return Recovered(intent.step, intent.model, None)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
+from penstock.app.checking.bad_records import keep_bad_records, settle_at_end
 from penstock.app.checking.chosen import checks_of_step
 from penstock.app.checking.gates import Ahead, look_ahead, look_at_views, version_of
 from penstock.app.checking.target import CheckTarget
@@ -117,6 +118,13 @@ def stage(state: StepState) -> StepState:
         return state
     committer, watch, begun = state.run.committer, state.watch, state.intent
     committer.fault("after-begin")
+    entity = state.run.model.entity
+    if entity and entity.keeps_bad_records:
+        state.run.closing.callback(settle_at_end, state.run.services, state.run.model)
+    if state.step_inputs.bad_sql:
+        with committer.failing(begun):
+            where = state.run.services, committer.session, begun, state.step_inputs.bad_sql
+            keep_bad_records(*where, committer.fault)
     if watch is not None:
         state.run.closing.callback(watch.clean, begun)
     with committer.failing(begun):

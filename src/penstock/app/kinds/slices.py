@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import glob
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 
 from penstock.app.execution.step_state import StepRun, StepState
 from penstock.app.kinds import tables
 from penstock.app.kinds.tables import examine
+from penstock.app.preparing.records import BoundRecords, bind_records, changes_read
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import require_rules
 from penstock.app.preparing.step_inputs import Looking, StepInputs
@@ -18,13 +20,15 @@ from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entities.entity import Entity, ProcessType, WholeFolder
+from penstock.core.entities.reading import BronzeFormat
 from penstock.core.entities.slices import ListedSlice, UnchangedSlice
 from penstock.core.errors import DataError, QueryError, TableError
+from penstock.core.facts import TableFacts
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
 from penstock.core.records import ModelRecord, Status
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
-from penstock.core.steps.inputs import EVERY_COLUMN, DeltaRead, FilesRead, Relation
+from penstock.core.steps.inputs import EVERY_COLUMN, DeltaPin, DeltaRead, FilesRead, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Build
@@ -134,11 +138,13 @@ class SliceLooking(Looking):
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, this)])
         self._require_unchanged()
         lows = self._low_bounds()
-        read = self._bind_rows(session, lows)
+        anew = table is not None and self.step.initial
+        before = None if table is None or anew else facts
+        read, records = self._bind_rows(session, lows, before)
+        read = replace(read, is_anew=anew)
         rows = prepare_rows(replace(entity, process=process), read, table)
         check_watermarks(entity, rows)
-        counts = self._count_rows(session, rows, read.name)
-        anew = table is not None and self.step.initial
+        counts = replace(self._count_rows(session, rows, read.name), records=records.counts)
         windows, undefined = inferred_windows(entity, lows, counts, None if anew else table)
         query = session.define(QUERY_VIEW, query_of(entity, rows))
         unchanged = self._unchanged_slices()
@@ -146,7 +152,7 @@ class SliceLooking(Looking):
 
         def work(build: Build) -> Work:
             found = (rows, counts, self.moment, windows, process, crowded, anew)
-            step = EntityStep(entity, build, *found)
+            step = EntityStep(entity, build, *found, records.properties)
             return replace(work_of(step), last_look=self._require_unchanged)
 
         return StepInputs(
@@ -156,11 +162,9 @@ class SliceLooking(Looking):
             table=table,
             windows=Opened(tuple(_delete_windows(windows)), tuple(self._moved_watermarks(counts))),
             late=None,
-            schema_changes=(
-                *(f"added {name}" for name in _added_columns(rows, table)),
-                *(f"widened {name}" for name in rows.widened),
-            ),
-            notes=(*rows.notes, *counts.notes, *undefined, *self._empty_warning(counts, table)),
+            schema_changes=tuple(_changed_columns(rows, table)),
+            notes=(*records.notes, *rows.notes, *undefined, *self._count_notes(counts, table)),
+            bad_sql=records.bad_sql,
             work=work,
             slice_view=SLICE_VIEW if self.slice else "",
             unchanged=unchanged,
@@ -193,26 +197,53 @@ class SliceLooking(Looking):
                 hint="nothing of it was written; run again",
             )
 
-    def _bind_rows(self, session: StepSession, lows: Mapping[int, TypedValue]) -> SliceRead:
+    def _bind_rows(
+        self, session: StepSession, lows: Mapping[int, TypedValue], facts: TableFacts | None
+    ) -> tuple[SliceRead, BoundRecords]:
         """Bind the rows to read: those of one slice, or of a whole source above its watermarks."""
-        entity, planned, options = self.entity, self.slice, self.context.options
+        entity, planned = self.entity, self.slice
         folder = bronze_folder(entity, self.context.run_timestamp)
         if planned is None or folder is None:
-            name, source = next(iter(self.inputs.reads.items()))
-            if isinstance(source, FilesRead):
-                source = replace(source, keeps_void=True)
-            session.bind([Relation(name, SLICE_VIEW, source)])
-            whole = self._process_type() is ProcessType.FULL
-            where = "" if whole else read_filter(entity.watermark, lows)
-            shown = str(entity.bronze.path if isinstance(entity.bronze, WholeFolder) else name.name)
-            return SliceRead(shown, self.moment, session.describe, options.slice, where)
+            return self._bind_whole(session, lows, facts)
+        reading = entity.settings.reading
         files = tuple(f"{folder.path}/{file}" for file in planned.files)
-        merges = EVERY_COLUMN if files[1:] else {}
-        source = FilesRead("parquet", folder.path, files, merges, keeps_void=True)
+        is_parquet = reading.format is BronzeFormat.PARQUET
+        options = {**(EVERY_COLUMN if is_parquet and files[1:] else {}), **reading.options}
+        source = FilesRead(str(reading.format), folder.path, files, options, keeps_void=is_parquet)
         name = InputName(InputKind.SOURCE, planned.id.name)
-        with self._explained_errors(planned, folder.path):
-            session.bind([Relation(name, SLICE_VIEW, source)])
-        return SliceRead(planned.id.name, self.moment, session.describe)
+        explained = partial(self._explained_errors, planned, folder.path)
+        records = bind_records(session, entity, (name, source), facts, explained)
+        return SliceRead(planned.id.name, self.moment, session.describe), records
+
+    def _bind_whole(
+        self, session: StepSession, lows: Mapping[int, TypedValue], facts: TableFacts | None
+    ) -> tuple[SliceRead, BoundRecords]:
+        entity, (name, source) = self.entity, next(iter(self.inputs.reads.items()))
+        whole = self._process_type() is ProcessType.FULL or entity.settings.events.change_feed
+        where = "" if whole else read_filter(entity.watermark, lows)
+        if entity.settings.events.change_feed:
+            known = self._known_version(name)
+            source = changes_read(session, entity, (name, source), known, self._commit_time)
+        elif isinstance(source, FilesRead):
+            source = replace(source, keeps_void=source.format == "parquet")
+        records = bind_records(session, entity, (name, source), facts, nullcontext)
+        shown = str(entity.bronze.path if isinstance(entity.bronze, WholeFolder) else name.name)
+        only = self.context.options.slice
+        return SliceRead(shown, self.moment, session.describe, only, where), records
+
+    def _known_version(self, name: InputName) -> tuple[DeltaPin | None, DeltaPin | None]:
+        """Return the version of a table that the last step read, and the one to read now."""
+        record = None if self.step.initial else self.context.records.get(self.model.name)
+        before = record.pins.get(name.name) if record else None
+        now = next((pin.pin for pin in self.inputs.pins if pin.input == name.name), None)
+        found = [pin if isinstance(pin, DeltaPin) else None for pin in (before, now)]
+        return found[0], found[1]
+
+    def _commit_time(self, uri: str, version: int) -> dt.datetime:
+        """Return when a version of a table was committed."""
+        commits = self.services.log.commits(uri, version - 1, partial=True)
+        found = next((each.time for each in commits if each.version == version), None)
+        return found or self.moment
 
     @contextmanager
     def _explained_errors(self, planned: ListedSlice, root: str) -> Iterator[None]:
@@ -222,7 +253,8 @@ class SliceLooking(Looking):
         except (QueryError, TableError, DataError) as error:
             name, what = planned.id.name, f"cannot be read: {error.sentence}"
             shown = f"slice {name} of {self.model.name}"
-            for file in planned.files:
+            is_parquet = self.entity.settings.reading.format is BronzeFormat.PARQUET
+            for file in planned.files if is_parquet else ():
                 if problem := self.services.log.file_problem(f"{root}/{file}"):
                     shown = shown if file == name else f"file {file} of {shown}"
                     what = problem
@@ -270,9 +302,10 @@ class SliceLooking(Looking):
             if value is not None:
                 yield Watermark(BRONZE, before, value)
 
-    def _empty_warning(self, counts: SliceCounts, table: Schema | None) -> Iterator[str]:
-        """Warn about a slice without rows, which usually means a failed extract."""
-        if not counts.rows and table is not None:
+    def _count_notes(self, counts: SliceCounts, table: Schema | None) -> Iterator[str]:
+        """Warn about rows without a watermark, and a slice without rows: a failed extract."""
+        yield from counts.notes
+        if not counts.rows and table is not None and not self.entity.settings.events.change_feed:
             name = self.slice.id.name if self.slice else "the source"
             yield f"empty-slice: {name} of {self.model.name} holds no row"
 
@@ -304,9 +337,11 @@ def low_bounds(
     return found
 
 
-def _added_columns(rows: SliceRows, table: Schema | None) -> tuple[str, ...]:
-    """Return the columns that the table gets: those of the slice, and a renamed key."""
-    return tuple(n for n in rows.stored.names if table is not None and table.find(n) is None)
+def _changed_columns(rows: SliceRows, table: Schema | None) -> Iterator[str]:
+    """Return the columns that the table gets, of the slice or a renamed key, and wider ones."""
+    if table is not None:
+        yield from (f"added {n}" for n in rows.stored.names if table.find(n) is None)
+    yield from (f"widened {name}" for name in rows.widened)
 
 
 def _delete_windows(windows: tuple[EntityWindow, ...] | None) -> Iterator[InputWindow]:

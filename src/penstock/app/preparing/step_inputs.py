@@ -224,7 +224,8 @@ class StepInputs:
     the watermarks. `is_idle` is whether all windows are empty: then there is no statement and no
     commit, only new pins. `notes` warn about watermarks. The query `replays` if it returns the same
     rows each time. `work` returns the statements if these depend on rows that were read, and
-    `slice_view` holds those of a slice. The step's commit lists slices that are `unchanged`.
+    `slice_view` holds those of a slice. The step's commit lists slices that are `unchanged`. The
+    rows of `bad_sql` are records that are kept beside the table.
     """
 
     query: Schema
@@ -241,6 +242,7 @@ class StepInputs:
     work: Callable[[Build], Work] | None = None
     slice_view: str = ""
     unchanged: tuple[UnchangedSlice, ...] = ()
+    bad_sql: str = ""
 
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)

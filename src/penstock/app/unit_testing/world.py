@@ -14,6 +14,7 @@ from penstock.core.checks.check_type import with_parts
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entities.entity import Entity, RunText, Slices
+from penstock.core.entities.reading import BronzeFormat
 from penstock.core.errors import UsageError
 from penstock.core.model import Body, Model, PythonFunction, Source, Version
 from penstock.core.names import InputKind, InputName
@@ -177,10 +178,13 @@ class _Rewriting:
         )
 
     def _entity(self, entity: Entity) -> Entity:
-        """Move slices to the test's own folder, the same every day."""
+        """Move slices to the test's own folder, the same every day; they are Parquet there."""
         if not isinstance(entity.bronze, Slices):
             return entity
-        return replace(entity, bronze=replace(entity.bronze, path=RunText(self.bronze)))
+        reading = replace(entity.settings.reading, format=BronzeFormat.PARQUET, options={})
+        settings = replace(entity.settings, reading=replace(reading, infer=False))
+        bronze = replace(entity.bronze, path=RunText(self.bronze))
+        return replace(entity, bronze=bronze, settings=settings)
 
     def _function(self, function: PythonFunction) -> PythonFunction:
         """Replace the parameters of a function by sources."""

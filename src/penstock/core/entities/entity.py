@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 
+from penstock.core.entities.reading import BadRecords, Events, Reading
 from penstock.core.entities.slices import Ordering
 from penstock.core.entities.transformations import Transformation
 from penstock.core.findings import Location
@@ -170,7 +171,10 @@ Bronze = Slices | WholeFolder | WholeTable
 
 @dataclass(frozen=True, slots=True)
 class EntitySettings:
-    """The settings of an entity; `layout` and `retention` are those of history tables."""
+    """The settings of an entity; `layout` and `retention` are those of history tables.
+
+    `reading` is how records become rows, `events` which of them are changes.
+    """
 
     delete_missing: bool = False
     allow_empty: bool = False
@@ -182,6 +186,8 @@ class EntitySettings:
     table_properties: Mapping[str, str] = field(default_factory=dict)
     layout: str = ""
     retention: Retention | None = None
+    reading: Reading = Reading()
+    events: Events = Events()
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +336,11 @@ class Entity:
     def key_column(self) -> str:
         """The column that holds the digest of the business keys, "" without any."""
         return f"PK_{normalised(self.destination)}" if self.business_keys else ""
+
+    @property
+    def keeps_bad_records(self) -> bool:
+        """Whether records that do not fit are kept beside the table."""
+        return self.settings.reading.bad_records is BadRecords.QUARANTINE
 
     @property
     def infers_deletes(self) -> bool:

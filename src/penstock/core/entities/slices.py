@@ -146,7 +146,8 @@ class BronzeFolder:
     """A folder of slices: each match of `pattern` is one. `where` is the entity's place.
 
     With `require_success`, a folder without `_SUCCESS` is incomplete. `ordering` is for processing;
-    a listing is sorted by name.
+    a listing is sorted by name. Of a folder with files that have one of the `endings`, only these
+    are read.
     """
 
     path: str
@@ -154,3 +155,4 @@ class BronzeFolder:
     where: Location
     require_success: bool = False
     ordering: Ordering = Ordering()
+    endings: tuple[str, ...] = (".parquet",)

@@ -85,13 +85,15 @@ class DeltaRead:
     """The Delta table in a folder; without a version, the newest is read.
 
     `tombstones` is the column that marks deleted keys in a history table that has it. With `since`,
-    only rows appended after that version are read.
+    only rows appended after that version are read; with `changes_since`, the changes after it, with
+    their kinds.
     """
 
     uri: str
     version: int | None = None
     tombstones: str = ""
     since: int | None = None
+    changes_since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,8 @@ class FilesRead:
 
     `columns` are the names and types that the source declares; other columns stay as they are read.
     CSV files without a header have exactly the declared columns. With `keeps_void`, columns without
-    values, which have no type in Parquet files, have the type `void`.
+    values, which have no type in Parquet files, have the type `void`. With a `schema`, as Spark
+    writes it, the files are read as that.
     """
 
     format: str
@@ -109,6 +112,7 @@ class FilesRead:
     options: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[tuple[str, str], ...] = ()
     keeps_void: bool = False
+    schema: str = ""
 
 
 EVERY_COLUMN = {"mergeSchema": "true"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -35,6 +36,7 @@ _KNOWN = (
 )
 _TEXTS = {"{": "JSON", "[": "JSON", "<": "XML"}
 _BETWEEN = (",", ";", "\t", "|")
+_COMPRESSED = r"(\.(gz|gzip|bz2|zst|zstd|lz4|snappy|deflate))?$"
 
 
 def is_hidden(name: str) -> bool:
@@ -201,7 +203,10 @@ def _slice(
     files = sorted(walk(tree, root, is_skipped, f"{name}/"), key=lambda each: each[0])
     if _DELTA in hidden:
         raise _delta_error(folder, name)
-    files = [each for each in files if each[0].lower().endswith(".parquet")] or files
+    fitting = re.compile(
+        f"({'|'.join(map(re.escape, folder.endings))}){_COMPRESSED}", re.IGNORECASE
+    )
+    files = [each for each in files if fitting.search(each[0])] or files
     is_incomplete = (
         _WRITING in hidden or not files or (folder.require_success and _DONE not in hidden)
     )

@@ -224,7 +224,8 @@ def watermark_of(entity: SharedSection, read: ReadColumns) -> tuple[WatermarkEnt
     entries = []
     for section in entity.watermark:
         if section.column_name:
-            column = _final_name(section, section.column_name, read.columns)
+            part = section.members["column_name"]
+            column = final_name(part, section.column_name, read.columns, section.findings)
             kind = next((c.type for c in read.columns if c.final_name == column), "")
             bare = _bare(section, section.expression, kind.upper() or UNKNOWN)
             operation, group = section.operation, section.operation_group
@@ -232,8 +233,10 @@ def watermark_of(entity: SharedSection, read: ReadColumns) -> tuple[WatermarkEnt
     return tuple(entries)
 
 
-def _final_name(section: ExactSection, name: str, columns: Sequence[EntityColumn]) -> str:
-    """Return the final column name of a watermark, which may also use the slice's name."""
+def final_name(
+    part: YamlNode, name: str, columns: Sequence[EntityColumn], findings: Findings
+) -> str:
+    """Return the final name of a column, which may be given by its name in the slice."""
     final = normalised(name).lower()
     finals = [each for each in columns if each.final_name.lower() == final]
     slices = [each for each in columns if each.name and each.name.lower() == name.lower()]
@@ -241,7 +244,7 @@ def _final_name(section: ExactSection, name: str, columns: Sequence[EntityColumn
         other = slices[0].final_name
         sentence = f'"{name}" is a final name, and the name in the slice of "{other}"'
         hint = f'write "{other}" if that is meant, or rename one of them'
-        section.findings.report(section.members["column_name"], "ambiguous-column", sentence, hint)
+        findings.report(part, "ambiguous-column", sentence, hint)
     found = next(iter((*finals, *slices)), None)
     return found.final_name if found is not None else normalised(name)
 

@@ -35,7 +35,8 @@ from penstock.project.entities.environment import (
     timezone_under,
 )
 from penstock.project.entities.parts import Findings
-from penstock.project.entities.places import EVERY_FILE, EntityPlaces, filled
+from penstock.project.entities.places import EntityPlaces, filled
+from penstock.project.entities.reading import ReadingRules, format_of
 from penstock.project.entities.sections import (
     FULL_TABLE,
     PROCESSES,
@@ -202,9 +203,8 @@ class _EntityReader:
             return WholeTable(found.text)
         text, template = found.text.text, found.text.template
         path = RunText(absolute(text, self.scene.root) if text else "", template)
-        return (
-            WholeFolder(path) if is_whole else Slices(path, section.pattern or EVERY_FILE, ordering)
-        )
+        pattern = section.pattern or format_of(self.settings).pattern
+        return WholeFolder(path) if is_whole else Slices(path, pattern, ordering)
 
     def read(
         self, bronze: Bronze | None, silver: tuple[TableName, str] | None
@@ -223,10 +223,17 @@ class _EntityReader:
         outline = self._outline()
         if bronze is not None:
             self._check_place(bronze)
+        settings = outline.settings
+        if self.process is not None:
+            how = self.process, bronze, self.findings, section.node
+            rules = ReadingRules(self.settings, columns, *how)
+            reading, events = rules.reading(), rules.events(expressions)
+            settings = replace(settings, reading=reading, events=events)
         if self.process is None or bronze is None or silver is None:
             return None
         entity = replace(
             outline,
+            settings=settings,
             model=str(silver[0]),
             table=TableName(self.scene.schema_prefix + silver[0].schema, silver[0].table),
             path=silver[1],

@@ -10,11 +10,13 @@ from typing import cast
 from penstock.core.entities.entity import (
     Entity,
     EntityColumn,
+    EntitySettings,
     ProcessType,
     Slices,
     WholeFolder,
     WholeTable,
 )
+from penstock.core.entities.reading import BadRecords, BronzeFormat
 from penstock.core.entities.transformations import (
     ColumnTransformation,
     Deduplicate,
@@ -43,7 +45,6 @@ from penstock.project.sql.names import Named, NameResolver
 
 _USUAL = "default"
 """The default schema of a table."""
-_FILES = "parquet"
 _SWITCHES = ("delete_missing", "allow_empty", "allow_empty_delete")
 
 
@@ -81,8 +82,10 @@ class EntityDraft(Draft):
         if found is None or found.input.kind is not InputKind.EXTERNAL:
             return None
         if isinstance(self.entity.bronze, WholeFolder):
-            place = found.table.table
-            return Source(found.table, self.where, place, _FILES, EVERY_COLUMN, may_be_delta=True)
+            place, reading = found.table.table, self.entity.settings.reading
+            kind, options = str(reading.format), reading.options
+            options = EVERY_COLUMN if reading.format is BronzeFormat.PARQUET else options
+            return Source(found.table, self.where, place, kind, options, may_be_delta=True)
         if target.catalog or "." in found.table.schema:
             return None
         return Source(found.table, self.where, target.uri_of(found.table))
@@ -179,12 +182,30 @@ def _config_values(entity: Entity) -> dict[str, Plain]:
         "hash": str(settings.hash),
         "last_seen": str(settings.last_seen),
         "layout": settings.layout,
+        **_config_of_records(settings),
         "tags": list(entity.tags),
         "meta": dict(entity.meta),
         "partition_by": list(entity.partition_columns),
         "table_properties": dict(settings.table_properties),
     }
     return {key: value for key, value in found.items() if value or key == "enabled"}
+
+
+def _config_of_records(settings: EntitySettings) -> dict[str, Plain]:
+    reading, events = settings.reading, settings.events
+    is_parquet = reading.format is BronzeFormat.PARQUET
+    fails = reading.bad_records is BadRecords.FAIL
+    return {
+        "bronze_format": "" if is_parquet else str(reading.format),
+        "infer": reading.infer,
+        "rescued": reading.rescued,
+        "bad_records": "" if fails else str(reading.bad_records),
+        "sequence_by": list(events.sequence_by),
+        "delete_when": events.delete_when,
+        "ignore_when": events.ignore_when,
+        "valid_from": events.valid_from,
+        "change_feed": events.change_feed,
+    }
 
 
 def definition(entity: Entity) -> str:
@@ -197,13 +218,17 @@ def definition(entity: Entity) -> str:
     >>> definition(replace(made, columns=(key,))).splitlines()[1:3]
     ['from /in, slices *.parquet', 'column `Order No` as OrderNo int, businesskey']
     """
-    lines = [f"{entity.process} into {shown_name(str(entity.table))}", f"from {entity.bronze}"]
+    reading = str(entity.settings.reading)
+    source = f"from {entity.bronze}{f', {reading}' if reading else ''}"
+    lines = [f"{entity.process} into {shown_name(str(entity.table))}", source]
     lines += map(_transformation, entity.transformations)
     lines += map(_column, entity.columns)
     lines += (
         f"watermark {each.operation} {each.group} {shown_name(each.column)}: {each.expression}"
         for each in entity.watermark
     )
+    events = str(entity.settings.events)
+    lines += [f"events {events}"] if events else []
     if entity.scope is not None:
         lines.append(f"where {shown_name(entity.scope.column)} = {entity.scope.literal}")
     lines += (f"{key} {value}" for key, value in _effective(entity).items())
@@ -258,7 +283,10 @@ def meaning(entity: Entity, read: str) -> str:
 
     The location of slices and descriptions are not part of it.
     """
+    reading, events = str(entity.settings.reading), str(entity.settings.events)
     document = {
+        **({"reading": reading} if reading else {}),
+        **({"events": events} if events else {}),
         "process": str(entity.process),
         "read": read,
         "scope": [entity.scope.column, entity.scope.literal] if entity.scope else None,

@@ -22,12 +22,12 @@ from penstock.core.masking import is_secret_key
 from penstock.core.names import TableName
 from penstock.project.entities.environment import ReadEnvironment
 from penstock.project.entities.parts import Findings
+from penstock.project.entities.reading import format_of
 from penstock.project.entities.settings import OF_SLICES, MergedSettings
 from penstock.project.entities.template_functions import BadExpressionError
 from penstock.project.entities.templates import EntityTemplate, parse_template, path_scope
 from penstock.project.files.nodes import YamlNode
 
-EVERY_FILE = "*.parquet"
 _SOME_DAY = TypedValue("DATE", "2000-01-01")
 _DAY = "today"
 _PART = re.compile(r"[a-z0-9_]+")
@@ -74,7 +74,7 @@ class EntityPlaces:
             self._check_slices("the folder is read whole", OF_SLICES)
         if path is None:
             return None
-        pattern = self.settings.text("slice_pattern") or EVERY_FILE
+        pattern = self.settings.text("slice_pattern") or format_of(self.settings).pattern
         ordering = self.settings.ordering(self.findings)
         return WholeFolder(path) if is_whole else Slices(path, pattern, ordering)
 
@@ -232,5 +232,6 @@ def bronze_folder(entity: Entity, run_timestamp: dt.datetime) -> BronzeFolder | 
     if not isinstance(entity.bronze, Slices):
         return None
     path = place_on(entity.bronze.path, entity.names, run_timestamp, entity.timezone)
-    bronze, needs_success = entity.bronze, entity.settings.require_success
-    return BronzeFolder(path, bronze.pattern, entity.where, needs_success, bronze.ordering)
+    bronze, settings = entity.bronze, entity.settings
+    endings, needs_success = settings.reading.format.endings, settings.require_success
+    return BronzeFolder(path, bronze.pattern, entity.where, needs_success, bronze.ordering, endings)

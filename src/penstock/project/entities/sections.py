@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.core.entities.entity import FieldRole, HashKind, LastSeen, ProcessType
+from penstock.core.entities.reading import BadRecords, BronzeFormat
 from penstock.core.entities.slices import SliceOrder
 from penstock.core.entities.transformations import Keep
 from penstock.core.strategy import OnSchemaChange
@@ -133,6 +134,34 @@ class SettingsSection(ExactSection):
     """For histories: which old versions are removed."""
     table_properties = key(MAPPING, {"delta.appendOnly": True})
     """Properties of the Delta table."""
+    bronze_format = key(word(tuple(BronzeFormat)), "csv", "`parquet`")
+    """[The format of bronze files](../entities.md#formats): `parquet`, `csv`, `json`, `avro`,
+    `orc`, `xml`, `text`.
+    """
+    options = key(MAPPING, {"header": True, "sep": ";"})
+    """Spark's options for the format."""
+    infer = key(FLAG, example=True, default=False)
+    """Whether the first slice decides the columns and types; later slices keep them."""
+    rescued = key(TEXT, "_rescued")
+    """The column for values that do not fit, as JSON; without it they make a record bad."""
+    bad_records = key(word(tuple(BadRecords)), "quarantine", "`fail`")
+    """What happens to [bad records](../entities.md#bad-records): `fail` stops the slice,
+    `quarantine` keeps them in a table beside, `drop_counted` only counts them.
+    """
+    sequence_by = key(node_as(TEXT_LIST), ["changed"])
+    """Columns that [order the events](../entities.md#change-events) of a key: the latest wins, and
+    older ones of later slices do not count.
+    """
+    delete_when = key(TEXT, "op = 'D'")
+    """The condition of a row that deletes its key."""
+    ignore_when = key(TEXT, "op = 'R'")
+    """The condition of a row that does not count."""
+    valid_from = key(TEXT, "changed", "the processing time")
+    """For histories: the column with the time of an event, so that late ones are placed in time."""
+    change_feed = key(FLAG, example=True, default=False)
+    """Read [the changes of a Delta table](../entities.md#the-change-feed-of-a-delta-table) since
+    the version of the last step.
+    """
     deletion_vectors = key(FLAG, example=False, unset="`true`, but for `full`")
     """Whether deletes and merges hide rows instead of rewriting their files; not every reader opens
     such tables.

@@ -223,6 +223,7 @@ def idle(
         ("require_success", is_whole, "bronze is read whole"),
         ("allow_empty", process is not ProcessType.FULL, "only full replaces a table"),
         ("allow_empty_delete", process is ProcessType.FULL, "full never infers deletes"),
+        ("valid_from", process is not ProcessType.HISTORIC, "only versions have a time"),
     )
     return ((key, why) for key, is_idle, why in rules if is_idle and key in own)
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Select, func, select
 
 from penstock.core.beside.hooks import HookMoment
-from penstock.core.check_results import Checked, Flag, InvariantReport
+from penstock.core.check_results import Checked, Flag, InvariantReport, Quarantine
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import (
@@ -42,6 +42,7 @@ from penstock.state.transitions.model_state import (
     FlagsClosed,
     GivenUp,
     QuarantineDropped,
+    QuarantineKept,
     StoredStep,
 )
 
@@ -98,9 +99,8 @@ class StoreJournal:
                 raise PlanOutdatedError(target)
             number, epoch = max(tables.last_number(), above) + 1, tables.epoch
             tables.keep_texts(contents, intent.fingerprint)
-            given = replace(intent, step_seq=number, epoch=epoch)
-            began = Began(given, tables.now, executed_by(holder), lease.token)
-            tables.happen(given.model, began)
+            given, model = replace(intent, step_seq=number, epoch=epoch), intent.model
+            tables.happen(model, Began(given, tables.now, executed_by(holder), lease.token))
         return Begun(number, lease.token, epoch)
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
@@ -140,8 +140,7 @@ class StoreJournal:
             if tables.find(intent.step) is not None:  # the answer to it was lost
                 return
             now, number, model = tables.now, tables.last_number() + 1, intent.model
-            given = replace(intent, step_seq=number)
-            tables.happen(model, Began(given, now, executed_by(holder)))
+            tables.happen(model, Began(replace(intent, step_seq=number), now, executed_by(holder)))
             if checked is not None:
                 tables.happen(model, ChecksRecorded(number, now, checked))
             tables.happen(model, Failed(number, now, failure, skipped=checked is not None))
@@ -183,12 +182,15 @@ class StoreJournal:
                 keys = tuple((flag.step_seq, flag.ord) for flag in flags if flag.model == model)
                 tables.happen(model, FlagsClosed(keys, tables.now, why, who))
 
-    def forget_quarantine(self, step: str) -> None:
-        """Record that the quarantined rows of a step are gone."""
+    def keep_quarantine(self, step: str, quarantine: Quarantine | None) -> None:
+        """Record where a running step keeps records, or with None that they are gone."""
         with self._transactions.write() as tables:
-            found = tables.find(step)
-            if found is not None:
-                tables.happen(found.intent.model, QuarantineDropped(found.seq, tables.now))
+            found = find_step(tables, step) if quarantine else tables.find(step)
+            if found and quarantine:
+                _require_owned(tables, found)
+            if found:
+                kept = quarantine and QuarantineKept(found.seq, quarantine)
+                tables.happen(found.intent.model, kept or QuarantineDropped(found.seq, tables.now))
 
 
 class StoreHooks:

@@ -52,6 +52,7 @@ from penstock.state.transitions.model_state import (
     ModelState,
     PartitionState,
     QuarantineDropped,
+    QuarantineKept,
     QuarantineState,
     StoredStep,
     TargetState,
@@ -72,8 +73,11 @@ def load(connection: Connection, model: str, event: Event) -> ModelState:
     match event:
         case Began() | ChecksNoted():
             return rows.blank
-        case GivenUp() | ChecksRecorded():
+        case GivenUp():
             return replace(rows.blank, steps=rows.steps([event.step_seq]))
+        case ChecksRecorded(seq) | QuarantineKept(seq):
+            known = rows.quarantines(seq)
+            return replace(rows.blank, steps=rows.steps([seq]), quarantines=known)
         case QuarantineDropped():
             return replace(rows.blank, quarantines=rows.quarantines(event.step_seq))
         case FlagsClosed():

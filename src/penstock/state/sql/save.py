@@ -219,7 +219,7 @@ class RowChanges:
                 self._connection.execute(row_of)
             elif self._before.quarantines[seq] != each:
                 row = quarantines.c.step_seq == seq
-                values = {"dropped": each.dropped}
+                values = {**cells_of(each.quarantine, QUARANTINE), "dropped": each.dropped}
                 self._connection.execute(update(quarantines).where(row).values(values))
 
 

@@ -320,5 +320,21 @@ class QuarantineDropped:
     at: dt.datetime
 
 
-OfStep = Finished | Failed | GivenUp | ChecksRecorded | ChecksSettled | QuarantineDropped
+@dataclass(frozen=True, slots=True)
+class QuarantineKept:
+    """A running step keeps records that it left out beside its table."""
+
+    step_seq: int
+    quarantine: Quarantine
+
+
+OfStep = (
+    Finished
+    | Failed
+    | GivenUp
+    | ChecksRecorded
+    | ChecksSettled
+    | QuarantineDropped
+    | QuarantineKept
+)
 Event = Began | OfStep | ChecksNoted | FlagsClosed

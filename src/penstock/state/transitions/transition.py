@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
+from penstock.core.check_results import Quarantine
 from penstock.core.checks.check import OnFailure
 from penstock.core.partitions.ranges import intersection, of_numbers
 from penstock.core.records import Status
@@ -25,6 +26,7 @@ from penstock.state.transitions.model_state import (
     ModelState,
     PartitionState,
     QuarantineDropped,
+    QuarantineKept,
     QuarantineState,
     RecordedChecks,
     StoredStep,
@@ -59,8 +61,8 @@ def apply(records: ModelState, event: Event) -> ModelState:
             return replace(records, results=(*records.results, batch))
         case FlagsClosed():
             return _forgive(records, event)
-        case QuarantineDropped():
-            return _drop_quarantine(records, event)
+        case QuarantineKept() | QuarantineDropped():
+            return _change_quarantine(records, event)
         case _ as never:
             assert_never(never)
 
@@ -70,16 +72,21 @@ def _record_checks(records: ModelState, event: ChecksRecorded | ChecksSettled) -
     step = records.steps[event.step_seq]
     if step.verdict is not None:
         return records
-    checked, intent, quarantines = event.checked, step.intent, records.quarantines
+    checked, intent = event.checked, step.intent
     batch = records_of(Asked.by(intent), checked.report, checked.version, event.at)
     if checked.quarantine is not None:
-        kept = replace(checked.quarantine, step=intent.step, model=intent.model)
-        quarantines = {**quarantines, step.seq: QuarantineState(kept)}
+        records = _keep_quarantine(records, step.seq, checked.quarantine)
     return replace(
         records.with_step(replace(step, verdict=RecordedChecks.of(checked, intent))),
         results=(*records.results, batch),
-        quarantines=quarantines,
     )
+
+
+def _keep_quarantine(records: ModelState, seq: int, quarantine: Quarantine) -> ModelState:
+    """Record where a step keeps rows; rows that a gate holds back replace records left out."""
+    intent = records.steps[seq].intent
+    kept = QuarantineState(replace(quarantine, step=intent.step, model=intent.model))
+    return replace(records, quarantines={**records.quarantines, seq: kept})
 
 
 def _settle_checks(records: ModelState, event: ChecksSettled) -> ModelState:
@@ -148,7 +155,11 @@ def _forgive_one(seq: int, was: PartitionState | None) -> PartitionState | None:
     return replace(was, status=Status.SUCCESS)
 
 
-def _drop_quarantine(records: ModelState, event: QuarantineDropped) -> ModelState:
+def _change_quarantine(
+    records: ModelState, event: QuarantineKept | QuarantineDropped
+) -> ModelState:
+    if isinstance(event, QuarantineKept):
+        return _keep_quarantine(records, event.step_seq, event.quarantine)
     known = records.quarantines.get(event.step_seq)
     if known is None or known.dropped is not None:
         return records

@@ -17,6 +17,7 @@ from penstock.core.entities.transformations import (
 from penstock.core.errors import QueryError, SchemaError
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import literal, quoted
+from penstock.strategies.entities.events import IGNORED_ROW, delete_condition, ignore_condition
 from penstock.strategies.entities.moments import at_time, split_alias, split_projection
 from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead, SliceRows
 
@@ -82,6 +83,7 @@ def _deduplicated(rows: SliceRows, entity: Entity, how: Deduplicate, read: Slice
 def calculate(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     """Step 2: calculated columns; a later one may read an earlier one."""
     calculated = [each for each in entity.columns if each.is_calculated]
+    calculated += _event_columns(rows, entity)
     layers = []
     for each in calculated:
         plain = rows.computed.isdisjoint(name.lower() for name in each.reads)
@@ -95,6 +97,22 @@ def calculate(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
         for each, sql in layers:
             _check_calculated(each, sql, read, error)
         raise
+
+
+def _event_columns(rows: SliceRows, entity: Entity) -> list[EntityColumn]:
+    """Return the delete flag and the mark of ignored rows as calculated columns."""
+    deletes, ignores = delete_condition(entity), ignore_condition(entity)
+    where, flag, made = entity.settings.events.where, entity.system.deleted, []
+    if deletes:
+        own = rows.schema.find(flag)
+        given = f" OR coalesce(try_cast({quoted(own.name)} AS BOOLEAN), false)" if own else ""
+        made.append(
+            EntityColumn(flag, expression=f"coalesce({deletes}, false){given}", where=where)
+        )
+    if ignores:
+        hidden = f"coalesce({ignores}, false)"
+        made.append(EntityColumn(IGNORED_ROW, expression=hidden, where=where))
+    return made
 
 
 def _check_calculated(each: EntityColumn, sql: str, read: SliceRead, error: QueryError) -> None:

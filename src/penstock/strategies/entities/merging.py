@@ -38,7 +38,8 @@ def merge(step: EntityStep, properties: Mapping[str, str]) -> Work:
     build, counts = step.build, step.counts
     deleted = quoted(step.entity.system.deleted)
     if build.table is None:
-        rows = f"SELECT {listed(build.query.names)} FROM {quoted(QUERY_VIEW)} WHERE NOT {deleted}"
+        live = "" if step.keeps_tombstones else f" WHERE NOT {deleted}"
+        rows = f"SELECT {listed(build.query.names)} FROM {quoted(QUERY_VIEW)}{live}"
         return Work.just(create(build, rows, properties))
     if not counts.rows and step.windows is None:
         return Work.just(None)
@@ -135,7 +136,8 @@ def _clauses(step: EntityStep) -> Iterator[str]:
     values = ", ".join((listed(_columns(step), "s."), moment))
     insert = f"THEN INSERT ({listed((*_columns(step), system.last_seen))}) VALUES ({values})"
     changes_alone = _writes_changes_alone(step)
-    marked = f"THEN UPDATE SET t.{deleted} = true, {latest}"
+    order = [f"t.{quoted(n)} = s.{quoted(n)}" for n in step.entity.settings.events.sequence_by]
+    marked = f"THEN UPDATE SET {', '.join((f't.{deleted} = true', *order, latest))}"
     only = "" if step.windows is None else f" AND s.{_OP} = 'slice'"
     if step.windows is not None:
         yield f"WHEN MATCHED AND s.{_OP} = 'infer' {marked}"
@@ -145,13 +147,13 @@ def _clauses(step: EntityStep) -> Iterator[str]:
         yield f"WHEN MATCHED THEN UPDATE SET {', '.join(sets)}, {latest}"
         yield f"WHEN NOT MATCHED{only} {insert}"
         return
-    was_live = f" AND NOT coalesce(t.{deleted}, false)" if changes_alone else ""
+    was_live = f" AND NOT coalesce(t.{deleted}, false)" if changes_alone and not order else ""
     yield f"WHEN MATCHED AND s.{deleted}{was_live} {marked}"
     update = f"THEN UPDATE SET {', '.join(sets)}, {latest}"
     yield f"WHEN MATCHED AND NOT s.{deleted} AND {changed} {update}"
     if not changes_alone:
         yield f"WHEN MATCHED THEN UPDATE SET {latest}"
-    yield f"WHEN NOT MATCHED{only} AND NOT s.{deleted} {insert}"
+    yield f"WHEN NOT MATCHED{only}{'' if order else f' AND NOT s.{deleted}'} {insert}"
 
 
 def _set_columns(step: EntityStep, changed: str) -> Iterator[str]:
@@ -182,9 +184,10 @@ def _changing_rows(step: EntityStep) -> str:
     An inner join first matches stored rows with the keys of the slice: Spark can broadcast those,
     so the table's rows do not move (docs/decisions/0006-merge-in-two-looks.md).
     """
-    entity, system = step.entity, step.entity.system
+    entity, system, table = step.entity, step.entity.system, step.build.table or Schema()
     deleted, keys = quoted(system.deleted), _same_key(step)
-    narrow = (*entity.business_keys, system.source_hash, system.deleted)
+    order = tuple(n for n in entity.settings.events.sequence_by if table.find(n))
+    narrow = (*entity.business_keys, system.source_hash, system.deleted, *order)
     where = " AND ".join((*step.is_own("t."), *step.pruning("t."))) or "true"
     stored = (
         f"SELECT {listed(narrow, 't.')}, true AS {_NEW} FROM {quoted(TARGET_VIEW)} t JOIN "
@@ -196,6 +199,9 @@ def _changing_rows(step: EntityStep) -> str:
     reverted = f"({_differs(step, 's', 't')} OR {was})"
     changes_alone = _writes_changes_alone(step)
     of_live = f"({matched} AND NOT {was})" if changes_alone else matched
+    if step.keeps_tombstones:  # a delete also tells which events come too late
+        later = " OR ".join(f"NOT (s.{quoted(n)} <=> t.{quoted(n)})" for n in order) or "true"
+        of_live = f"(NOT {matched} OR NOT {was} OR {later})" if changes_alone else "true"
     of_rows = f"(NOT {matched} OR {reverted})" if changes_alone else "true"
     hint = "/*+ BROADCAST(t) */ " if step.counts.rows <= _FEW_ROWS else ""
     rows = (

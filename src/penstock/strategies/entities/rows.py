@@ -30,6 +30,9 @@ SLICE_VIEW = "penstock_slice"
 MADE_VIEW = "penstock_made"
 """The rows after steps 1 and 2, which statistics and statements read."""
 
+OUT = "`__penstock_out`"
+"""The column of labelled rows with the reason why a row does not count, NULL if it does."""
+
 _REFUSED = re.compile(r"[\s,;{}()=]")
 """Characters that Delta refuses in names at any depth."""
 
@@ -95,7 +98,7 @@ class SliceRead:
 
     `name` marks its rows. With `only`, just the rows of a whole source with that mark are read,
     with `where` those that meet a condition on final columns. `describe` returns the columns of a
-    query without running it.
+    query without running it. With `is_anew` the rows replace those of the table.
     """
 
     name: str
@@ -103,6 +106,7 @@ class SliceRead:
     describe: Describe
     only: str = ""
     where: str = ""
+    is_anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +165,8 @@ class SliceRows:
     by SQL. `added` are penstock's columns, as SQL over the others; `system` are their names,
     including those provided by the slice. `where` is the condition, on final columns, for a whole
     source. `lost` are table columns that the slice lacks, `new` and `widened` the names of those
-    that it adds or widens. `notes` are warnings, `findings` errors.
+    that it adds or widens. `notes` are warnings, `findings` errors. With `is_labelled`, rows of
+    `penstock_made` that have a reason in `OUT` do not count.
     """
 
     made_sql: str
@@ -176,6 +181,7 @@ class SliceRows:
     widened: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    is_labelled: bool = False
 
     def find(self, final: str) -> StagedColumn | None:
         """Return the column with that final name, in any letter case."""
@@ -200,7 +206,8 @@ class SliceRows:
     def typed(self, *, tries: bool = False, more: Sequence[str] = ()) -> str:
         """Return the rows after steps 7 to 9 and 11, with the columns `more`."""
         values = [f"{c.value(tries=tries)} AS {quoted(c.final)}" for c in self.columns]
-        return f"SELECT {', '.join((*values, *more))} FROM {quoted(MADE_VIEW)}"
+        counts = f" WHERE {OUT} IS NULL" if self.is_labelled else ""
+        return f"SELECT {', '.join((*values, *more))} FROM {quoted(MADE_VIEW)}{counts}"
 
     def refuse(self) -> None:
         """Raise one error for all findings."""

@@ -14,6 +14,12 @@ from penstock.core.errors import IncrementalConfigError, UsageError
 from penstock.core.names import literal, quoted
 from penstock.core.statement import Row, Rule, Stage
 from penstock.strategies.build import ANSI, listed, shown_key
+from penstock.strategies.entities.events import (
+    TOMBSTONES,
+    event_counts,
+    event_rules,
+    label_counts,
+)
 from penstock.strategies.entities.rows import MADE_VIEW, SliceRows, StagedColumn
 from penstock.strategies.entities.steps import needs_keeping
 
@@ -29,7 +35,9 @@ class SliceCounts:
     `highs` are the greatest values of watermark columns, as the entity spells them, `nulls` how
     many rows have none. `bounds` are the bounds of key columns, if the type has literals. `tuples`
     are the partitions of the slice, as SQL; None if there are too many, then `ranges` has the
-    bounds of each column.
+    bounds of each column. Of the deletes, `tombstones` are those of keys that the table lacks, and
+    `events` are the counts of rows that do not count, by reason; `records` those of records that
+    do not fit.
     """
 
     rows: int
@@ -39,6 +47,9 @@ class SliceCounts:
     bounds: Mapping[str, tuple[TypedValue, TypedValue]] = field(default_factory=dict)
     tuples: tuple[tuple[str, ...], ...] | None = ()
     ranges: tuple[tuple[str, str], ...] = ()
+    tombstones: int = 0
+    events: Mapping[str, int] = field(default_factory=dict)
+    records: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -57,6 +68,7 @@ def count_stage(entity: Entity, rows: SliceRows, slice_name: str, size: int | No
     small slice is counted by one task, without a shuffle.
     """
     rules = (*_key_rules(entity, rows, slice_name), *_cast_rules(entity, rows))
+    rules += (*event_rules(rows, entity, slice_name),)
     look = _aggregates_sql(entity, rows, at_once=size is not None and size <= _FEW_BYTES)
     kept = needs_keeping(rows, entity)
     return Stage(MADE_VIEW, rows.made_sql, look, rules, confs=ANSI, is_kept=kept)
@@ -94,6 +106,7 @@ def _aggregates_sql(entity: Entity, rows: SliceRows, *, at_once: bool) -> str:
     if keys:
         no_null = " AND ".join(f"{quoted(each.final)} IS NOT NULL" for each in keys)
         over["copied"] = f"count_if({_COPIES} > 1 AND {no_null})"
+        by_key += _version_time(entity, rows)
     for number, each in enumerate(keys):
         name = quoted(each.final)
         by_key.append(name)
@@ -101,12 +114,7 @@ def _aggregates_sql(entity: Entity, rows: SliceRows, *, at_once: bool) -> str:
         if is_watermark_type(each.type):
             over[f"low_{number}"] = f"CAST(min({name}) AS STRING)"
             over[f"high_{number}"] = f"CAST(max({name}) AS STRING)"
-    for number, each in enumerate(_watermark_columns(entity, rows)):
-        name = quoted(each.final)
-        inner[f"`w_{number}`"] = f"max({name})" if keys else name
-        inner[f"`v_{number}`"] = _count_sql(f"{name} IS NULL", many=bool(keys))
-        over[f"top_{number}"] = f"CAST(max(`w_{number}`) AS STRING)"
-        over[f"empty_{number}"] = f"coalesce(sum(`v_{number}`), 0)"
+    over |= _watermark_counts(entity, rows, inner)
     more = []
     for number, each in enumerate(_fallible_casts(rows)):
         more.append(f"{_cast_fails(each)} AS `f_{number}`")
@@ -119,7 +127,29 @@ def _aggregates_sql(entity: Entity, rows: SliceRows, *, at_once: bool) -> str:
     asked = ", ".join(f"{sql} AS `{name}`" for name, sql in over.items())
     source = f"({rows.typed(tries=True, more=more)})"
     source = f"(SELECT /*+ COALESCE(1) */ * FROM {source})" if at_once else source
-    return f"SELECT {asked} FROM (SELECT {chosen} FROM {source}{where}{grouped})"
+    sql = f"SELECT {asked} FROM (SELECT {chosen} FROM {source}{where}{grouped})"
+    labels = ", ".join(f"{one} AS `{name}`" for name, one in label_counts(rows, entity).items())
+    if not labels:
+        return sql
+    return f"SELECT * FROM ({sql}) CROSS JOIN (SELECT {labels} FROM {quoted(MADE_VIEW)})"
+
+
+def _watermark_counts(entity: Entity, rows: SliceRows, inner: dict[str, str]) -> dict[str, str]:
+    """Return SQL for the greatest values of watermark columns, and the rows without one."""
+    asked, many = {}, bool(_key_columns(entity, rows))
+    for number, each in enumerate(_watermark_columns(entity, rows)):
+        name = quoted(each.final)
+        inner[f"`w_{number}`"] = f"max({name})" if many else name
+        inner[f"`v_{number}`"] = _count_sql(f"{name} IS NULL", many=many)
+        asked[f"top_{number}"] = f"CAST(max(`w_{number}`) AS STRING)"
+        asked[f"empty_{number}"] = f"coalesce(sum(`v_{number}`), 0)"
+    return asked
+
+
+def _version_time(entity: Entity, rows: SliceRows) -> list[str]:
+    """Return the column that tells events of a key apart, in a history that places them in time."""
+    column = rows.find(entity.settings.events.valid_from)
+    return [quoted(column.final)] if column is not None else []
 
 
 def _count_sql(condition: str, *, many: bool) -> str:
@@ -154,7 +184,8 @@ def _key_rules(entity: Entity, rows: SliceRows, slice_name: str) -> Iterator[Rul
         return
     names = tuple(each.final for each in keys)
     where = f" WHERE {rows.where}" if rows.where else ""
-    source, by = f"FROM ({rows.typed(tries=True)}){where}", listed(names)
+    source = f"FROM ({rows.typed(tries=True)}){where}"
+    by = ", ".join((listed(names), *_version_time(entity, rows)))
     no_null = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in names)
     yield Rule(
         "copied",
@@ -202,6 +233,8 @@ def read_counts(entity: Entity, rows: SliceRows, row: Row) -> SliceCounts:
         if ends[0] is not None and ends[1] is not None:
             bounds[each.final] = (ends[0], ends[1])
     found = SliceCounts(int(row["rows"] or 0), int(row["flagged"] or 0), highs, nulls, bounds)
+    lost, events = int(row.get(TOMBSTONES) or 0), event_counts(row, entity)
+    found = replace(found, tombstones=lost, events=events)
     return _with_partitions(entity, rows, row, found)
 
 

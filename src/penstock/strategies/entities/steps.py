@@ -23,6 +23,12 @@ from penstock.core.entities.entity import (
 from penstock.core.findings import Finding
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import literal, quoted
+from penstock.strategies.entities.events import (
+    FEED_COLUMNS,
+    IGNORED_ROW,
+    check_events,
+    label_events,
+)
 from penstock.strategies.entities.fit import fit
 from penstock.strategies.entities.layers import calculate, inject_transformations, select_slice
 from penstock.strategies.entities.moments import instant_literal
@@ -43,8 +49,13 @@ def cast_columns(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     del read
     declared = {each.made_name.lower(): each for each in entity.columns}
     findings, notes, columns = [*rows.findings], [*rows.notes], []
+    events = entity.settings.events
+    hidden = {IGNORED_ROW, *(FEED_COLUMNS if events.change_feed else ())}
+    hidden -= {*events.sequence_by, events.valid_from}
     for column in rows.schema.columns:
         each = declared.pop(column.name.lower(), None)
+        if column.name in hidden and each is None:
+            continue
         findings += _field_findings(entity, column)
         want = each.type if each and each.type else clean_type(column.type)
         if not castable(parse_type(column.type), parse_type(want)):
@@ -292,11 +303,11 @@ def prepare_rows(entity: Entity, read: SliceRead, table: Schema | None) -> Slice
     for step in BEFORE_TYPES:
         rows = step(rows, entity, read)
     rows.refuse()
-    rows = fit(rows, entity, table)
+    rows = check_events(fit(rows, entity, table), entity)
     for step in AFTER_TYPES:
         rows = step(rows, entity, read)
     rows.refuse()
-    return rows
+    return label_events(rows, entity, None if read.is_anew else table)
 
 
 def system_names(entity: Entity) -> tuple[str, ...]:
@@ -318,6 +329,6 @@ def needs_keeping(rows: SliceRows, entity: Entity) -> bool:
     counted = {*entity.business_keys, *entity.partition_columns, entity.system.deleted}
     counted |= {each.column for each in entity.watermark}
     folded = {name.lower() for name in counted}
-    return any(
+    return rows.is_labelled or any(
         each.is_made and (each.is_fallible or each.final.lower() in folded) for each in rows.columns
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from penstock.core.entities.entity import Entity, EntityColumn, FieldRole, ProcessType
 from penstock.core.errors import TableError
@@ -27,6 +27,7 @@ class EntityStep:
     A key counts as deleted if it is missing and inside all `windows`; None infers no deletes.
     `forced` is the requested process type, if any. A step that `commits` makes a commit even
     without changes. With `anew`, all rows of the entity are replaced in a shared table.
+    `properties` are those of a new table, beside the entity's own.
     """
 
     entity: Entity
@@ -38,6 +39,12 @@ class EntityStep:
     forced: ProcessType | None = None
     commits: bool = False
     anew: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def keeps_tombstones(self) -> bool:
+        """Whether a delete of an unknown key is stored, so that an older event comes too late."""
+        return self.process is ProcessType.MERGE and bool(self.entity.settings.events.sequence_by)
 
     @property
     def process(self) -> ProcessType:

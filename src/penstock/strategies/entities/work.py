@@ -14,6 +14,7 @@ from penstock.core.history import (
     HardDeletes,
     HashDiffers,
     HistorySettings,
+    NewerThan,
     SystemColumns,
 )
 from penstock.core.names import quoted
@@ -46,7 +47,8 @@ def _interval_columns(entity: Entity) -> tuple[str, ...]:
 def work_of(step: EntityStep) -> Work:
     """Return the statements of a step, which depend on the counts of its slice."""
     history = step.build.history
-    properties = {PROPERTY: property_of(step.entity), **(history.properties if history else {})}
+    properties = {PROPERTY: property_of(step.entity), **step.properties}
+    properties |= history.properties if history else {}
     match step.process:
         case _ if step.anew:
             work = replace_own(step)
@@ -58,7 +60,8 @@ def work_of(step: EntityStep) -> Work:
             return _count(step, _compile(_commit(step, historic(step, properties))))
     names = listed(step.build.query.names)
     rows = f"SELECT {names} FROM {quoted(QUERY_VIEW)}"
-    if step.process is ProcessType.MERGE and step.build.table is None:
+    is_first = step.build.table is None and not step.keeps_tombstones
+    if step.process is ProcessType.MERGE and is_first:
         rows += f" WHERE NOT {quoted(step.entity.system.deleted)}"  # these are never inserted
     work = _count(step, _compile(_commit(step, work)))
     return replace(work, rows=lambda _: rows, fed_by=QUERY_VIEW)
@@ -122,10 +125,10 @@ def full(step: EntityStep, properties: Mapping[str, str]) -> Work:
 def replace_own(step: EntityStep) -> Work:
     """Replace an entity's rows by those of its slice, in a shared table."""
     system, live, made = step.entity.system, "", {}
-    if step.process is ProcessType.MERGE:
+    if step.process is ProcessType.MERGE and not step.keeps_tombstones:
         live = f" WHERE NOT {quoted(system.deleted)}"
     if step.process is ProcessType.HISTORIC:
-        ends = (instant_literal(step.moment), "CAST(NULL AS TIMESTAMP)", "true")
+        ends = _interval_of(step)
         made = dict(zip(_interval_columns(step.entity), ends, strict=True))
     evolution = "WITH SCHEMA EVOLUTION " if step.build.evolves else ""
     return Work.just(
@@ -134,6 +137,16 @@ def replace_own(step: EntityStep) -> Work:
             f"SELECT {_all_columns(step, made)} FROM {quoted(QUERY_VIEW)}{live}"
         )
     )
+
+
+def _interval_of(step: EntityStep) -> tuple[str, str, str]:
+    """Return SQL for the interval of a row, if the table holds no other version of it."""
+    valid_from = step.entity.settings.events.valid_from
+    if not valid_from:
+        return instant_literal(step.moment), "CAST(NULL AS TIMESTAMP)", "true"
+    start, keys = f"CAST({quoted(valid_from)} AS TIMESTAMP)", listed(step.entity.business_keys)
+    after = f"lead({start}) OVER (PARTITION BY {keys} ORDER BY {start})"
+    return start, after, f"{after} IS NULL"
 
 
 def _all_columns(step: EntityStep, computed: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -163,12 +176,14 @@ def historic(step: EntityStep, properties: Mapping[str, str]) -> Work:
 def settings_of(entity: Entity, *, infers: bool) -> HistorySettings:
     """Return the history settings of an entity; in a shared table, keys include the scope."""
     keys, scope, system = entity.business_keys, entity.scope, entity.system
+    valid_from = entity.settings.events.valid_from
     if scope is not None and scope.column.lower() not in {key.lower() for key in keys}:
         keys = (*keys, scope.column)
     nowhere = (f"{ENGINE_PREFIX}is_deleted", f"{ENGINE_PREFIX}row_hash")  # the entity has its own
     return HistorySettings(
         keys=keys,
-        change=HashDiffers(system.source_hash),
+        change=NewerThan(valid_from) if valid_from else HashDiffers(system.source_hash),
+        event_time=bool(valid_from),
         hard_deletes=HardDeletes.INVALIDATE if infers else HardDeletes.IGNORE,
         allow_empty=True,
         retention=entity.settings.retention,

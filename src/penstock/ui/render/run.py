@@ -97,7 +97,11 @@ def _outcome(result: ModelResult) -> Iterator[str]:
     yield seconds(result.duration)
 
 
-_COUNTED = ("inserted", "updated", "deleted", "unchanged", "inferred_deleted")
+_COUNTED = (
+    *("inserted", "updated", "deleted", "unchanged", "inferred_deleted"),
+    *("stale", "late", "superseded", "ignored", "rescued", "bad_records"),
+)
+_WORDS = {"inferred_deleted": "inferred deleted", "bad_records": "bad"}
 
 
 def slice_text(metrics: Mapping[str, int]) -> str:
@@ -106,7 +110,7 @@ def slice_text(metrics: Mapping[str, int]) -> str:
     >>> slice_text({"recordsInSlice": 3, "inserted": 1, "updated": 2, "inferred_deleted": 1})
     '3 rows: 1 inserted, 2 updated, 1 inferred deleted'
     """
-    parts = [f"{metrics[n]:,} {n.replace('_', ' ')}" for n in _COUNTED if metrics.get(n)]
+    parts = [f"{metrics[n]:,} {_WORDS.get(n, n)}" for n in _COUNTED if metrics.get(n)]
     rows = count(metrics.get("recordsInSlice", 0), "row")
     return f"{rows}: {', '.join(parts)}" if parts else rows
 
