@@ -34,6 +34,12 @@ def clean_logs(raw_logs: DataFrame, factor: int = 2) -> DataFrame:
     return raw_logs.where(f"n > {factor}")
 
 
+@table
+def priced(clean_logs: DataFrame, rate: float = penstock.param(1.1)) -> DataFrame:
+    """Declare a table with a value that runs set."""
+    return clean_logs.where(f"n > {rate}")
+
+
 @app.incremental_table(
     time_column="ts", partition_by=["date"], lookback=dt.timedelta(days=1), delta=["clean_logs"]
 )
@@ -56,6 +62,8 @@ def calls(frame: DataFrame) -> None:
     assert_type(totals.build_lazy(), DataFrame)
     assert_type(events.get_meta(), TableMeta)
     assert_type(events.partitions(), list[dict[str, str | None]])
+    assert_type(priced(frame, rate=2), DataFrame)
+    app.run("priced", params={"rate": 1.2}, safe=False)
     assert_type(app.run([events, "totals"])["totals"], penstock.ModelResult)
     events.rerun(dt.date(2025, 1, 15), "2025-01-16")
     events.rerun(Decimal("1.5"), 2)

@@ -101,6 +101,7 @@ def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
     """Call a function; return its frame, and whether it used the window of its reader."""
     add_methods()
     given: dict[str, object] = {name: view_frame(spark, view) for name, view in read.views.items()}
+    given |= read.function.values
     if "spark" in read.function.reserved:
         given["spark"] = spark
     now = FunctionCall(read)

@@ -36,7 +36,7 @@ def app_of(root, **options):
     def raw_logs(spark): ...
 
     @app.incremental_table(time_column="ts")
-    def events(raw_logs): ...
+    def events(raw_logs, rate: float = penstock.param(1.1)): ...
 
     return app
 
@@ -49,8 +49,20 @@ def app_of(root, **options):
         ({"env": "prdo"}, {}, ProjectError, "unknown-target", "did you mean 'prod'?"),
         ({"root": "nowhere"}, {}, ProjectError, "bad-root", "name the folder"),
         ({"threads": 0}, {}, UsageError, "bad-value", ""),
+        ({}, {"params": {"rte": 1}}, UsageError, "bad-value", "did you mean 'rate'?"),
+        ({}, {"params": {"rate": "high"}}, ProjectError, "bad-value", "change rate in --vars"),
+        ({}, {"params": {"rate": object()}}, UsageError, "bad-value", "params={'rate': 1.2}"),
     ],
-    ids=["unknown model", "models and select", "no such target", "no such folder", "no thread"],
+    ids=[
+        "unknown model",
+        "models and select",
+        "no such target",
+        "no such folder",
+        "no thread",
+        "no such parameter",
+        "a wrong value",
+        "no value",
+    ],
 )
 def test_what_an_app_cannot_run_is_told_before_anything_starts(
     files, options, asked, kind, code, hint

@@ -14,11 +14,11 @@ from penstock.project.files.nodes import YamlNode
 from penstock.project.files.sections import fill_section, written_values
 from penstock.project.files.values import Plain
 from penstock.project.python.declare import FunctionKind, PythonModel
+from penstock.project.python.parameters import RESERVED
 from penstock.project.python.sections import SECTIONS, DecoratorSection
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.strategy import StrategyConfig
 
-RESERVED = ("spark", "window", "df")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _READ_AGAIN = {"lookback", "grain"}
 _OWN = ("lookback", "grain", "partition_mode", "late", "delta", "persist")

@@ -31,6 +31,7 @@ from typing import (
 
 from penstock.core.errors import PythonModelError
 from penstock.core.shown.notebooks import ShownInNotebooks, html_of
+from penstock.project.python.parameters import with_defaults
 from penstock.project.python.texts import text_of
 
 if TYPE_CHECKING:
@@ -209,6 +210,7 @@ class PythonModel(Generic[P, R]):
         self.function = function
         self.kind = kind
         self.options = options
+        self.fixed: Mapping[str, object] = {}
         self.runner: RunnerOf | None = None
         # read now: what a file says later is not what this process runs
         self.text = text_of(self.place[0])
@@ -216,7 +218,7 @@ class PythonModel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the original function."""
-        return self.function(*args, **kwargs)
+        return self.function(*args, **with_defaults(self.function, args, kwargs))
 
     def build(self) -> R:
         """Bring the model and everything that it reads up to date, as `app.run(models=self)`.

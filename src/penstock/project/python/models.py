@@ -33,6 +33,7 @@ from penstock.project.python.config import (
 from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.imports import Imported
 from penstock.project.python.meaning import meaning_of
+from penstock.project.python.parameters import ParameterValues, params_text
 from penstock.project.python.sections import short_repr
 from penstock.project.python.texts import path_below
 from penstock.project.settings.check_keys import CHECK_KEYS
@@ -54,6 +55,8 @@ class PythonDraft(Draft):
     """The decorator's options with valid types."""
     text: str = field(kw_only=True, default="")
     code: str = field(kw_only=True, default="")
+    vars: Mapping[str, Plain] = field(kw_only=True, default_factory=dict)
+    """The values of parameters: of the command, the target, the project."""
 
     def link(self, resolver: NameResolver) -> Built:
         """Resolve the parameters and every option."""
@@ -158,6 +161,7 @@ def _draft(
         options=options,
         text=text,
         code=meaning.code,
+        vars=settings.vars,
     )
 
 
@@ -231,6 +235,7 @@ class _Linking:
     parameters: dict[str, InputName] = field(default_factory=dict)
     reserved: set[str] = field(default_factory=set)
     deltas: list[InputName] = field(default_factory=list)
+    values: dict[str, object] = field(default_factory=dict)
 
     def built(self) -> Built:
         draft, config = self.draft, cast("PythonConfig", self.draft.config)
@@ -238,8 +243,7 @@ class _Linking:
         self._link(kind)
         config.input_names = {param: each.name for param, each in self.parameters.items()}
         strategy = strategies()[config.text("materialized")].read(config)
-        layout = layout_of(config, strategy)
-        built = Built(strategy, findings=config.findings)
+        layout, built = layout_of(config, strategy), Built(strategy, findings=config.findings)
         inputs = tuple(dict.fromkeys(self.parameters.values()))
         built.parents = {i.name: draft.where.line for i in inputs if i.kind is InputKind.MODEL}
         description = config.text("description").strip()
@@ -268,6 +272,8 @@ class _Linking:
                 self.parameters,
                 frozenset(self.reserved),
                 _persist(kind, draft.options.get("persist", "auto")),
+                self.values,
+                params_text(self.values),
             ),
         )
         return built
@@ -281,7 +287,12 @@ class _Linking:
         if any(is_so(function) for is_so in odd):
             self._report("not-a-function", "is a coroutine or a generator", "return a DataFrame")
             return
-        parameters = inspect.signature(function).parameters
+        known = inspect.signature(function).parameters
+        given = ParameterValues(
+            self.draft.name, self.draft.declared.fixed, self.draft.vars, self.draft.config.report
+        )
+        self.values = given.values(function, short_repr)
+        parameters = {name: each for name, each in known.items() if not given.sets(each)}
         if kind is FunctionKind.SOURCE:
             self._link_source(parameters)
             return

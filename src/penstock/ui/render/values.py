@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -332,3 +333,18 @@ def hook_text(hook: HookRecord) -> str:
         return mask(f"hook after step {hook.step} of {hook.model} ran: {hook.text}")
     head = f"{failure.where or 'error'}: {failure.code}: {failure.message}"
     return mask(f"{head}\n  hint: {failure.hint}" if failure.hint else head)
+
+
+def json_values(params: Mapping[str, str]) -> dict[str, Json]:
+    """Return the values of parameters, which are JSON."""
+    return {name: json.loads(text) for name, text in params.items()}
+
+
+def params_text(params: Mapping[str, str]) -> str:
+    """Return parameters with their values on one line.
+
+    >>> params_text({"rate": "1.2", "country": '"nl"'})
+    'rate=1.2, country="nl"'
+    """
+    pairs = json_values(params).items()
+    return ", ".join(f"{name}={json.dumps(each, ensure_ascii=False)}" for name, each in pairs)
