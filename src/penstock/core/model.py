@@ -118,7 +118,7 @@ class PythonFunction:
     `parameters` maps each parameter to the input whose rows it gets; `reserved` are those for the
     session or the window. `text` is the function as written. `persist` is whether its frame is kept
     while a run reads it; None decides by the number of readers. `values` are those of the other
-    parameters, `params` the same as JSON, without secrets.
+    parameters, `params` the same as YAML would hold them, without secrets.
     """
 
     call: Callable[..., object]
@@ -127,7 +127,7 @@ class PythonFunction:
     reserved: frozenset[str] = frozenset()
     persist: bool | None = None
     values: Mapping[str, object] = field(default_factory=dict)
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +284,8 @@ class Model(ShownInNotebooks):
         return self.function is not None and not self.query.inputs
 
     @property
-    def params(self) -> Mapping[str, str]:
-        """The values of its parameters as JSON."""
+    def params(self) -> Mapping[str, object]:
+        """The values of its parameters."""
         return self.function.params if self.function else {}
 
     @property

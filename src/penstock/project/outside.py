@@ -5,6 +5,7 @@ The fingerprint of the settings holds a digest of each; of a parameter, its valu
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,7 +52,9 @@ class Outside:
             entries = tuple(filter(is_outside, entries))
         lines = [line for entry in entries for line in self._lines(entry, where)]
         lines += [f"version {digest(version)[:16]}"] if version else []
-        lines += [f"{PARAMETER}{name} {text}" for name, text in sorted(model.params.items())]
+        lines += [
+            f"{PARAMETER}{name} {json.dumps(v, sort_keys=True)}" for name, v in model.params.items()
+        ]
         if not lines:
             return model
         text = "\n".join((f"settings {model.fingerprint.settings}", *dict.fromkeys(lines)))

@@ -33,7 +33,7 @@ from penstock.project.python.config import (
 from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.imports import Imported
 from penstock.project.python.meaning import meaning_of
-from penstock.project.python.parameters import ParameterValues, params_text
+from penstock.project.python.parameters import ParameterValues, shown_params
 from penstock.project.python.sections import short_repr
 from penstock.project.python.texts import path_below
 from penstock.project.settings.check_keys import CHECK_KEYS
@@ -273,7 +273,7 @@ class _Linking:
                 frozenset(self.reserved),
                 _persist(kind, draft.options.get("persist", "auto")),
                 self.values,
-                params_text(self.values),
+                shown_params(self.values),
             ),
         )
         return built

@@ -105,7 +105,7 @@ class ParameterValues:
                 continue
             try:
                 read = read_parameter(parameter, function, value)
-                plain_text(read)
+                plain_value(read)
             except WrongParameterError as error:
                 shown = "a secret" if is_secret(name, str(value)) else show(value)
                 sentence = f"{label} is {shown}; it must be {error}"
@@ -128,10 +128,10 @@ class ParameterValues:
         return f"change {name} in --vars, params= or vars:" if is_set else "change param(…)"
 
 
-def params_text(values: Mapping[str, object]) -> dict[str, str]:
-    """Return values as JSON, in order of their names. A secret counts for nothing, as in code."""
-    texts = {name: plain_text(value) for name, value in sorted(values.items())}
-    return {name: text for name, text in texts.items() if not is_secret(name, text)}
+def shown_params(values: Mapping[str, object]) -> dict[str, object]:
+    """Return values in order of their names. A secret counts for nothing, as in code."""
+    plain = {name: plain_value(value) for name, value in sorted(values.items())}
+    return {name: each for name, each in plain.items() if not is_secret(name, json.dumps(each))}
 
 
 class WrongParameterError(ValueError):
@@ -157,19 +157,12 @@ def read_parameter(parameter: inspect.Parameter, function: Any, value: object) -
     return _read(kind, value)
 
 
-def plain_text(value: object) -> str:
-    """Return a value as JSON on one line, for fingerprints and messages.
-
-    Raises `WrongParameterError` for a value that has no text of its own.
-
-    >>> plain_text({"rate": Decimal("1.20"), "days": [dt.date(2024, 3, 1)]})
-    '{"days": ["2024-03-01"], "rate": "1.20"}'
-    """
-    return json.dumps(plain_value(value), sort_keys=True)
-
-
 def plain_value(value: object) -> Any:  # noqa: ANN401  JSON
-    """Return a value as YAML would hold it."""
+    """Return a value as YAML would hold it; raise `WrongParameterError` for any other.
+
+    >>> plain_value({"rate": Decimal("1.20"), "days": [dt.date(2024, 3, 1)]})
+    {'rate': '1.20', 'days': ['2024-03-01']}
+    """
     match value:
         case Enum():
             return plain_value(value.value)

@@ -18,14 +18,13 @@ from penstock.core.records import Execution, ModelRecord
 from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.tables import one_line, section, table, table_section
-from penstock.ui.render.values import CODE, facts, json_values, moment, params_text, seconds
+from penstock.ui.render.values import CODE, facts, moment, params_text, seconds
 
 if TYPE_CHECKING:
     from penstock.app.commands.show import CompiledModel, Graph, GraphNode, ModelDetail
 
 _WRITTEN = "rows_written bytes_written"
-_DEEPEST = 40
-"""The greatest depth of a drawn tree."""
+_DEEPEST = 40  # levels of a drawn tree
 _CHECK = "phase name type severity description tags meta where"
 
 
@@ -38,8 +37,8 @@ def list_text(models: Sequence[Model]) -> str:
     for m in models:
         params, tags = [params_text(m.params) or "-"] * several, ",".join(m.tags) or "-"
         rows.append([m.name, str(m.table), m.shown_strategy, *params, tags, m.where.path])
-    header = ["name", "table", "strategy", *["params"] * several, "tags", "file"]
-    return table(header, rows, first=("name", "strategy"))
+    names = "name table strategy params tags file" if several else "name table strategy tags file"
+    return table(names.split(), rows, first=("name", "strategy"))
 
 
 def _dbt_lines(models: Sequence[Model]) -> str:
@@ -81,8 +80,7 @@ def compiled_text(models: Sequence[CompiledModel]) -> str:
 
 def compiled_document(models: Sequence[CompiledModel]) -> Json:
     """Return each model with its file and its SQL."""
-    names = "model=name file sql"
-    return {"models": [document_of(each, names) for each in models]}
+    return {"models": [document_of(each, "model=name file sql") for each in models]}
 
 
 def show_text(detail: ModelDetail) -> str:
@@ -168,14 +166,11 @@ def _upstream(model: Model) -> list[str]:
 
 
 def _model(model: Model) -> dict[str, Json]:
-    names, kind = "strategy=shown_strategy tags path=where.path description", kind_of(model)
-    params = {"params": json_values(model.params)} if model.params else {}
-    return {
-        **document_of(model, "model=name table"),
-        "kind": kind,
-        **document_of(model, names),
-        **params,
-    }
+    names = "strategy=shown_strategy tags path=where.path description" + " params" * bool(
+        model.params
+    )
+    kind = {"kind": kind_of(model)}
+    return {**document_of(model, "model=name table"), **kind, **document_of(model, names)}
 
 
 def show_document(detail: ModelDetail) -> Json:
@@ -355,8 +350,8 @@ def list_command(
     """
     from penstock.app.commands.show import list_models
 
-    models, is_code = ask(request, list_models, request, tuple(kinds)), form in LISTINGS
-    output.print(models, LISTINGS.get(form, list_text), list_document, is_code=is_code)
+    models, text = ask(request, list_models, request, tuple(kinds)), LISTINGS.get(form, list_text)
+    output.print(models, text, list_document, is_code=form in LISTINGS)
 
 
 Inline = Annotated[

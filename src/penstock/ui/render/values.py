@@ -335,16 +335,11 @@ def hook_text(hook: HookRecord) -> str:
     return mask(f"{head}\n  hint: {failure.hint}" if failure.hint else head)
 
 
-def json_values(params: Mapping[str, str]) -> dict[str, Json]:
-    """Return the values of parameters, which are JSON."""
-    return {name: json.loads(text) for name, text in params.items()}
-
-
-def params_text(params: Mapping[str, str]) -> str:
+def params_text(params: Mapping[str, object]) -> str:
     """Return parameters with their values on one line.
 
-    >>> params_text({"rate": "1.2", "country": '"nl"'})
+    >>> params_text({"rate": 1.2, "country": "nl"})
     'rate=1.2, country="nl"'
     """
-    pairs = json_values(params).items()
-    return ", ".join(f"{name}={json.dumps(each, ensure_ascii=False)}" for name, each in pairs)
+    pairs = ((name, json.dumps(value, ensure_ascii=False)) for name, value in params.items())
+    return ", ".join(f"{name}={text}" for name, text in pairs)

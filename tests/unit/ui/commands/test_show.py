@@ -13,7 +13,7 @@ from penstock.plan.values import Reason, State
 from penstock.strategies.view import View
 from penstock.ui.commands.show import list_document, list_text, show_text
 
-FUNCTION = PythonFunction(print, "", {}, params={"rate": "1.2", "of": '["n\\u00e9"]'})
+FUNCTION = PythonFunction(print, "", {}, params={"rate": 1.2, "of": ["né"]})
 
 
 @pytest.mark.parametrize(("function", "language"), [(None, "SQL"), (FUNCTION, "Python")])
@@ -61,4 +61,4 @@ def test_parameters_are_listed_with_their_values():
         "NAME  TABLE  STRATEGY  PARAMS               TAGS  FILE",
         'a     s.a    table     rate=1.2, of=["né"]  -     models/s/a.py',
     ]
-    assert list_document(models)["models"][0]["params"] == {"rate": 1.2, "of": ["né"]}
+    assert list_document(models)["models"][0]["params"] == {"rate": 1.2, "of": ("né",)}
