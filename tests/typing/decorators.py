@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import assert_type
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 import penstock
 from penstock import incremental_table, model, source, table
@@ -38,6 +39,12 @@ def clean_logs(raw_logs: DataFrame, factor: int = 2) -> DataFrame:
 def priced(clean_logs: DataFrame, rate: float = penstock.param(1.1)) -> DataFrame:
     """Declare a table with a value that runs set."""
     return clean_logs.where(f"n > {rate}")
+
+
+@model(schema=StructType([]), columns={"id": "The number."})
+def declared(clean_logs: DataFrame) -> DataFrame:
+    """Declare the columns of a frame."""
+    return clean_logs
 
 
 @app.incremental_table(
@@ -79,7 +86,7 @@ def refused() -> None:
     incremental_table(partition_by="date")  # type: ignore[call-arg]
     incremental_table(time_column="ts", partition_mode="overwite")  # type: ignore[arg-type]
     table(lookback="1 day")  # type: ignore[call-overload]
-    model(schema="marts")  # type: ignore[call-overload]
+    model(schema=["marts"])  # type: ignore[call-overload]
 
 
 def sees_the_signature(given: "PythonModel[[DataFrame], DataFrame]") -> None:

@@ -118,7 +118,8 @@ class PythonFunction:
     `parameters` maps each parameter to the input whose rows it gets; `reserved` are those for the
     session or the window. `text` is the function as written. `persist` is whether its frame is kept
     while a run reads it; None decides by the number of readers. `values` are those of the other
-    parameters, `params` the same as YAML would hold them, without secrets.
+    parameters, `params` the same as YAML would hold them, without secrets. `declared` are the
+    columns that its frame must have.
     """
 
     call: Callable[..., object]
@@ -128,6 +129,7 @@ class PythonFunction:
     persist: bool | None = None
     values: Mapping[str, object] = field(default_factory=dict)
     params: Mapping[str, object] = field(default_factory=dict)
+    declared: Schema = Schema()
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ from penstock.project.python.texts import text_of
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from penstock.project.python.declared_columns import DeclaredColumns
+
 
 class FunctionKind(StrEnum):
     """What a decorated function defines."""
@@ -64,6 +66,7 @@ class SourceOptions(DecoratorOptions, total=False):
     """The options of `source`."""
 
     persist: Literal["auto"] | bool
+    schema: DeclaredColumns
     table: str
     path: str
     format: str
@@ -73,15 +76,16 @@ class SourceOptions(DecoratorOptions, total=False):
 class ModelOptions(DecoratorOptions, total=False):
     """The options of `model`."""
 
-    columns: Mapping[str, str]
+    columns: Mapping[str, str] | DeclaredColumns
     persist: Literal["auto"] | bool
+    schema: DeclaredColumns
 
 
 class TableOptions(DecoratorOptions, total=False):
     """The options of `table`."""
 
-    columns: Mapping[str, str]
-    schema: str
+    columns: Mapping[str, str] | DeclaredColumns
+    schema: DeclaredColumns
     path: str
     partition_by: str | list[str]
     cluster_by: list[str]
@@ -212,8 +216,7 @@ class PythonModel(Generic[P, R]):
         self.options = options
         self.fixed: Mapping[str, object] = {}
         self.runner: RunnerOf | None = None
-        # read now: what a file says later is not what this process runs
-        self.text = text_of(self.place[0])
+        self.text = text_of(self.place[0])  # read now: a file may change while this process runs
         self.meaning: object | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -248,8 +251,7 @@ class PythonModel(Generic[P, R]):
         `safe` is true, the step fails if its columns differ from those of the table. With
         `dry_run`, returns a plan. Returns the `ModelResult`. Raises `RerunError`.
         """
-        runner = self._app()
-        return runner.rerun(self.name, min_date, max_date, safe=safe, dry_run=dry_run)
+        return self._app().rerun(self.name, min_date, max_date, safe=safe, dry_run=dry_run)
 
     def get_meta(self) -> TableMeta:
         """Return columns, version, last run and watermark of the table; start no JVM."""
@@ -287,9 +289,7 @@ class PythonModel(Generic[P, R]):
     def place(self) -> tuple[str, int]:
         """The file and the line of its `def`."""
         code = getattr(inspect.unwrap(self.function), "__code__", None)
-        if code is None:
-            return "", 1
-        return code.co_filename, code.co_firstlineno
+        return ("", 1) if code is None else (code.co_filename, code.co_firstlineno)
 
     @property
     def identity(self) -> tuple[str, str, str]:
