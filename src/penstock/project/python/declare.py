@@ -214,7 +214,6 @@ class PythonModel(Generic[P, R]):
         self.function = function
         self.kind = kind
         self.options = options
-        self.fixed: Mapping[str, object] = {}
         self.runner: RunnerOf | None = None
         self.text = text_of(self.place[0])  # read now: a file may change while this process runs
         self.meaning: object | None = None

@@ -35,7 +35,7 @@ from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.declared_columns import is_declared
 from penstock.project.python.imports import Imported
 from penstock.project.python.meaning import meaning_of
-from penstock.project.python.parameters import ParameterValues, shown_params
+from penstock.project.python.parameters import Param, ParameterValues, shown_params
 from penstock.project.python.sections import short_repr
 from penstock.project.python.texts import path_below
 from penstock.project.settings.check_keys import CHECK_KEYS
@@ -295,11 +295,11 @@ class _Linking:
             self._report("not-a-function", "is a coroutine or a generator", "return a DataFrame")
             return
         known = inspect.signature(function).parameters
-        given = ParameterValues(
-            self.draft.name, self.draft.declared.fixed, self.draft.vars, self.draft.config.report
-        )
+        given = ParameterValues(self.draft.name, self.draft.vars, self.draft.config.report)
         self.values = given.values(function, short_repr)
-        parameters = {name: each for name, each in known.items() if not given.sets(each)}
+        parameters = {
+            name: each for name, each in known.items() if not isinstance(each.default, Param)
+        }
         if kind is FunctionKind.SOURCE:
             self._link_source(parameters)
             return

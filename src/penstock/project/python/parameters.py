@@ -1,4 +1,4 @@
-"""Parameters of functions: values of a run, of `vars:`, of `over`, or the default of the code.
+"""Parameters of functions: values of a run, of `vars:`, or the default of the code.
 
 The annotation is the type: a value is checked and converted while the project is loaded.
 """
@@ -81,24 +81,22 @@ def with_defaults(
 
 @dataclass(frozen=True)
 class ParameterValues:
-    """The values of one function: `fixed` by `over`, or from `vars`; `report` takes findings."""
+    """The values of one function, from `vars` or its defaults; `report` takes findings."""
 
     model: str
-    fixed: Mapping[str, object]
     vars: Mapping[str, object]
     report: Callable[[str, str, str, str], None]
-
-    def sets(self, parameter: inspect.Parameter) -> bool:
-        """Return whether a parameter gets a value, and not the rows of an input."""
-        return isinstance(parameter.default, Param) or parameter.name in self.fixed
 
     def values(
         self, function: Callable[..., object], show: Callable[[object], str]
     ) -> dict[str, object]:
         """Return the values by parameter; report those that do not fit."""
         found = {}
-        for name, parameter in filter(lambda it: self.sets(it[1]), signature_of(function).items()):
-            label, value = f"parameter {name!r} of {self.model!r}", self._value(parameter)
+        for name, parameter in signature_of(function).items():
+            if not isinstance(parameter.default, Param):
+                continue
+            label = f"parameter {name!r} of {self.model!r}"
+            value = self.vars.get(name, parameter.default.default)
             if name in RESERVED:
                 sentence = f"{label} has a value, and its name a meaning of its own"
                 self.report(name, "reserved-name", sentence, "rename it")
@@ -109,23 +107,14 @@ class ParameterValues:
             except WrongParameterError as error:
                 shown = "a secret" if is_secret(name, str(value)) else show(value)
                 sentence = f"{label} is {shown}; it must be {error}"
-                self.report(name, "bad-value", sentence, self._way_out(name))
+                is_set = name in self.vars
+                way_out = (
+                    f"change {name} in --vars, params= or vars:" if is_set else "change param(…)"
+                )
+                self.report(name, "bad-value", sentence, way_out)
             else:
                 found[name] = read
         return found
-
-    def _value(self, parameter: inspect.Parameter) -> object:
-        name, default = parameter.name, parameter.default
-        if name in self.fixed:
-            return self.fixed[name]
-        return self.vars.get(name, default.default if isinstance(default, Param) else None)
-
-    def _way_out(self, name: str) -> str:
-        """Return where a value comes from, which is where it can be changed."""
-        if name in self.fixed:
-            return "change it in over(…), or the annotation"
-        is_set = name in self.vars
-        return f"change {name} in --vars, params= or vars:" if is_set else "change param(…)"
 
 
 def shown_params(values: Mapping[str, object]) -> dict[str, object]:
