@@ -243,3 +243,25 @@ def test_a_notebook_shows_what_is_wrong_with_an_app_and_no_traceback(files):
 
     assert "<td>unknown-reference</td>" in app._repr_html_()
     assert "<td>unknown-reference</td>" in table._repr_html_()
+
+
+def test_a_parameter_of_one_run_is_named_with_both_values_by_the_next_plan(files):
+    app = penstock.conf(root=files.root)
+
+    @app.source(path="landing", format="json")
+    def raw_logs(df): ...
+
+    @app.model
+    def rated(raw_logs, rate: float = penstock.param(1.5)): ...
+
+    files.write("landing/1.json", "{}")
+    with app.opened({"rate": "2"}) as services:
+        built(services, services.project.models["rated"])
+
+    default = app.run("rated", dry_run=True)["rated"]
+    given = app.run("rated", dry_run=True, params={"rate": 3})["rated"]
+    same = app.run("rated", dry_run=True, params={"rate": 2})["rated"]
+
+    assert default.reason.startswith("sql_changed: parameter rate 2.0 -> 1.5")
+    assert given.reason.startswith("sql_changed: parameter rate 2.0 -> 3.0")
+    assert "parameter" not in same.reason
