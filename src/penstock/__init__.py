@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from penstock.engine.function_windows import FunctionWindow
     from penstock.engine.function_windows import incremental_filter as incremental_filter
     from penstock.project.python.declare import PACKAGE
+    from penstock.project.python.parameters import param as param
 
     source, model, table = PACKAGE.source, PACKAGE.model, PACKAGE.table
     incremental_table = PACKAGE.incremental_table
@@ -105,6 +106,7 @@ _HOMES = {
     """,
     "penstock.engine.function_windows": "Window=FunctionWindow incremental_filter",
     "penstock.project.python.declare": "incremental_table model source table",
+    "penstock.project.python.parameters": "param",
 }
 _PLACES = {
     outside: (home, inside or outside)

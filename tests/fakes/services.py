@@ -68,6 +68,7 @@ def built(services: Services, model: Model, *marks: Watermark, text: str = "", *
     """Record that the model was built as it is now, as version 0 of its table."""
     intent = an_intent(model, *marks, **pins)
     contents = {model.fingerprint.sql: text} if text else {}
+    contents |= {model.fingerprint.settings: model.outside} if model.outside else {}
     journal = services.writing.journal
     journal.begin(intent, contents, ME, None)
     version = None if model.is_view else 0

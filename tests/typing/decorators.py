@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import assert_type
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 import penstock
 from penstock import incremental_table, model, source, table
@@ -34,6 +35,18 @@ def clean_logs(raw_logs: DataFrame, factor: int = 2) -> DataFrame:
     return raw_logs.where(f"n > {factor}")
 
 
+@table
+def priced(clean_logs: DataFrame, rate: float = penstock.param(1.1)) -> DataFrame:
+    """Declare a table with a value that runs set."""
+    return clean_logs.where(f"n > {rate}")
+
+
+@model(schema=StructType([]), columns={"id": "The number."})
+def declared(clean_logs: DataFrame) -> DataFrame:
+    """Declare the columns of a frame."""
+    return clean_logs
+
+
 @app.incremental_table(
     time_column="ts", partition_by=["date"], lookback=dt.timedelta(days=1), delta=["clean_logs"]
 )
@@ -56,6 +69,8 @@ def calls(frame: DataFrame) -> None:
     assert_type(totals.build_lazy(), DataFrame)
     assert_type(events.get_meta(), TableMeta)
     assert_type(events.partitions(), list[dict[str, str | None]])
+    assert_type(priced(frame, rate=2), DataFrame)
+    app.run("priced", params={"rate": 1.2}, safe=False)
     assert_type(app.run([events, "totals"])["totals"], penstock.ModelResult)
     events.rerun(dt.date(2025, 1, 15), "2025-01-16")
     events.rerun(Decimal("1.5"), 2)
@@ -71,7 +86,7 @@ def refused() -> None:
     incremental_table(partition_by="date")  # type: ignore[call-arg]
     incremental_table(time_column="ts", partition_mode="overwite")  # type: ignore[arg-type]
     table(lookback="1 day")  # type: ignore[call-overload]
-    model(schema="marts")  # type: ignore[call-overload]
+    model(schema=["marts"])  # type: ignore[call-overload]
 
 
 def sees_the_signature(given: "PythonModel[[DataFrame], DataFrame]") -> None:

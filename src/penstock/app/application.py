@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import datetime as dt
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from penstock.core.errors import ProjectPlaceError, PythonModelError, UsageError
 from penstock.core.shown.notebooks import html_of
@@ -18,8 +18,11 @@ from penstock.core.steps.inputs import DeltaRead
 from penstock.project.files.discovery import PROJECT_FILE
 from penstock.project.python.declare import ColumnMeta, Decorators, PythonModel, Registry, TableMeta
 from penstock.project.python.imports import LOADING, refuse_foreign
+from penstock.project.python.parameters import WrongParameterError, plain_value
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from penstock.app.commands.status import Overview
     from penstock.app.reports import ModelResult
     from penstock.app.request import RunRequest
@@ -29,6 +32,15 @@ if TYPE_CHECKING:
     from penstock.plan.rerun import Given
 
 Models = str | PythonModel[..., Any]
+Params = Mapping[str, Any]
+
+
+class RunOptions(TypedDict, total=False):
+    """The other keywords of `app.run`."""
+
+    safe: bool
+    as_of: dt.datetime | str | None
+    params: Params | None
 
 
 class App(Decorators):
@@ -61,20 +73,21 @@ class App(Decorators):
         select: str | Sequence[str] = (),
         full_refresh: bool = False,  # noqa: FBT001, FBT002  as the seed calls it
         dry_run: bool = False,  # noqa: FBT001, FBT002  as the seed calls it
-        *,
-        safe: bool = True,
-        as_of: dt.datetime | str | None = None,
+        **more: Unpack[RunOptions],
     ) -> RunReport:
         """Bring models up to date: all of them, `models` with everything they read, or `select`.
 
         With `dry_run`, return the plan, write nothing and start nothing. While `safe` is true, a
-        step fails if its columns differ from those of the table. Raises the error of the first
+        step fails if its columns differ from those of the table. `params` are values of parameters,
+        for this run; `as_of` is the time that it takes for now. Raises the error of the first
         failed step, after all other steps were tried; its `report` is the report. Raises
         `ProjectError` with every finding of every file.
         """
         from penstock.app.request import RunRequest
         from penstock.app.services.services import named_model
 
+        for key in more.keys() - RunOptions.__annotations__.keys():
+            raise TypeError(f"run() got an unexpected keyword argument {key!r}")
         if models is not None and select:
             sentence = "models and select both say what is run"
             raise UsageError("option-conflict", sentence, hint="keep one of them")
@@ -86,10 +99,12 @@ class App(Decorators):
             select=_with_ancestors(models) if models is not None else _texts(select),
             full_refresh=full_refresh,
             dry_run=dry_run,
-            as_of=as_of,
-            allow_schema_change=not safe,
+            as_of=more.get("as_of"),
+            allow_schema_change=not more.get("safe", True),
+            variables=_plain_params(more.get("params")),
         )
-        with self.opened() as services:
+        with self.opened(request.variables) as services:
+            _check_params(services, request.variables or {})
             for name in _model_names(models):
                 named_model(services, name)
             return self._run_request(services, request)
@@ -99,26 +114,26 @@ class App(Decorators):
         from penstock.app.commands.run import run
 
         if request.dry_run:
-            return self._framed(preview(services, request).report)
-        report = self._framed(run(services, request))
+            return self._framed(preview(services, request).report, request.variables)
+        report = self._framed(run(services, request), request.variables)
         raise_first(report)
         return report
 
-    def _framed(self, report: RunReport) -> RunReport:
+    def _framed(self, report: RunReport, params: Params | None = None) -> RunReport:
         """Let each result of a report load its frame."""
         results = (
-            replace(each, frame=partial(self.frame, each.name, each.version))
+            replace(each, frame=partial(self.frame, each.name, each.version, params))
             for each in report.results
         )
         return replace(report, results=tuple(results))
 
-    def frame(self, name: str, version: int | None = None) -> object:
+    def frame(self, name: str, version: int | None = None, params: Params | None = None) -> object:
         """Return a table at a version, the current table, or the frame of a model; write nothing.
 
         A Spark that it starts keeps running, because the frame needs it.
         """
         with ExitStack() as lasting:
-            found = self._frame(lasting.enter_context(self.opened()), name, version)
+            found = self._frame(lasting.enter_context(self.opened(params)), name, version)
             keep(lasting)
         return found
 
@@ -182,7 +197,7 @@ class App(Decorators):
         """Return the graph as HTML for notebooks; errors of the project as text."""
         return html_of(self.overview)
 
-    def opened(self) -> closing[Services]:
+    def opened(self, params: Params | None = None) -> closing[Services]:
         """Load and wire the project; close databases and a Spark that was started."""
         from penstock.app.services.wire import SystemClock, Where, open_project, wired
         from penstock.project.first_pass import GivenParts
@@ -194,7 +209,8 @@ class App(Decorators):
         if not self._root.is_dir():
             sentence = f"root is {str(self._root)!r}, which is not a folder"
             raise ProjectPlaceError("bad-root", sentence, hint="name the folder of the project")
-        where = Where(self._root, self._env, parts=GivenParts(self._functions.models))
+        parts = GivenParts(self._functions.models)
+        where = Where(self._root, self._env, params or {}, parts)
         try:
             project = open_project(where)
         except UsageError as error:  # there is no such target
@@ -276,6 +292,31 @@ def runner_of(file: Path) -> _AppTables:
         hint = "decorate its functions with an app: app = penstock.conf(root='.')"
         raise PythonModelError("no-app", sentence, hint=hint)
     return _AppTables(App(root))
+
+
+def _plain_params(params: Params | None) -> dict[str, Any] | None:
+    """Return values as YAML would hold them; raise `UsageError` for one that cannot be written."""
+    from penstock.project.python.sections import short_repr
+
+    found = {}
+    for name, value in (params or {}).items():
+        try:
+            found[str(name)] = plain_value(value)
+        except WrongParameterError as error:
+            sentence = f"params: {name} is {short_repr(value)}; it must be {error}"
+            raise UsageError("bad-value", sentence, hint="params={'rate': 1.2}") from None
+    return found or None
+
+
+def _check_params(services: Services, params: Params) -> None:
+    """Raise `UsageError` for a name that no function has as a parameter."""
+    from penstock.project.files.values import did_you_mean
+
+    functions = [each.function for each in services.project.models.values() if each.function]
+    known = {name for each in functions for name in each.values}
+    for name in params.keys() - known:
+        sentence = f"params: no function has a parameter {name!r} with penstock.param(…)"
+        raise UsageError("bad-value", sentence, hint=did_you_mean(name, known))
 
 
 def _texts(select: str | Sequence[str]) -> tuple[str, ...]:

@@ -107,13 +107,19 @@ class Body:
         return self.fingerprint.effective_from
 
 
+PARAMETER = "parameter "
+"""How a line about a parameter begins, in the text behind a checksum of settings."""
+
+
 @dataclass(frozen=True, slots=True)
 class PythonFunction:
     """The body of a model that is a function of frames.
 
     `parameters` maps each parameter to the input whose rows it gets; `reserved` are those for the
     session or the window. `text` is the function as written. `persist` is whether its frame is kept
-    while a run reads it; None decides by the number of readers.
+    while a run reads it; None decides by the number of readers. `values` are those of the other
+    parameters, `params` the same as YAML would hold them, without secrets. `declared` are the
+    columns that its frame must have.
     """
 
     call: Callable[..., object]
@@ -121,6 +127,9 @@ class PythonFunction:
     parameters: Mapping[str, InputName]
     reserved: frozenset[str] = frozenset()
     persist: bool | None = None
+    values: Mapping[str, object] = field(default_factory=dict)
+    params: Mapping[str, object] = field(default_factory=dict)
+    declared: Schema = Schema()
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +284,11 @@ class Model(ShownInNotebooks):
     def is_unpinned(self) -> bool:
         """Whether changes of its result cannot be detected: it reads an unnamed input."""
         return self.function is not None and not self.query.inputs
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        """The values of its parameters."""
+        return self.function.params if self.function else {}
 
     @property
     def shown_strategy(self) -> str:

@@ -21,6 +21,7 @@ from penstock.core.ports.engine import FrameReaders
 from penstock.core.steps.inputs import FunctionRead, Read
 from penstock.core.steps.window import Window
 from penstock.engine.function_windows import ACTIVE, CALL, FunctionCall, FunctionWindow, add_methods
+from penstock.engine.local_frames import UnfitFrameError, local_kind, spark_frame
 from penstock.engine.spark_errors import explained, innermost
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
     """Call a function; return its frame, and whether it used the window of its reader."""
     add_methods()
     given: dict[str, object] = {name: view_frame(spark, view) for name, view in read.views.items()}
+    given |= read.function.values
     if "spark" in read.function.reserved:
         given["spark"] = spark
     now = FunctionCall(read)
@@ -117,7 +119,7 @@ def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
         raise _failed(read, error) from error
     finally:
         CALL.reset(token)
-    found = _sound(read, frame)
+    found = _sound(spark, read, frame)
     if found.sparkSession is not spark:  # a commit would be made by the session of the frame
         return handed_over(found, spark), now.uses_window
     return found, now.uses_window
@@ -185,13 +187,19 @@ def _failed(read: FunctionRead, error: Exception) -> PenstockError:
     return ModelFailedError("model-failed", f"{raised}: {reason.sentence}", where=where)
 
 
-def _sound(read: FunctionRead, frame: object) -> DataFrame:
+def _sound(spark: SparkSession, read: FunctionRead, frame: object) -> DataFrame:
     from pyspark.sql import DataFrame
 
     def refused(code: str, sentence: str, hint: str) -> PythonModelError:
         return PythonModelError(code, f"{read.model!r} {sentence}", where=read.where, hint=hint)
 
-    if not isinstance(frame, DataFrame):
+    if local_kind(frame):
+        try:
+            frame = spark_frame(spark, frame, read.function.declared, read.model)
+        except UnfitFrameError as error:
+            hint = "convert its columns, or declare their types with schema="
+            raise refused("not-a-frame", str(error), hint) from error
+    if not isinstance(frame, DataFrame) or _is_of_connect(frame):
         sentence, hint = _instead_of_frame(frame)
         raise refused("not-a-frame", sentence, hint)
     if frame.isStreaming:
@@ -205,13 +213,22 @@ def _sound(read: FunctionRead, frame: object) -> DataFrame:
     return frame
 
 
+def _is_of_connect(frame: object) -> bool:
+    return type(frame).__module__.startswith("pyspark.sql.connect")
+
+
 def _instead_of_frame(value: object) -> tuple[str, str]:
     """Return what a function returned instead of a frame, and a hint."""
     kind = type(value)
     match kind.__module__.partition(".")[0], kind.__name__:
-        case "pandas", "DataFrame":
-            hint = "convert it: spark.createDataFrame(frame)"
-            return "returned a pandas DataFrame", hint
+        case "pandas" | "polars", "Series":
+            return f"returned a Series of {kind.__module__.partition('.')[0]}", "to_frame()"
+        case "pyspark", "DataFrame":
+            hint = "build it with the parameter spark, or with an input"
+            return "returned a DataFrame of Spark Connect", hint
+        case "pyspark", "Column" | "GroupedData":
+            words = "a column" if kind.__name__ == "Column" else "groups without an aggregate"
+            return f"returned {words}", "return a DataFrame: frame.select(…), or .agg(…)"
         case "penstock", _ if name := getattr(value, "name", ""):
             return f"returned the function {name!r}, not its rows", f"add the parameter {name}"
         case _ if value is None:

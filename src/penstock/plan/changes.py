@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from penstock.core.facts import Touched
-from penstock.core.findings import some
 from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.mapping import Computed, RangeMapping, downstream, joined, reading
@@ -21,7 +20,6 @@ from penstock.plan.resolve import Segment
 from penstock.plan.values import Explain, Meaning, Now, State, settings_changed
 from penstock.plan.verdict import Difference
 
-_MOST_NAMED = 3
 EVERYTHING: tuple[Span, ...] = ((FIRST, LAST),)
 Hull = Callable[[Ranges], Span | None]
 
@@ -170,26 +168,6 @@ def code_drift(
         yield State.CURRENT, ""
     if recorded.schema and now.schema and recorded.schema != now.schema:
         yield State.SCHEMA_CHANGED, ""
-
-
-def outside_differences(before: str | None, after: str) -> str:
-    r"""Return what differs in the files, variables and packages that a model depends on.
-
-    Each line of the texts is a name and a checksum; `before` is None where it depended on none.
-
-    >>> outside_differences("settings 1\nenv:RATE 2\na.yml 3", "settings 1\nenv:RATE 4\na.yml 3")
-    'env:RATE changed'
-    """
-    old = dict(line.rsplit(" ", 1) for line in (before or "").splitlines())
-    new = dict(line.rsplit(" ", 1) for line in after.splitlines())
-    words = [
-        f"{name} {'is new' if name not in old else 'changed' if name in new else 'is gone'}"
-        for name in sorted(old.keys() | new.keys())
-        if old.get(name) != new.get(name) and name != "settings"
-    ]
-    if before is not None and after and old["settings"] == new["settings"] and words:
-        return some(words, _MOST_NAMED)
-    return "; ".join(("its settings changed", *([some(words, _MOST_NAMED)] if words else [])))
 
 
 def is_same(recorded: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:

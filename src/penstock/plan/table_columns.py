@@ -26,6 +26,8 @@ from penstock.core.model import Model
 from penstock.core.strategy import OnSchemaChange
 
 WIDENING = "delta.enableTypeWidening"
+_CONTRACT = "query", "contract", "cast it in the SELECT, or change the columns of the contract"
+_DECLARED = "frame", "schema", "select and cast what schema= declares, or change it"
 
 
 def keeps_types(model: Model, properties: Mapping[str, str]) -> bool:
@@ -36,19 +38,19 @@ def keeps_types(model: Model, properties: Mapping[str, str]) -> bool:
 
 def contract_findings(model: Model, query: Schema) -> Iterator[Finding]:
     """Return every difference between a query and the enforced contract of its model."""
-    wanted = model.contract.columns
-    texts = []
+    wanted, texts = model.contract.columns, []
+    query_word, contract_word, hint = _CONTRACT if model.function is None else _DECLARED
     for column in wanted:
         found = query.find(column.name)
         if found is None:
-            texts.append(f"{column.name} is not in the query")
+            texts.append(f"{column.name} is not in the {query_word}")
         elif found.type != column.type:
             types = found.type.upper(), column.type.upper()
-            texts.append(f"{column.name} is {types[0]} in the query and {types[1]} in the contract")
+            both = f"{types[0]} in the {query_word} and {types[1]} in the {contract_word}"
+            texts.append(f"{column.name} is {both}")
     more = (c for c in query.columns if wanted and model.contract.find(c.name) is None)
-    texts += (f"{each.name} is not in the contract" for each in more)
+    texts += (f"{each.name} is not in the {contract_word}" for each in more)
     for text in texts:
-        hint = "cast it in the SELECT, or change the columns of the contract"
         yield Finding(model.where, "contract-broken", f"{model.name}: {text}", hint)
 
 

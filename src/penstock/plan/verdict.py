@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Touched
-from penstock.core.model import Body, Model
+from penstock.core.findings import some
+from penstock.core.model import PARAMETER, Body, Model
 from penstock.core.partitions.partition import overlapping
 from penstock.core.partitions.ranges import WHOLE, Range, Ranges, difference, intersection, merged
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.core.steps.step import ForeignCommit
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Observed, Owner, Reason, State, Versions
+
+_MOST_NAMED = 3
+_LONGEST_VALUE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,3 +248,47 @@ def side_notes(model: Model, partitions: Ranges, target: Observed) -> tuple[str,
 def unrecorded_detail(first: Touched) -> str:
     """Return which commit of this store has no recorded step."""
     return f"version {first.version} is of step {first.step}, which is not on record with it"
+
+
+def outside_differences(before: str | None, after: str) -> str:
+    r"""Return what differs in the files, variables and packages that a model depends on.
+
+    Each line of the texts is a name and a checksum, or a parameter and its value; `before` is None
+    where it depended on none.
+
+    >>> outside_differences("settings 1\nenv:RATE 2\na.yml 3", "settings 1\nenv:RATE 4\na.yml 3")
+    'env:RATE changed'
+    >>> outside_differences("settings 1\nparameter rate 1.2", "settings 1\nparameter rate 1.1")
+    'parameter rate 1.2 -> 1.1'
+    """
+    old, new = (dict(map(_entry, (text or "").splitlines())) for text in (before, after))
+    words = [
+        _difference(name, old.get(name), new.get(name))
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name) and name != "settings"
+    ]
+    if before is not None and after and old["settings"] == new["settings"] and words:
+        return some(words, _MOST_NAMED)
+    return "; ".join(("its settings changed", *([some(words, _MOST_NAMED)] if words else [])))
+
+
+def _entry(line: str) -> tuple[str, str]:
+    """Return a name and what it had: the name of a file may have spaces, as a value may."""
+    if line.startswith(PARAMETER):
+        name, _, value = line.removeprefix(PARAMETER).partition(" ")
+        return f"{PARAMETER}{name}", value
+    name, _, value = line.rpartition(" ")
+    return name, value
+
+
+def _difference(name: str, old: str | None, new: str | None) -> str:
+    """Return what changed: of a parameter the values, which are not checksums."""
+    if name.startswith(PARAMETER) and old is not None and new is not None:
+        return f"{name} {_readable(old)} -> {_readable(new)}"
+    return f"{name} {'is new' if old is None else 'changed' if new is not None else 'is gone'}"
+
+
+def _readable(value: str) -> str:
+    """Return a value, which is JSON, with its letters as they were written; its beginning."""
+    text = json.dumps(json.loads(value), ensure_ascii=False)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"

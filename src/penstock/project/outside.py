@@ -1,10 +1,11 @@
-"""What a model depends on outside its code: files, variables, packages, a version set by hand.
+"""What a model depends on outside its code: files, variables, packages, parameters, a version.
 
-`depends_on` and `version` name them; the fingerprint of the settings holds a digest of each.
+The fingerprint of the settings holds a digest of each; of a parameter, its value.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from pathlib import Path, PurePath
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import SECRETS, is_secret_key
-from penstock.core.model import Fingerprint, Model
+from penstock.core.model import PARAMETER, Fingerprint, Model
 from penstock.project.files.discovery import odd_file, unreadable
 from penstock.project.files.values import digest
 from penstock.project.settings.config import Config
@@ -51,6 +52,9 @@ class Outside:
             entries = tuple(filter(is_outside, entries))
         lines = [line for entry in entries for line in self._lines(entry, where)]
         lines += [f"version {digest(version)[:16]}"] if version else []
+        lines += [
+            f"{PARAMETER}{name} {json.dumps(v, sort_keys=True)}" for name, v in model.params.items()
+        ]
         if not lines:
             return model
         text = "\n".join((f"settings {model.fingerprint.settings}", *dict.fromkeys(lines)))

@@ -113,9 +113,32 @@ def checked_rows(model: Model, query: Schema, windows: Sequence[InputWindow]) ->
     said = literal(f"{model.name!r} made a row of {found.name} ")
     around = literal(f", outside of {', '.join(str(each.window) for each in windows)}")
     failed = raise_sql("rows-outside-window", f"{said}, {shown}, {around}")
-    checked = f"CASE WHEN {inside} THEN {column} ELSE {failed} END AS {column}"
-    columns = (checked if each == found.name else quoted(each) for each in query.names)
+    time = f"CASE WHEN {inside} THEN {column} ELSE {failed} END"
+    columns = (
+        _required(model, each, time if each == found.name else quoted(each)) for each in query.names
+    )
     return f"SELECT {', '.join(columns)} FROM {quoted(OWN_VIEW)}"
+
+
+def contract_rows(model: Model, query: Schema) -> str:
+    """Return SQL for a function's rows in the order of its declared columns, found by name.
+
+    NULL in a column that is NOT NULL fails the write; the check needs no extra pass.
+    """
+    wanted = [each for each in model.contract.columns if query.find(each.name) is not None]
+    more = [each for each in query.columns if model.contract.find(each.name) is None]
+    columns = (_required(model, each.name, quoted(each.name)) for each in (*wanted, *more))
+    return f"SELECT {', '.join(columns)} FROM {quoted(OWN_VIEW)}"
+
+
+def _required(model: Model, name: str, value: str) -> str:
+    """Return the value of a column; SQL that fails for NULL, if it is declared as NOT NULL."""
+    wanted = model.contract.find(name)
+    if wanted is not None and not wanted.nullable:
+        said = f"column {wanted.name!r} of {model.name!r} is NOT NULL, and NULL in a row"
+        failed = raise_sql("null-in-required-column", literal(said))
+        value = f"CASE WHEN {value} IS NULL THEN {failed} ELSE {value} END"
+    return value if value == quoted(name) else f"{value} AS {quoted(name)}"
 
 
 def check_output(model: Model, query: Schema) -> None:

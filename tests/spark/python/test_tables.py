@@ -168,7 +168,7 @@ def test_what_is_no_frame_of_a_table_is_told_before_anything_is_written(place):
 
     made = {
         "none": lambda one: None,
-        "pandas": lambda one: pd.DataFrame({"id": [1]}),
+        "pandas": lambda one: pd.DataFrame({"id": [1]})["id"],
         "streaming": lambda one: place.spark.readStream.format("rate").load(),
         "twice": lambda one: one.join(one, one.id == one.id),
         "void": lambda one: one.select("id", F.lit(None).alias("x")),
@@ -193,7 +193,7 @@ def test_what_is_no_frame_of_a_table_is_told_before_anything_is_written(place):
         "spaced": "column-name",
     }
     assert all(isinstance(report[name].error, PythonModelError) for name in made)
-    assert "createDataFrame" in report["pandas"].error.hint
+    assert "to_frame" in report["pandas"].error.hint
     assert "cast" in report["void"].error.hint
     assert not any(table.exists() for table in tables)
 

@@ -36,7 +36,7 @@ def app_of(root, **options):
     def raw_logs(spark): ...
 
     @app.incremental_table(time_column="ts")
-    def events(raw_logs): ...
+    def events(raw_logs, rate: float = penstock.param(1.1)): ...
 
     return app
 
@@ -49,8 +49,20 @@ def app_of(root, **options):
         ({"env": "prdo"}, {}, ProjectError, "unknown-target", "did you mean 'prod'?"),
         ({"root": "nowhere"}, {}, ProjectError, "bad-root", "name the folder"),
         ({"threads": 0}, {}, UsageError, "bad-value", ""),
+        ({}, {"params": {"rte": 1}}, UsageError, "bad-value", "did you mean 'rate'?"),
+        ({}, {"params": {"rate": "high"}}, ProjectError, "bad-value", "change rate in --vars"),
+        ({}, {"params": {"rate": object()}}, UsageError, "bad-value", "params={'rate': 1.2}"),
     ],
-    ids=["unknown model", "models and select", "no such target", "no such folder", "no thread"],
+    ids=[
+        "unknown model",
+        "models and select",
+        "no such target",
+        "no such folder",
+        "no thread",
+        "no such parameter",
+        "a wrong value",
+        "no value",
+    ],
 )
 def test_what_an_app_cannot_run_is_told_before_anything_starts(
     files, options, asked, kind, code, hint
@@ -231,3 +243,25 @@ def test_a_notebook_shows_what_is_wrong_with_an_app_and_no_traceback(files):
 
     assert "<td>unknown-reference</td>" in app._repr_html_()
     assert "<td>unknown-reference</td>" in table._repr_html_()
+
+
+def test_a_parameter_of_one_run_is_named_with_both_values_by_the_next_plan(files):
+    app = penstock.conf(root=files.root)
+
+    @app.source(path="landing", format="json")
+    def raw_logs(df): ...
+
+    @app.model
+    def rated(raw_logs, rate: float = penstock.param(1.5)): ...
+
+    files.write("landing/1.json", "{}")
+    with app.opened({"rate": "2"}) as services:
+        built(services, services.project.models["rated"])
+
+    default = app.run("rated", dry_run=True)["rated"]
+    given = app.run("rated", dry_run=True, params={"rate": 3})["rated"]
+    same = app.run("rated", dry_run=True, params={"rate": 2})["rated"]
+
+    assert default.reason.startswith("sql_changed: parameter rate 2.0 -> 1.5")
+    assert given.reason.startswith("sql_changed: parameter rate 2.0 -> 3.0")
+    assert "parameter" not in same.reason

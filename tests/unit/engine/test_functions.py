@@ -1,5 +1,6 @@
 """What functions of a project may return and raise, without a JVM."""
 
+import pandas as pd
 import pytest
 
 from fakes.wording import unhelpful
@@ -27,6 +28,20 @@ def orders():
     [
         (None, "'t' returned None", "return a DataFrame"),
         (3, "'t' returned a value of type int", "return a DataFrame"),
+        (pd.Series([1]), "'t' returned a Series of pandas", "to_frame()"),
+        (
+            pd.DataFrame({1: [1]}),
+            (
+                "'t' returned a pandas DataFrame that Spark cannot take: "
+                "its column 1 has no text as its name"
+            ),
+            "convert its columns, or declare their types with schema=",
+        ),
+        (
+            type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})(),
+            "'t' returned a DataFrame of Spark Connect",
+            "build it with the parameter spark, or with an input",
+        ),
         (
             Decorators(Registry()).table(orders),
             "'t' returned the function 'orders', not its rows",

@@ -26,7 +26,6 @@ from penstock.plan.changes import (
     Changes,
     PartitionsNow,
     TableNow,
-    outside_differences,
     spans_of,
     table_input_differences,
     with_view_inputs,
@@ -167,27 +166,6 @@ def test_partitions_that_meet_are_one_span():
         span("2024-01-01", "2024-02-29"),
         span("2024-04-01", "2024-04-30"),
     )
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        ("settings 1\na.yml 2", "settings 1\na.yml 3", "a.yml changed"),
-        ("settings 1\na.yml 2", "settings 1\nb.yml 2", "a.yml is gone, b.yml is new"),
-        ("settings 1\na b 2", "settings 2\na b 3", "its settings changed; a b changed"),
-        ("settings 1\na 2", "settings 2\na 2", "its settings changed"),
-        (None, "settings 1\na 2", "its settings changed; a is new"),
-        ("settings 1\na 2", "", "its settings changed; a is gone"),
-        ("settings 1", "settings 1", "its settings changed"),
-        (
-            "settings 1",
-            "settings 1\na 1\nb 1\nc 1\nd 1",
-            "a is new, b is new, c is new and 1 more",
-        ),
-    ],
-)
-def test_what_differs_outside_of_a_model_is_named(before, after, expected):
-    assert outside_differences(before, after) == expected
 
 
 BASE, SEEN = a_model("base"), a_model("seen", strategy=View())

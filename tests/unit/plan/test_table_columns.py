@@ -10,15 +10,31 @@ from fakes.lake import columns
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.facts import TableFacts
 from penstock.core.findings import Location
-from penstock.core.model import Body, Model, Version
+from penstock.core.model import Body, Model, PythonFunction, Version
 from penstock.core.strategy import Layout, OnSchemaChange
 from penstock.plan.table_columns import (
     Migration,
+    contract_findings,
     migration,
     target_schema,
     version_schema_diff,
     with_described,
 )
+
+
+def test_a_frame_is_compared_with_the_declared_columns_by_name():
+    wanted = Schema((Column("a", "int"), Column("b", "int"), Column("c", "date")))
+    model = replace(a_model("m"), contract=wanted, function=PythonFunction(print, "", {}))
+    frame = Schema((Column("C", "date"), Column("b", "bigint"), Column("d", "int")))
+
+    found = [*contract_findings(model, frame)]
+
+    assert [each.sentence for each in found] == [
+        "m: a is not in the frame",
+        "m: b is BIGINT in the frame and INT in the schema",
+        "m: d is not in the schema",
+    ]
+    assert {each.hint for each in found} == {"select and cast what schema= declares, or change it"}
 
 
 def a_versioned(*versions: tuple[str, Schema], **changes: object) -> Model:

@@ -16,7 +16,7 @@ from penstock.core.strategy import WindowSettings
 from penstock.plan.kinds.tables import detect_table_drift
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Now, Observed, Owner, Reason, State
-from penstock.plan.verdict import Piece, Verdict, has_other_table
+from penstock.plan.verdict import Piece, Verdict, has_other_table, outside_differences
 from penstock.strategies.append import Append
 from penstock.strategies.merge import Merge
 from penstock.strategies.view import View
@@ -235,3 +235,34 @@ def test_rows_that_others_changed_before_stay_a_drift_until_somebody_settles_the
     assert reason(replace(GOOD, passed_by=("users",))) == Reason(
         State.TAMPERED, "rows that others changed stay as they are", stale=True, passed=True
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("settings 1\na.yml 2", "settings 1\na.yml 3", "a.yml changed"),
+        ("settings 1\na.yml 2", "settings 1\nb.yml 2", "a.yml is gone, b.yml is new"),
+        ("settings 1\na b 2", "settings 2\na b 3", "its settings changed; a b changed"),
+        ("settings 1\na 2", "settings 2\na 2", "its settings changed"),
+        (None, "settings 1\na 2", "its settings changed; a is new"),
+        ("settings 1\na 2", "", "its settings changed; a is gone"),
+        ("settings 1", "settings 1", "its settings changed"),
+        (
+            'settings 1\nparameter of "n  l \\u00e9"',
+            'settings 1\nparameter of ["x"]',
+            'parameter of "n  l é" -> ["x"]',
+        ),
+        (
+            f'settings 1\nparameter a 1\nparameter b "{"x" * 70}"',
+            "settings 1\nparameter b 2\nparameter c 3",
+            f'parameter a is gone, parameter b "{"x" * 59}… -> 2, parameter c is new',
+        ),
+        (
+            "settings 1",
+            "settings 1\na 1\nb 1\nc 1\nd 1",
+            "a is new, b is new, c is new and 1 more",
+        ),
+    ],
+)
+def test_what_differs_outside_of_a_model_is_named(before, after, expected):
+    assert outside_differences(before, after) == expected

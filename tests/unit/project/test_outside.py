@@ -8,7 +8,7 @@ import pytest
 
 from fakes.python_files import PythonFiles
 from penstock.core.errors import ProjectError
-from penstock.plan.changes import outside_differences
+from penstock.plan.verdict import outside_differences
 from penstock.project.load import load_project
 
 TABLE = "@source\ndef logs(spark): ...\n\n@{}(depends_on={}{})\ndef t(logs): return logs\n"

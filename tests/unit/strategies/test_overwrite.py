@@ -16,6 +16,7 @@ from penstock.strategies.overwrite import (
     OverwriteRange,
     check_output,
     checked_rows,
+    contract_rows,
     range_condition,
 )
 from unit.strategies.builds import read
@@ -125,6 +126,32 @@ def test_a_row_outside_of_the_windows_fails_the_write():
     )
     with pytest.raises(IncrementalConfigError, match="time_column 't' is not in the output"):
         checked_rows(model, columns("n int"), [window(DAYS)])
+
+
+def test_declared_columns_are_found_by_name_and_null_fails_where_it_may_not_be():
+    wanted = Schema(
+        (Column("id", "bigint", nullable=False), Column("T", "date"), Column("x", "int"))
+    )
+    model = replace(a_function(), contract=wanted)
+
+    sql = contract_rows(model, columns("t date, n int, ID bigint"))
+
+    failed = "raise_error(concat('penstock:', 'null-in-required-column: ', "
+    message = "'column \\'id\\' of \\'events\\' is NOT NULL, and NULL in a row'))"
+    assert sql == (
+        f"SELECT CASE WHEN `id` IS NULL THEN {failed}{message} ELSE `id` END AS `id`, `T`, `n` "
+        "FROM `penstock_function`"
+    )
+
+
+def test_a_window_and_not_null_are_checked_together():
+    wanted = Schema((Column("t", "date"), Column("n", "int", nullable=False)))
+    model = replace(a_function(), contract=wanted)
+
+    sql = checked_rows(model, columns("t date, n int"), [window(DAYS)])
+
+    assert sql.startswith("SELECT CASE WHEN `t` >= DATE '2025-01-15'")
+    assert " END AS `t`, CASE WHEN `n` IS NULL THEN raise_error(" in sql
 
 
 def test_no_window_is_no_range_and_an_open_one_has_no_low_end():

@@ -13,7 +13,7 @@ from penstock.core.ports.ports import Records
 from penstock.core.project import Project
 from penstock.core.records import LeastPin, ModelRecord, PartitionRun, PartitionsRecord
 from penstock.core.steps.inputs import Pin
-from penstock.plan.changes import outside_differences
+from penstock.plan.verdict import outside_differences
 
 _MODELS, _STEPS = 1_000, 20_000
 """How many models a page holds, and how many steps whose pins are in memory meanwhile."""

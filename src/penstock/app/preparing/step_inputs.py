@@ -40,7 +40,7 @@ from penstock.plan.windows import (
     no_windowed_input,
     windowed_inputs,
 )
-from penstock.strategies.overwrite import check_output, checked_rows
+from penstock.strategies.overwrite import check_output, checked_rows, contract_rows
 from penstock.strategies.relations import BoundQuery, StepReads, bind, bind_inputs
 
 
@@ -307,6 +307,8 @@ class Looking:
         query = session.define(QUERY_VIEW, bound.sql)
         if model.function is not None:
             check_output(model, query)
+            if model.contract.columns:
+                query = session.define(QUERY_VIEW, contract_rows(model, query))
         if found.windows is None or found.called is None:
             return query
         found.windows = found.called.with_own(found.windows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 
@@ -34,3 +35,34 @@ class Schema:
         """Return the column with that name, in any letter case, or None."""
         folded = name.lower()
         return next((c for c in self.columns if c.name.lower() == folded), None)
+
+
+_NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
+
+
+def schema_from_json(text: str) -> Schema:
+    """Parse the schema of Spark or Delta to types in Spark's short spelling.
+
+    >>> schema_from_json('{"type":"struct","fields":[{"name":"a","type":"long","nullable":true}]}')
+    Schema(columns=(Column(name='a', type='bigint', nullable=True, comment=''),))
+    """
+    found = []
+    for each in json.loads(text)["fields"]:
+        comment = str((each.get("metadata") or {}).get("comment", ""))
+        found.append(Column(each["name"], _spark_type(each["type"]), each["nullable"], comment))
+    return Schema(tuple(found))
+
+
+def _spark_type(kind: str | dict[str, object]) -> str:
+    if isinstance(kind, str):
+        return _NAMES.get(kind, kind)
+    match kind:
+        case {"type": "struct", "fields": list(fields)}:
+            inner = ",".join(f"{f['name']}:{_spark_type(f['type'])}" for f in fields)
+            return f"struct<{inner}>"
+        case {"type": "array", "elementType": element}:
+            return f"array<{_spark_type(element)}>"  # type: ignore[arg-type]
+        case {"type": "map", "keyType": key, "valueType": value}:
+            return f"map<{_spark_type(key)},{_spark_type(value)}>"  # type: ignore[arg-type]
+        case _:
+            return str(kind)

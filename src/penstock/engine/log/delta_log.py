@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.schema import schema_from_json
 from penstock.core.entities.slices import BronzeFolder, ListedSlice
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
@@ -189,37 +188,6 @@ def _facts(version: int, metadata: Mapping[str, Any]) -> TableFacts:
 
 def _bound(column: str, value: object) -> dict[str, str]:
     return {} if value is None else {column: str(value)}
-
-
-_NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
-
-
-def schema_from_json(text: str) -> Schema:
-    """Parse a Delta schema to types in Spark's short spelling.
-
-    >>> schema_from_json('{"type":"struct","fields":[{"name":"a","type":"long","nullable":true}]}')
-    Schema(columns=(Column(name='a', type='bigint', nullable=True, comment=''),))
-    """
-    found = []
-    for field in json.loads(text)["fields"]:
-        comment = str((field.get("metadata") or {}).get("comment", ""))
-        found.append(Column(field["name"], _spark_type(field["type"]), field["nullable"], comment))
-    return Schema(tuple(found))
-
-
-def _spark_type(kind: str | dict[str, object]) -> str:
-    if isinstance(kind, str):
-        return _NAMES.get(kind, kind)
-    match kind:
-        case {"type": "struct", "fields": list(fields)}:
-            inner = ",".join(f"{f['name']}:{_spark_type(f['type'])}" for f in fields)
-            return f"struct<{inner}>"
-        case {"type": "array", "elementType": element}:
-            return f"array<{_spark_type(element)}>"  # type: ignore[arg-type]
-        case {"type": "map", "keyType": key, "valueType": value}:
-            return f"map<{_spark_type(key)},{_spark_type(value)}>"  # type: ignore[arg-type]
-        case _:
-            return str(kind)
 
 
 def _source_files(source: Source) -> Iterator[FileState]:

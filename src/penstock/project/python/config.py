@@ -8,17 +8,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from penstock.core.columns.schema import Schema
 from penstock.core.findings import Finding, Location
+from penstock.core.model import ColumnDoc
 from penstock.core.strategy import WindowSettings
 from penstock.project.files.nodes import YamlNode
 from penstock.project.files.sections import fill_section, written_values
 from penstock.project.files.values import Plain
 from penstock.project.python.declare import FunctionKind, PythonModel
+from penstock.project.python.declared_columns import declared_columns, is_declared
+from penstock.project.python.parameters import RESERVED
 from penstock.project.python.sections import SECTIONS, DecoratorSection
 from penstock.project.settings.check_keys import CHECK_KEYS
+from penstock.project.settings.project import column_docs
 from penstock.project.settings.strategy import StrategyConfig
 
-RESERVED = ("spark", "window", "df")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _READ_AGAIN = {"lookback", "grain"}
 _OWN = ("lookback", "grain", "partition_mode", "late", "delta", "persist")
@@ -59,12 +63,32 @@ def _word(kind: FunctionKind, options: Mapping[str, Any]) -> str:
             return "overwrite" if again else "append"
 
 
-def columns_of(options: Mapping[str, Any]) -> Plain:
-    """Return the content of `columns` in the form of YAML."""
+def contract_of(options: Mapping[str, Any]) -> Schema:
+    """Return the columns that `schema` or `columns` declares; empty if they only name some."""
+    for key in ("schema", "columns"):
+        if is_declared(options.get(key)):
+            return declared_columns(options[key])
+    return Schema()
+
+
+def columns_of(options: Mapping[str, Any], described: Plain = None) -> tuple[ColumnDoc, ...]:
+    """Return the comments of columns: those of YAML, of `columns`, of the declared columns.
+
+    A later one only adds what the earlier ones leave out.
+    """
     given = options.get("columns")
-    if not isinstance(given, Mapping):
-        return None
-    return [{"name": str(n), "description": str(t)} for n, t in given.items()]
+    named = given.items() if isinstance(given, Mapping) else ()
+    docs = [*column_docs(described)]
+    if described is None:
+        docs += (ColumnDoc(str(name), str(text)) for name, text in named)
+    places = {doc.name.lower(): n for n, doc in enumerate(docs)}
+    for column in contract_of(options).columns:
+        at = places.get(column.name.lower())
+        if at is None:
+            docs.append(ColumnDoc(column.name, column.comment, column.type))
+        elif not docs[at].description:
+            docs[at] = replace(docs[at], description=column.comment)
+    return tuple(docs)
 
 
 @dataclass(slots=True)
@@ -118,6 +142,11 @@ def _conflicts(options: Mapping[str, Any], where: Location) -> Iterable[Finding]
         (
             {"table", "path"} <= options.keys(),
             "table and path both say what is read",
+            "keep one of them",
+        ),
+        (
+            all(is_declared(options.get(key)) for key in ("schema", "columns")),
+            "schema and columns both declare the columns",
             "keep one of them",
         ),
         (

@@ -31,10 +31,13 @@ from typing import (
 
 from penstock.core.errors import PythonModelError
 from penstock.core.shown.notebooks import ShownInNotebooks, html_of
+from penstock.project.python.parameters import with_defaults
 from penstock.project.python.texts import text_of
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+    from penstock.project.python.declared_columns import DeclaredColumns
 
 
 class FunctionKind(StrEnum):
@@ -63,6 +66,7 @@ class SourceOptions(DecoratorOptions, total=False):
     """The options of `source`."""
 
     persist: Literal["auto"] | bool
+    schema: DeclaredColumns
     table: str
     path: str
     format: str
@@ -72,15 +76,16 @@ class SourceOptions(DecoratorOptions, total=False):
 class ModelOptions(DecoratorOptions, total=False):
     """The options of `model`."""
 
-    columns: Mapping[str, str]
+    columns: Mapping[str, str] | DeclaredColumns
     persist: Literal["auto"] | bool
+    schema: DeclaredColumns
 
 
 class TableOptions(DecoratorOptions, total=False):
     """The options of `table`."""
 
-    columns: Mapping[str, str]
-    schema: str
+    columns: Mapping[str, str] | DeclaredColumns
+    schema: DeclaredColumns
     path: str
     partition_by: str | list[str]
     cluster_by: list[str]
@@ -210,13 +215,12 @@ class PythonModel(Generic[P, R]):
         self.kind = kind
         self.options = options
         self.runner: RunnerOf | None = None
-        # read now: what a file says later is not what this process runs
-        self.text = text_of(self.place[0])
+        self.text = text_of(self.place[0])  # read now: a file may change while this process runs
         self.meaning: object | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the original function."""
-        return self.function(*args, **kwargs)
+        return self.function(*args, **with_defaults(self.function, args, kwargs))
 
     def build(self) -> R:
         """Bring the model and everything that it reads up to date, as `app.run(models=self)`.
@@ -246,8 +250,7 @@ class PythonModel(Generic[P, R]):
         `safe` is true, the step fails if its columns differ from those of the table. With
         `dry_run`, returns a plan. Returns the `ModelResult`. Raises `RerunError`.
         """
-        runner = self._app()
-        return runner.rerun(self.name, min_date, max_date, safe=safe, dry_run=dry_run)
+        return self._app().rerun(self.name, min_date, max_date, safe=safe, dry_run=dry_run)
 
     def get_meta(self) -> TableMeta:
         """Return columns, version, last run and watermark of the table; start no JVM."""
@@ -285,9 +288,7 @@ class PythonModel(Generic[P, R]):
     def place(self) -> tuple[str, int]:
         """The file and the line of its `def`."""
         code = getattr(inspect.unwrap(self.function), "__code__", None)
-        if code is None:
-            return "", 1
-        return code.co_filename, code.co_firstlineno
+        return ("", 1) if code is None else (code.co_filename, code.co_firstlineno)
 
     @property
     def identity(self) -> tuple[str, str, str]:

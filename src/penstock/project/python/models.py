@@ -24,6 +24,7 @@ from penstock.project.models import Built, Draft, entry_settings
 from penstock.project.python.config import (
     PythonConfig,
     columns_of,
+    contract_of,
     fitting_options,
     name_findings,
     paragraph_of,
@@ -31,13 +32,15 @@ from penstock.project.python.config import (
     settings_of,
 )
 from penstock.project.python.declare import FunctionKind, PythonModel
+from penstock.project.python.declared_columns import is_declared
 from penstock.project.python.imports import Imported
 from penstock.project.python.meaning import meaning_of
+from penstock.project.python.parameters import Param, ParameterValues, shown_params
 from penstock.project.python.sections import short_repr
 from penstock.project.python.texts import path_below
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import merged, shown_config, with_hooks
-from penstock.project.settings.project import Settings, YamlEntry, absolute, column_docs
+from penstock.project.settings.project import Settings, YamlEntry, absolute
 from penstock.project.settings.strategy import layout_of
 from penstock.project.sql.bodies import fingerprint_of_settings
 from penstock.project.sql.names import Named, NameResolver
@@ -54,6 +57,8 @@ class PythonDraft(Draft):
     """The decorator's options with valid types."""
     text: str = field(kw_only=True, default="")
     code: str = field(kw_only=True, default="")
+    vars: Mapping[str, Plain] = field(kw_only=True, default_factory=dict)
+    """The values of parameters: of the command, the target, the project."""
 
     def link(self, resolver: NameResolver) -> Built:
         """Resolve the parameters and every option."""
@@ -141,9 +146,9 @@ def _draft(
     layers = [paragraph_of(declared), described_by, settings_of(declared, options)]
     config = PythonConfig(merged(layers), {}, where, name, findings)
     config.options = written_values(section)
-    schema = str(options.get("schema") or _folder(shown, settings))
-    described: Plain = entry.tree.get("columns") if entry else None
-    config.columns = column_docs(columns_of(options) if described is None else described)
+    named = options.get("schema")
+    schema = _folder(shown, settings) if is_declared(named) or not named else str(named)
+    config.columns = columns_of(options, entry.tree.get("columns") if entry else None)
     return PythonDraft(
         name,
         where,
@@ -158,6 +163,7 @@ def _draft(
         options=options,
         text=text,
         code=meaning.code,
+        vars=settings.vars,
     )
 
 
@@ -231,15 +237,14 @@ class _Linking:
     parameters: dict[str, InputName] = field(default_factory=dict)
     reserved: set[str] = field(default_factory=set)
     deltas: list[InputName] = field(default_factory=list)
+    values: dict[str, object] = field(default_factory=dict)
 
     def built(self) -> Built:
         draft, config = self.draft, cast("PythonConfig", self.draft.config)
-        kind = draft.declared.kind
-        self._link(kind)
+        self._link(draft.declared.kind)
         config.input_names = {param: each.name for param, each in self.parameters.items()}
         strategy = strategies()[config.text("materialized")].read(config)
-        layout = layout_of(config, strategy)
-        built = Built(strategy, findings=config.findings)
+        layout, built = layout_of(config, strategy), Built(strategy, findings=config.findings)
         inputs = tuple(dict.fromkeys(self.parameters.values()))
         built.parents = {i.name: draft.where.line for i in inputs if i.kind is InputKind.MODEL}
         description = config.text("description").strip()
@@ -259,18 +264,26 @@ class _Linking:
             layout=layout,
             on_schema_change=OnSchemaChange.EXACT,
             columns=config.columns,
+            contract=contract_of(draft.options),
             description=description,
             tags=config.texts("tags"),
             config=shown_config(config.settings),
-            function=PythonFunction(
-                draft.declared.function,
-                draft.text,
-                self.parameters,
-                frozenset(self.reserved),
-                _persist(kind, draft.options.get("persist", "auto")),
-            ),
+            function=self._function(),
         )
         return built
+
+    def _function(self) -> PythonFunction:
+        draft = self.draft
+        return PythonFunction(
+            draft.declared.function,
+            draft.text,
+            self.parameters,
+            frozenset(self.reserved),
+            _persist(draft.declared.kind, draft.options.get("persist", "auto")),
+            self.values,
+            shown_params(self.values),
+            contract_of(draft.options),
+        )
 
     def _link(self, kind: FunctionKind) -> None:
         function = self.draft.declared.function
@@ -281,7 +294,12 @@ class _Linking:
         if any(is_so(function) for is_so in odd):
             self._report("not-a-function", "is a coroutine or a generator", "return a DataFrame")
             return
-        parameters = inspect.signature(function).parameters
+        known = inspect.signature(function).parameters
+        given = ParameterValues(self.draft.name, self.draft.vars, self.draft.config.report)
+        self.values = given.values(function, short_repr)
+        parameters = {
+            name: each for name, each in known.items() if not isinstance(each.default, Param)
+        }
         if kind is FunctionKind.SOURCE:
             self._link_source(parameters)
             return

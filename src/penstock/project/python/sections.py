@@ -15,6 +15,12 @@ from penstock.project.files.kinds import ValueKind
 from penstock.project.files.sections import OBJECT, TEXT_LIST, KeyedSection, key
 from penstock.project.files.values import Plain, nearest, parse_duration
 from penstock.project.python.declare import FunctionKind
+from penstock.project.python.declared_columns import (
+    FORMS,
+    WrongSchemaError,
+    declared_columns,
+    is_declared,
+)
 
 _SHOWN = 80
 
@@ -51,6 +57,10 @@ def _kind(expected: str, schema: Plain, fits: Callable[[Any], bool]) -> ValueKin
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value) and not is_declared(value)
 
 
 def _is_texts(value: object) -> bool:
@@ -98,6 +108,42 @@ _VERSION = _kind(
     {"type": ["string", "integer"]},
     lambda value: isinstance(value, str | int) and not isinstance(value, bool),
 )
+
+
+def _declares(value: object) -> bool:
+    return is_declared(value) and not _mistake(value)
+
+
+def _mistake(value: object) -> str:
+    """Return why a value declares no columns; "" if it does."""
+    try:
+        declared_columns(value)
+    except WrongSchemaError as error:
+        return str(error)
+    return ""
+
+
+_DECLARED: ValueKind[Any] = ValueKind(
+    FORMS,
+    lambda value: value if _declares(value) else None,
+    {"type": ["string", "StructType", "class"]},
+    None,
+    hint=lambda value: (
+        _mistake(value) if is_declared(value) else "such as 'id BIGINT, name STRING'"
+    ),
+)
+_SCHEMA = replace(
+    _DECLARED,
+    expected=f"the name of a schema, or {FORMS}",
+    parse=lambda value: value if _declares(value) or _is_name(value) else None,
+)
+_COLUMNS = replace(
+    _DECLARED,
+    expected=f"a dictionary of strings, or {FORMS}",
+    parse=lambda value: value if _PAIRS.parse(value) is not None or _declares(value) else None,
+    schema={"type": ["object", "string", "StructType", "class"]},
+    hint=_DECLARED.hint,
+)
 _LOOKBACK: ValueKind[Any] = ValueKind(
     "a duration, 0 or more",
     _lookback,
@@ -132,6 +178,8 @@ class DecoratorSection(KeyedSection):
 class PythonSourceSection(DecoratorSection):
     """The options of `source`."""
 
+    schema = key(_DECLARED, "id BIGINT NOT NULL, name STRING", "those of the frame")
+    """The columns that the frame must have."""
     persist = key(_PERSIST, example=False, unset="`'auto'`: if several do")
     """Whether the frame is kept while several read it."""
     table = key(_TEXT, "raw.events", "`path`, or nothing")
@@ -147,8 +195,10 @@ class PythonSourceSection(DecoratorSection):
 class PythonModelSection(DecoratorSection):
     """The options of `model`."""
 
-    columns = key(_PAIRS, {"id": "BIGINT"}, "those of the frame")
-    """Column → type, or a description."""
+    columns = key(_COLUMNS, {"id": "The number."}, "those of the frame")
+    """Column → description; or the columns that the frame must have."""
+    schema = key(_DECLARED, "id BIGINT NOT NULL, name STRING", "those of the frame")
+    """The columns that the frame must have."""
     persist = key(_PERSIST, example=False, unset="`'auto'`: if several do")
     """Whether the frame is kept while several read it."""
 
@@ -156,10 +206,10 @@ class PythonModelSection(DecoratorSection):
 class PythonTableSection(DecoratorSection):
     """The options of `table`."""
 
-    columns = key(_PAIRS, {"id": "BIGINT"}, "those of the frame")
-    """Column → type, or a description."""
-    schema = key(_TEXT, "marts", "the folder under `models/`, else the project's name")
-    """The schema of the table."""
+    columns = key(_COLUMNS, {"id": "The number."}, "those of the frame")
+    """Column → description; or the columns of the table, as in `schema`."""
+    schema = key(_SCHEMA, "marts", "the folder under `models/`, else the project's name")
+    """The schema of the table; or its columns: DDL, a StructType, a dataclass, a pydantic model."""
     path = key(_TEXT, "/data/totals", "in the warehouse")
     """A folder of its own."""
     partition_by = key(_ONE_OR_TEXTS, "day")

@@ -18,14 +18,13 @@ from penstock.core.records import Execution, ModelRecord
 from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.tables import one_line, section, table, table_section
-from penstock.ui.render.values import CODE, facts, moment, seconds
+from penstock.ui.render.values import CODE, facts, moment, params_text, seconds
 
 if TYPE_CHECKING:
     from penstock.app.commands.show import CompiledModel, Graph, GraphNode, ModelDetail
 
 _WRITTEN = "rows_written bytes_written"
-_DEEPEST = 40
-"""The greatest depth of a drawn tree."""
+_DEEPEST = 40  # levels of a drawn tree
 _CHECK = "phase name type severity description tags meta where"
 
 
@@ -33,11 +32,13 @@ def list_text(models: Sequence[Model]) -> str:
     """Return one row per model, in topological order."""
     if not models:
         return "no models"
-    rows = [
-        [m.name, str(m.table), m.shown_strategy, ",".join(m.tags) or "-", m.where.path]
-        for m in models
-    ]
-    return table(["name", "table", "strategy", "tags", "file"], rows, first=("name", "strategy"))
+    several = any(each.params for each in models)
+    rows = []
+    for m in models:
+        params, tags = [params_text(m.params) or "-"] * several, ",".join(m.tags) or "-"
+        rows.append([m.name, str(m.table), m.shown_strategy, *params, tags, m.where.path])
+    names = "name table strategy params tags file" if several else "name table strategy tags file"
+    return table(names.split(), rows, first=("name", "strategy"))
 
 
 def _dbt_lines(models: Sequence[Model]) -> str:
@@ -62,8 +63,8 @@ def _selector_of(model: Model) -> str:
 
 
 LISTINGS: dict[str, Callable[[Sequence[Model]], str]] = {
-    "name": lambda models: "\n".join(model.name for model in models),
-    "path": lambda models: "\n".join(model.where.path for model in models),
+    "name": lambda models: "\n".join(each.name for each in models),
+    "path": lambda models: "\n".join(each.where.path for each in models),
     "selector": lambda models: "\n".join(map(_selector_of, models)),
     "json": _dbt_lines,
 }
@@ -79,8 +80,7 @@ def compiled_text(models: Sequence[CompiledModel]) -> str:
 
 def compiled_document(models: Sequence[CompiledModel]) -> Json:
     """Return each model with its file and its SQL."""
-    names = "model=name file sql"
-    return {"models": [document_of(each, names) for each in models]}
+    return {"models": [document_of(each, "model=name file sql") for each in models]}
 
 
 def show_text(detail: ModelDetail) -> str:
@@ -112,6 +112,7 @@ def _head(detail: ModelDetail) -> Iterator[str]:
     rows = {
         "file": str(model.where),
         "tags": ", ".join(model.tags),
+        "params": params_text(model.params),
         "group": model.group,
         "access": "" if model.access is Access.PROTECTED else str(model.access),
         "exposures": ", ".join(detail.exposures),
@@ -165,7 +166,9 @@ def _upstream(model: Model) -> list[str]:
 
 
 def _model(model: Model) -> dict[str, Json]:
-    names = "strategy=shown_strategy tags path=where.path description"
+    names = "strategy=shown_strategy tags path=where.path description" + " params" * bool(
+        model.params
+    )
     kind = {"kind": kind_of(model)}
     return {**document_of(model, "model=name table"), **kind, **document_of(model, names)}
 
@@ -347,9 +350,8 @@ def list_command(
     """
     from penstock.app.commands.show import list_models
 
-    models = ask(request, list_models, request, tuple(kinds))
-    is_code = form in LISTINGS
-    output.print(models, LISTINGS.get(form, list_text), list_document, is_code=is_code)
+    models, text = ask(request, list_models, request, tuple(kinds)), LISTINGS.get(form, list_text)
+    output.print(models, text, list_document, is_code=form in LISTINGS)
 
 
 Inline = Annotated[

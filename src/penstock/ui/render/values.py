@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -332,3 +333,13 @@ def hook_text(hook: HookRecord) -> str:
         return mask(f"hook after step {hook.step} of {hook.model} ran: {hook.text}")
     head = f"{failure.where or 'error'}: {failure.code}: {failure.message}"
     return mask(f"{head}\n  hint: {failure.hint}" if failure.hint else head)
+
+
+def params_text(params: Mapping[str, object]) -> str:
+    """Return parameters with their values on one line.
+
+    >>> params_text({"rate": 1.2, "country": "nl"})
+    'rate=1.2, country="nl"'
+    """
+    pairs = ((name, json.dumps(value, ensure_ascii=False)) for name, value in params.items())
+    return ", ".join(f"{name}={text}" for name, text in pairs)

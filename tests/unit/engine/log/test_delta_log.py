@@ -1,60 +1,17 @@
 """What the Log of real folders knows beyond its contract."""
 
 import datetime as dt
-import json
 
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
 from fakes.builders import a_source
-from penstock.core.columns.schema import Column
 from penstock.core.errors import TableError
 from penstock.core.facts import Head
-from penstock.engine.log.delta_log import DeltaLog, schema_from_json
+from penstock.engine.log.delta_log import DeltaLog
 
 LOG = DeltaLog()
-
-
-def field(name, kind, **more):
-    return {"name": name, "type": kind, "nullable": True, "metadata": {}} | more
-
-
-NESTED = {
-    "type": "struct",
-    "fields": [
-        field("a", "long"),
-        field("b", {"type": "array", "elementType": "integer", "containsNull": True}),
-    ],
-}
-
-
-@pytest.mark.parametrize(
-    ("told", "spark"),
-    [
-        ("long", "bigint"),
-        ("integer", "int"),
-        ("short", "smallint"),
-        ("byte", "tinyint"),
-        ("decimal(10,2)", "decimal(10,2)"),
-        ("timestamp_ntz", "timestamp_ntz"),
-        (NESTED, "struct<a:bigint,b:array<int>>"),
-        ({"type": "map", "keyType": "string", "valueType": "short"}, "map<string,smallint>"),
-        ({"type": "array", "elementType": NESTED}, "array<struct<a:bigint,b:array<int>>>"),
-    ],
-)
-def test_types_are_told_in_sparks_short_spelling(told, spark):
-    text = json.dumps({"type": "struct", "fields": [field("c", told)]})
-
-    assert schema_from_json(text).columns == (Column("c", spark),)
-
-
-def test_comments_and_nullability_come_along():
-    told = field("c", "long", nullable=False, metadata={"comment": "Its number"})
-
-    found = schema_from_json(json.dumps({"type": "struct", "fields": [told]}))
-
-    assert found.columns == (Column("c", "bigint", nullable=False, comment="Its number"),)
 
 
 def test_the_head_of_a_folder_costs_its_newest_commit_and_no_other(tmp_path):
