@@ -28,14 +28,15 @@ from penstock.project.files.discovery import (
     queries_of,
     read_content,
 )
-from penstock.project.files.docs import docs_blocks
+from penstock.project.files.macro_files import docs_blocks
 from penstock.project.files.parsed import YamlFile
 from penstock.project.files.render_context import RenderContext, TargetView
-from penstock.project.files.values import Plain, mapping_of
+from penstock.project.files.values import NotedVariables, Plain, mapping_of
 from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts, Templates
 from penstock.project.hooks import attach_hooks
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.linking import LinkedFiles, ParsedFiles, link
+from penstock.project.project_cache import open_project_cache
 from penstock.project.settings.project import Settings, refuse_remote, settings_of
 from penstock.project.versioned.gather import gather
 
@@ -63,12 +64,22 @@ def load_project(
     With `parts` the folder does not need penstock.yml; without it, the parts are the whole project.
     """
     root, is_whole = project_root(root, is_needed=not parts.is_some)
-    first = FirstPass(root, environ, open_cache(root, use=use_cache), contents=parts.contents)
+    use_whole = use_cache and is_whole and parts == NOTHING_GIVEN
+    whole = open_project_cache(root, target, vars or {}, use=use_whole)
+    ready = {PROJECT_FILE: whole.before.settings} if whole.before else {}
+    cache = open_cache(root, use=use_cache, ready=ready)
+    first = FirstPass(root, NotedVariables(environ), cache, contents=parts.contents)
     settings = _settings(first, target, vars or {}, is_whole=is_whole)
-    value: Any = parse(settings, first, parts, is_whole=is_whole)
+    if (recalled := whole.recall(settings, first)) is not None:
+        return recalled
+    parsed = parse(settings, first, parts, is_whole=is_whole)
+    value: Any = parsed
     for phase in PHASES:
         value = phase(value)
-    return value  # type: ignore[no-any-return]  # the last phase makes it
+    project: Project = value
+    if parsed.functions is None:
+        whole.keep(project, parsed.files, first)
+    return project
 
 
 def load_with_rows(
@@ -112,6 +123,7 @@ def _settings(
             raise
         settings = settings_of(None, first.root, None, {})
     SECRETS.add(settings.receivers.secrets)
+    SECRETS.add_settings(settings.target.spark.conf)
     return replace(
         settings,
         target=_with_storage(settings.target, first) if is_whole else settings.target,
@@ -154,11 +166,11 @@ def _templates(
     settings: Settings, files: Discovery, first: FirstPass, parts: GivenParts
 ) -> Templates:
     target = settings.target
-    SECRETS.add_settings(target.spark.conf)
     view = TargetView(target.name, target.catalog, target.schema_prefix)
     macros = {path: text for path in files.macros if (text := first.text(path)) is not None}
-    read = ((path, read_content(first.root, path, [])) for path in files.docs)
-    texts = {path: found.data.decode("utf-8", "replace") for path, found in read if found}
+    read = {path: read_content(first.root, path, []) for path in files.docs}
+    first.contents |= read
+    texts = {path: each.data.decode("utf-8", "replace") for path, each in read.items() if each}
     docs = docs_blocks(texts, first.findings)
     name, threads = settings.name, settings.threads
     variables = frozenset(settings.asked_vars)
