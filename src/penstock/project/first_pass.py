@@ -17,10 +17,9 @@ from penstock.core.model import Model, Seed
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.core.query import Query, TemplateRows
-from penstock.project.checks.phases import TEST
 from penstock.project.files.cache import ParseCache, unpacked
 from penstock.project.files.discovery import Content, decode, discover, read_content
-from penstock.project.files.macro_files import fill_docs, shipped_macros, tests_of
+from penstock.project.files.macro_files import TEST, fill_docs, shipped_macros, tests_of
 from penstock.project.files.nodes import TemplateText
 from penstock.project.files.parsed import (
     RefKind,
@@ -31,7 +30,6 @@ from penstock.project.files.parsed import (
 )
 from penstock.project.files.render_context import KnownTables, RenderContext, TargetView
 from penstock.project.files.values import NotedVariables, Plain, digest
-from penstock.project.sql.names import NameResolver, QueryOwner, link
 
 if TYPE_CHECKING:
     from penstock.project.python.declare import PythonModel
@@ -346,6 +344,7 @@ def parse_user_query(project: Project, sql: str, environ: Mapping[str, str]) -> 
     """
     from penstock.project.sql.branches import read_branch
     from penstock.project.sql.canonical import NotAQueryError
+    from penstock.project.sql.names import NameResolver, QueryOwner, link
 
     rendered = _rendered(project, sql, environ) if _TEMPLATE.search(sql) else None
     try:

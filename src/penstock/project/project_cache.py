@@ -17,8 +17,6 @@ import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass, fields, is_dataclass, replace
-from datetime import date, datetime, timedelta
-from decimal import Decimal
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -32,7 +30,6 @@ from penstock.core.findings import Location
 from penstock.core.masking import SECRETS, without_secrets
 from penstock.core.project import Project, ProjectSettings
 from penstock.core.strategy import Layout, Strategy, strategies
-from penstock.project.checks.kept import KeptChecks, kept_checks, packed_checks
 from penstock.project.files.cache import DAMAGE, Entry, versions, write_private
 from penstock.project.files.discovery import PROJECT_FILE, Content, Discovery, discover
 from penstock.project.files.values import Plain, digest
@@ -208,18 +205,21 @@ class _Reader(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401  a class
         """Return a class or function that a file may name; raise `UnpicklingError`."""
-        if (found := _OTHERS.get((module, name))) is not None:
-            return found
-        found = getattr(import_module(module), name, None) if module.startswith(_ROOMS) else None
-        if not _is_value(found):
+        is_other = (module, name) in _OTHERS
+        if not is_other and not module.startswith(_ROOMS):
+            raise pickle.UnpicklingError(name)
+        found = getattr(import_module(module), name, None)
+        if not is_other and not _is_value(found):
             raise pickle.UnpicklingError(name)
         return found
 
 
 _OTHERS = {
-    (each.__module__, each.__qualname__): each
-    for each in (date, datetime, timedelta, Decimal, kept_checks)
+    *(("datetime", each) for each in ("date", "datetime", "timedelta")),
+    ("decimal", "Decimal"),
+    ("penstock.project.checks.kept", "kept_checks"),
 }
+"""What else a file may name; the last is imported where there are checks."""
 
 
 def _is_value(kind: Any) -> bool:  # noqa: ANN401  of any type
@@ -237,7 +237,9 @@ class _Writer(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:  # noqa: ANN401  of any type
         """Return the call that makes a value."""
         kind = type(value)
-        if kind in (Checks, KeptChecks) and (kind is KeptChecks or value.all):
+        if isinstance(value, Checks) and value != Checks():
+            from penstock.project.checks.kept import kept_checks, packed_checks
+
             return kept_checks, (packed_checks(value), value.on_failure)
         names = self._fields.get(kind)
         if names is None:

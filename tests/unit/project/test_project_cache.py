@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import penstock.strategies.registry  # noqa: F401  registers the strategies
-from penstock.project import load, project_cache
+from penstock.project import pipeline, project_cache
 from penstock.project.load import load_project
 
 FILES = {
@@ -44,8 +44,8 @@ def linked(monkeypatch):
         seen.append(files.settings.name)
         return link(files)
 
-    link = load.PHASES[0]
-    monkeypatch.setattr(load, "PHASES", (spy, *load.PHASES[1:]))
+    link = pipeline.PHASES[0]
+    monkeypatch.setattr(pipeline, "PHASES", (spy, *pipeline.PHASES[1:]))
     return seen
 
 
