@@ -4,8 +4,8 @@ A load depends on files, on variables and on the code of penstock. Files are com
 never by their times, and everything else by digest. Values of the environment are kept only where
 the parse cache keeps them, and never a secret.
 
-The project is a pickle, which is read four times as fast as JSON. Its reader makes values of `core`
-and of penstock's strategies and nothing else, and reads no file that another user could write.
+The project is a pickle, for speed. Its reader makes values of `core` and of penstock's strategies
+and nothing else, and reads no file that another user could write.
 """
 
 from __future__ import annotations

@@ -95,13 +95,13 @@ def simple_template(source: str) -> SimpleTemplate | None:
     if len(source) > _MOST_SIGNS or "\r" in source:
         return None
     try:
-        return _Reading(source).template()
+        return _TemplateReader(source).template()
     except _OtherError:
         return None
 
 
 @dataclass(slots=True)
-class _Reading:
+class _TemplateReader:
     source: str
     at: int = 0
     line: int = 1
