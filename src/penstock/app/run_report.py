@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.app.checking.results import invariants_document
 from penstock.app.documents import (
@@ -25,6 +25,7 @@ from penstock.core.errors import (
     interruption,
 )
 from penstock.core.masking import mask
+from penstock.core.partitions.ranges import Ranges, union
 from penstock.core.records import HookRecord
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.plan.values import PassesNow, Plan, Step
@@ -198,3 +199,35 @@ def raise_interrupted(report: RunReport) -> RunReport:
         error.report = report
         raise error
     return report
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was settled, as results of a run.
+
+    `failed` are partitions by model that must not be used now. For models in `unlooked` the only
+    reason is that their checks could not be evaluated: rebuilding solves that.
+    """
+
+    results: tuple[ModelResult, ...] = ()
+    failed: Mapping[str, Ranges] = field(default_factory=dict)
+    unlooked: frozenset[str] = frozenset()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the result of each step as text."""
+        return tuple(
+            f"{each.name}: {each.reason}; now {each.status}"
+            + (f": {each.error.sentence}" if each.error else "")
+            for each in self.results
+        )
+
+    def __add__(self, other: Settled) -> Settled:
+        """Combine the results of two steps."""
+        models = self.failed.keys() | other.failed.keys()
+        failed = {
+            name: union(self.failed.get(name, ()), other.failed.get(name, ()))
+            for name in sorted(models)
+        }
+        unlooked = self.unlooked | other.unlooked
+        return Settled((*self.results, *other.results), failed, unlooked)

@@ -17,11 +17,9 @@ from penstock.core.model import Model, Seed
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.core.query import Query, TemplateRows
-from penstock.project.checks.phases import TEST
 from penstock.project.files.cache import ParseCache, unpacked
 from penstock.project.files.discovery import Content, decode, discover, read_content
-from penstock.project.files.docs import fill_docs
-from penstock.project.files.macro_files import shipped_macros, tests_of
+from penstock.project.files.macro_files import TEST, fill_docs, shipped_macros, tests_of
 from penstock.project.files.nodes import TemplateText
 from penstock.project.files.parsed import (
     RefKind,
@@ -31,8 +29,7 @@ from penstock.project.files.parsed import (
     place_key,
 )
 from penstock.project.files.render_context import KnownTables, RenderContext, TargetView
-from penstock.project.files.values import Plain, digest
-from penstock.project.sql.names import NameResolver, QueryOwner, link
+from penstock.project.files.values import NotedVariables, Plain, digest
 
 if TYPE_CHECKING:
     from penstock.project.python.declare import PythonModel
@@ -117,19 +114,25 @@ class FirstPass:
     """Reads files once per load and collects findings."""
 
     root: Path
-    environ: Mapping[str, str]
+    environ: NotedVariables
     cache: ParseCache
     findings: list[Finding] = field(default_factory=list)
     documents: dict[str, YamlFile] = field(default_factory=dict)
     contents: dict[str, Content | None] = field(default_factory=dict)
     secrets: set[str] = field(default_factory=set)
+    searched: dict[str, bool] = field(default_factory=dict)
+    """Whether the files exist that were looked for."""
+    outside: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What models depend on outside their code."""
+    is_open: bool = False
+    """Whether anything was read that no cache may hold."""
     queries: dict[str, Content] = field(default_factory=dict)
     """Model files and queries of entries, by key."""
     templates: Templates = field(default_factory=lambda: Templates({}, RenderContext({})))
 
     def __post_init__(self) -> None:
         """Register secret values, so that no output shows them."""
-        SECRETS.add_environment(self.environ)
+        SECRETS.add_environment(self.environ.values_now)
 
     def yaml_file(self, path: str) -> YamlFile:
         """Return a YAML file; an unreadable one is empty, with a finding."""
@@ -157,7 +160,8 @@ class FirstPass:
 
     def has(self, path: str) -> bool:
         """Return whether the project has such a file."""
-        return (self.root / path).is_file()
+        self.searched[path] = (self.root / path).is_file()
+        return self.searched[path]
 
     def data(self, path: str) -> bytes:
         """Return the bytes of a file; an unreadable one is empty, with a finding."""
@@ -197,8 +201,7 @@ class FirstPass:
             parse = hook_sql.parse_hook if is_hook else sql_file.parse_check
             file = parse(self._renderer(), path, text, line)
             secret = any(each.kind == "env" and is_secret_key(each.name) for each in file.reads)
-            if not secret and mask(text) == text:
-                self._keep(key, fingerprint, file)
+            self._keep(key, fingerprint, file, is_open=secret or mask(text) != text)
         return file
 
     def known_tests(self) -> Mapping[str, str]:
@@ -235,6 +238,7 @@ class FirstPass:
 
             parsed = sql_file.parse_sql_files(texts, macros, context)
             for path, file in parsed.items():
+                context.agrees(file.reads)  # notes the variables that other processes have read
                 _keep_sql(self, path, file)
             known |= parsed
         self.findings += (f for file in known.values() for f in file.findings)
@@ -255,8 +259,9 @@ class FirstPass:
         context = render_context or RenderContext(self.environ)
         return self.cache.recall(key, fingerprint, kind, lambda file: context.agrees(file.reads))
 
-    def _keep(self, key: str, fingerprint: str, file: F) -> None:
-        if not any(finding.is_error for finding in file.findings):
+    def _keep(self, key: str, fingerprint: str, file: F, *, is_open: bool = False) -> None:
+        self.is_open |= is_open
+        if not is_open and not any(finding.is_error for finding in file.findings):
             self.cache.keep(key, fingerprint, type(file), file)
 
     def _read_yaml(self, path: str) -> YamlFile:
@@ -271,8 +276,8 @@ class FirstPass:
 
         file = yaml_file.parse_yaml_file(path, text, self.environ)
         checks = (json.loads(unpacked(each)) for each in file.checks.values())
-        if not any(map(holds_secret, (file.tree, *checks))):
-            self._keep(path, content.digest, file)
+        is_open = any(map(holds_secret, (file.tree, *checks)))
+        self._keep(path, content.digest, file, is_open=is_open)
         return file
 
     def content(self, path: str) -> Content | None:
@@ -309,6 +314,7 @@ def _keep_sql(first: FirstPass, key: str, file: SqlFile) -> None:
     """Cache a rendered query, unless it is to be rendered again or may hold a secret."""
     is_secret = any(each.kind == "env" and is_secret_key(each.name) for each in file.reads)
     is_broken = any(each.is_error for each in file.findings)
+    first.is_open |= is_secret
     if not (is_secret or is_broken or file.is_pending):
         first.cache.keep(key, first.templates.digest_of(first.queries[key]), SqlFile, file)
 
@@ -338,6 +344,7 @@ def parse_user_query(project: Project, sql: str, environ: Mapping[str, str]) -> 
     """
     from penstock.project.sql.branches import read_branch
     from penstock.project.sql.canonical import NotAQueryError
+    from penstock.project.sql.names import NameResolver, QueryOwner, link
 
     rendered = _rendered(project, sql, environ) if _TEMPLATE.search(sql) else None
     try:

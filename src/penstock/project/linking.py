@@ -344,7 +344,7 @@ def _models(
     first, findings = parsed.first, parsed.findings
     _name_every_maker(built, enabled)
     models = {}
-    outside = Outside(first.root, first.environ, findings)
+    outside = Outside(first.root, first.environ, findings, first.outside)
     for each in sorted(enabled, key=lambda each: each.name):
         findings += built[each.name].findings
         model, own = built[each.name].model, each.immutable

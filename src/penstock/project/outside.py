@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import file_digest
 from importlib import metadata
 from pathlib import Path, PurePath
@@ -42,7 +42,8 @@ class Outside:
     root: Path
     environ: Mapping[str, str]
     findings: list[Finding]
-    _texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    texts: dict[str, tuple[str, ...]]
+    """What was read for each entry."""
 
     def applied(self, model: Model, config: Config) -> Model:
         """Return the model with what it depends on in the fingerprint of its settings."""
@@ -50,7 +51,7 @@ class Outside:
         entries = config.texts("depends_on")
         if model.function is None:
             entries = tuple(filter(is_outside, entries))
-        lines = [line for entry in entries for line in self._lines(entry, where)]
+        lines = [line for entry in entries for line in self.lines(entry, where)]
         lines += [f"version {digest(version)[:16]}"] if version else []
         lines += [
             f"{PARAMETER}{name} {json.dumps(v, sort_keys=True)}" for name, v in model.params.items()
@@ -65,10 +66,11 @@ class Outside:
         changed = model.with_bodies(lambda each: replace(each, fingerprint=code(each.fingerprint)))
         return replace(changed, fingerprint=code(model.fingerprint), outside=text)
 
-    def _lines(self, entry: str, where: Location) -> tuple[str, ...]:
-        if entry not in self._texts:
-            self._texts[entry] = tuple(self._read(entry, where))
-        return self._texts[entry]
+    def lines(self, entry: str, where: Location) -> tuple[str, ...]:
+        """Return what an entry stands for now."""
+        if entry not in self.texts:
+            self.texts[entry] = tuple(self._read(entry, where))
+        return self.texts[entry]
 
     def _read(self, entry: str, where: Location) -> Iterator[str]:
         _, _, name = entry.partition(":")

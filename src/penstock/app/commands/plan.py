@@ -8,18 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff, text_of
 from penstock.app.commands.status import status_of_models
 from penstock.app.planning.make_plan import Planned, make_plan, timed
 from penstock.app.planning.selection import drift_report
-from penstock.app.planning.slice_previews import slice_previews
-from penstock.app.preparing.pass_runs import PassesOf, PassRuns
-from penstock.app.preparing.pins import pin_inputs, pin_names, version_read
-from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import build_of, decide
-from penstock.app.preparing.step_inputs import Looking
 from penstock.app.reports import ModelDiff, ModelResult, ModelStatus
 from penstock.app.request import AnyRun, AnySync
 from penstock.app.run_report import NO_CHANGE, WOULD_COMMIT, RunReport
@@ -35,6 +30,10 @@ from penstock.plan.cascade import parents_of, upstream_models
 from penstock.plan.values import Plan, Step
 from penstock.plan.windows import expected_windows, kind_of
 from penstock.strategies.relations import input_tables
+
+if TYPE_CHECKING:
+    from penstock.app.planning.slice_previews import SlicePreview
+    from penstock.app.preparing.run_context import Context
 
 
 def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
@@ -56,6 +55,9 @@ def context_of(
     services: Services, planned: Planned, request: AnyRun | AnySync, report: RunReport
 ) -> Context:
     """Return the shared context of the steps of a run."""
+    from penstock.app.preparing.pass_runs import PassesOf, PassRuns  # plans need none of these
+    from penstock.app.preparing.run_context import Context
+
     holder, view = services.holder(report.run_id), planned.project_state.view
     records = dict(planned.project_state.records)
     of = PassesOf(holder, report.run_timestamp, request.wait, records, view)
@@ -177,7 +179,7 @@ def preview(services: Services, request: AnyRun) -> Preview:
 def preview_of(services: Services, planned: Planned, request: AnyRun | AnySync) -> Preview:
     """Return the planned results, with the changes in the SQL of the steps."""
     steps = {step.key: step for step in planned.plan.steps}
-    slices = dict(slice_previews(services, planned, request))
+    slices = _slices(services, planned, request)
     results = tuple(
         replace(each, windows=found.windows)
         if (found := slices.get(f"{each.name} {each.slice}".strip())) is not None
@@ -214,10 +216,23 @@ def preview_of(services: Services, planned: Planned, request: AnyRun | AnySync) 
     return Preview(report, changed, checks, texts, {"": hook_lines(project), **hooks})
 
 
+def _slices(
+    services: Services, planned: Planned, request: AnyRun | AnySync
+) -> Mapping[str, SlicePreview]:
+    models = services.project.models
+    if not any(models[step.model].entity for step in planned.plan.steps):
+        return {}
+    from penstock.app.planning.slice_previews import slice_previews  # imports entities
+
+    return dict(slice_previews(services, planned, request))
+
+
 def _expected(
     services: Services, planned: Planned, step: Step, result: ModelResult, request: AnyRun | AnySync
 ) -> ModelResult:
     """Add the windows that each step will read, as far as the records show."""
+    from penstock.app.preparing.pins import pin_names, version_read  # only where a step is
+
     project, model = services.project, services.project.models[step.model]
     record = planned.project_state.records.get(step.model)
     if step.initial or record is None or model.strategy.window is None:
@@ -281,6 +296,10 @@ def rehearse(services: Services, request: AnyRun) -> RunReport:
 
 
 def _dry_run(services: Services, context: Context, step: Step, result: ModelResult) -> ModelResult:
+    from penstock.app.preparing.pins import pin_inputs  # as above
+    from penstock.app.preparing.statements import build_of, decide
+    from penstock.app.preparing.step_inputs import Looking
+
     if step.only_alters:
         return replace(result, reason=WOULD_COMMIT)
     model = services.project.models[step.model]

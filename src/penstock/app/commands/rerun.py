@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, replace
 
 from penstock.app.execution.recover import recover
-from penstock.app.execution.settle import pending_notes
 from penstock.app.flags import given_flags
 from penstock.app.observation.deferral import deferred_lines
 from penstock.app.observation.project_state import survey
 from penstock.app.planning.make_plan import Planned, gap_notes, run_timestamp_of
+from penstock.app.planning.selection import pending_notes
 from penstock.app.reports import Overwrite
 from penstock.app.request import BackfillRequest
 from penstock.app.services.services import Services, dated_project, in_one_state, named_model

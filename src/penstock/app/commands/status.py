@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.checking.flags import Lines, check_lines, with_lines
-from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.observation.project_state import ProjectState, survey
-from penstock.app.planning.selection import DriftReport, drift_report, narrowed, selected_models
+from penstock.app.planning.selection import (
+    DriftReport,
+    drift_report,
+    narrowed,
+    seed_lines,
+    selected_models,
+)
 from penstock.app.reports import Keys, ModelStatus, StateCount, StatusReport
 from penstock.app.request import StatusRequest
 from penstock.app.services.services import Services, in_one_state
@@ -121,10 +126,7 @@ def overview(services: Services, name: str = "") -> Overview:
 def _lines(services: Services, project_state: ProjectState, names: tuple[str, ...]) -> Lines:
     """Return further messages about models: their checks, and seeds that they read."""
     found = dict(check_lines(services, project_state.project, project_state.records))
-    seeds = seeds_to_load(
-        services, project_state.project, names, project_state.records, project_state.run_timestamp
-    )
-    for name, lines in seeds.items():
+    for name, lines in seed_lines(services, project_state, names).items():
         found[name] = (*found.get(name, ()), *lines)
     for name, other in project_state.view.now.deferred.items():
         read = f"not built here; its readers read target {other.source.target}"

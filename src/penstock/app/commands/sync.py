@@ -21,7 +21,6 @@ from penstock.app.commands.rerun import RerunRequest, plan_rerun, rerun_of, take
 from penstock.app.commands.runner import Runner, begun
 from penstock.app.commands.status import keys_of, states_named
 from penstock.app.events import Listener, silent
-from penstock.app.execution.settle import pending_notes
 from penstock.app.flags import NARROWING, command_words
 from penstock.app.observation.deferral import deferred_lines
 from penstock.app.observation.project_state import ProjectState, survey
@@ -36,6 +35,7 @@ from penstock.app.planning.make_plan import (
 from penstock.app.planning.selection import (
     check_named,
     narrowed,
+    pending_notes,
     selected_models,
     steps_of_their_own,
 )

@@ -6,8 +6,7 @@ records as an uninterrupted run would have done.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from penstock.app.checking.chosen import checks_of_step
@@ -22,6 +21,7 @@ from penstock.app.preparing.outcomes import can_be_tried_again, flag_if_overwrit
 from penstock.app.preparing.pins import Inputs
 from penstock.app.preparing.run_context import Context
 from penstock.app.reports import ModelResult
+from penstock.app.run_report import Settled
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
 from penstock.core.check_results import Checked, InvariantReport, Unsettled
@@ -30,7 +30,7 @@ from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
 from penstock.core.names import InputName
 from penstock.core.partitions.partition import key_pairs
-from penstock.core.partitions.ranges import Ranges, count, union
+from penstock.core.partitions.ranges import Ranges, count
 from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Read
 from penstock.core.steps.step import Intent, Outcome
@@ -38,38 +38,6 @@ from penstock.core.strategy import Writing
 from penstock.strategies.relations import input_tables
 
 EVERYTHING: Ranges = ((-(2**62), 2**62),)
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What was settled, as results of a run.
-
-    `failed` are partitions by model that must not be used now. For models in `unlooked` the only
-    reason is that their checks could not be evaluated: rebuilding solves that.
-    """
-
-    results: tuple[ModelResult, ...] = ()
-    failed: Mapping[str, Ranges] = field(default_factory=dict)
-    unlooked: frozenset[str] = frozenset()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return the result of each step as text."""
-        return tuple(
-            f"{each.name}: {each.reason}; now {each.status}"
-            + (f": {each.error.sentence}" if each.error else "")
-            for each in self.results
-        )
-
-    def __add__(self, other: Settled) -> Settled:
-        """Combine the results of two steps."""
-        models = self.failed.keys() | other.failed.keys()
-        failed = {
-            name: union(self.failed.get(name, ()), other.failed.get(name, ()))
-            for name in sorted(models)
-        }
-        unlooked = self.unlooked | other.unlooked
-        return Settled((*self.results, *other.results), failed, unlooked)
 
 
 def settle(services: Services, *, writes: bool = True) -> Settled:
@@ -92,12 +60,6 @@ def settle(services: Services, *, writes: bool = True) -> Settled:
             settled += on_worker(services, partial(_settle, services, run, each, writes=writes))
         succeeded()
     return settled
-
-
-def pending_notes(services: Services) -> tuple[str, ...]:
-    """Return what the next command that writes will settle."""
-    waiting = services.reading.checks.unsettled()
-    return tuple(f"{each.step.intent.model}: {each.sentence}" for each in waiting)
 
 
 def _settle(services: Services, run: str, what: Unsettled, *, writes: bool) -> Settled:

@@ -8,8 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from penstock.app.execution.seed_step import seeds_to_load
-from penstock.app.execution.settle import Settled, pending_notes
 from penstock.app.observation.deferral import deferred_lines
 from penstock.app.observation.project_state import ProjectState, survey
 from penstock.app.planning.packages import (
@@ -20,8 +18,15 @@ from penstock.app.planning.packages import (
     selecting,
     with_base_tables,
 )
-from penstock.app.planning.selection import check_named, divided, narrowed
+from penstock.app.planning.selection import (
+    check_named,
+    divided,
+    narrowed,
+    pending_notes,
+    seed_lines,
+)
 from penstock.app.request import AnyRun, StepsRequest
+from penstock.app.run_report import Settled
 from penstock.app.services.services import Services, dated_project, in_one_state
 from penstock.core.entities.entity import ProcessType
 from penstock.core.errors import (
@@ -341,7 +346,5 @@ def seed_notes(
     services: Services, project_state: ProjectState, names: Sequence[str]
 ) -> tuple[str, ...]:
     """Return one note for each seed that the models read and whose file changed since loading."""
-    found = seeds_to_load(
-        services, project_state.project, names, project_state.records, project_state.run_timestamp
-    )
+    found = seed_lines(services, project_state, names)
     return tuple(dict.fromkeys(line for lines in found.values() for line in lines))

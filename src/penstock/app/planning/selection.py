@@ -245,3 +245,21 @@ def check_named(model: Model, ends: Range, verdict: Verdict, there: Ranges) -> N
             f"no version of {model.name} is for {grid.key(low)}{since}",
             hint="give a version an earlier effective_from",
         )
+
+
+def seed_lines(
+    services: Services, project_state: ProjectState, names: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return for each model the seeds below it that `seed` would load again."""
+    if not project_state.project.seeds:
+        return {}
+    from penstock.app.execution.seed_step import seeds_to_load  # imports all that runs a step
+
+    records, run_timestamp = project_state.records, project_state.run_timestamp
+    return seeds_to_load(services, project_state.project, names, records, run_timestamp)
+
+
+def pending_notes(services: Services) -> tuple[str, ...]:
+    """Return what the next command that writes will settle."""
+    waiting = services.reading.checks.unsettled()
+    return tuple(f"{each.step.intent.model}: {each.sentence}" for each in waiting)

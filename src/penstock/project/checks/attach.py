@@ -17,7 +17,7 @@ from penstock.project.checks.scene import CheckedModel, KnownColumns, Scene, Sta
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import TemplateText, YamlNode, excerpt, mapping_node
 from penstock.project.files.parsed import SqlFile, place_key
-from penstock.project.files.readers import Files
+from penstock.project.files.references import Files
 from penstock.project.files.values import digest
 from penstock.project.sql.names import NameResolver
 

@@ -25,8 +25,7 @@ from penstock.project.files import parsed
 from penstock.project.files.kinds import DURATION, FLAG, POSITIVE, whole, word
 from penstock.project.files.nodes import TemplateText, YamlNode
 from penstock.project.files.parsed import ReadText
-from penstock.project.files.readers import TextFiles
-from penstock.project.files.references import SqlText, sql_under
+from penstock.project.files.references import SqlText, TextFiles, sql_under
 from penstock.project.files.values import text_of
 from penstock.project.settings.check_keys import CheckSection, column_types
 from penstock.project.sql.names import QueryOwner, input_named

@@ -223,8 +223,9 @@ class Result:
 class KeptChecks(core.Checks):
     """Checks as text, which become values on first use."""
 
-    __slots__ = ("_load",)
+    __slots__ = ("_load", "text")
     _load: Callable[[], core.Checks]
+    text: parsed.Packed
 
     def __new__(cls, *args: Any, **fields: Any) -> core.Checks:  # type: ignore[misc]  # noqa: ANN401
         """Create an ordinary value: the result of `dataclasses.replace` of a kept one."""
@@ -235,6 +236,7 @@ class KeptChecks(core.Checks):
         """Return checks for the text of both lists, as `keep` compresses it."""
         found = object.__new__(cls)
         object.__setattr__(found, "_load", functools.cache(partial(_read, text)))
+        object.__setattr__(found, "text", text)
         object.__setattr__(found, "on_failure", on_failure)
         return found
 
@@ -261,6 +263,19 @@ class KeptChecks(core.Checks):
         return (core.Checks, (self.before, self.after, self.on_failure))
 
 
+def kept_checks(text: parsed.Packed, on_failure: core.OnFailure | None) -> core.Checks:
+    """Return checks that are read on first use from what `packed_checks` returned."""
+    return KeptChecks.of(text, on_failure)
+
+
+def packed_checks(checks: core.Checks) -> parsed.Packed:
+    """Return checks as a compressed text."""
+    if isinstance(checks, KeptChecks):
+        return checks.text
+    written = files.codec_of(core.Checks).write(checks)
+    return files.packed(json.dumps(written, separators=(",", ":"), ensure_ascii=False))
+
+
 def _read(text: parsed.Packed) -> core.Checks:
     found: core.Checks = files.codec_of(core.Checks).read(json.loads(files.unpacked(text)))
     return found
@@ -284,9 +299,7 @@ def keep(cache: files.ParseCache, name: str, context: str, result: Result) -> No
         return
     versions = []
     for number, checks in result.checks.items():
-        written = files.codec_of(core.Checks).write(checks)
-        text = files.packed(json.dumps(written, separators=(",", ":"), ensure_ascii=False))
-        versions.append((number, checks.on_failure, text))
+        versions.append((number, checks.on_failure, packed_checks(checks)))
     edges, findings = tuple(result.edges), tuple(result.findings)
     kept = _Kept(tuple(versions), edges, findings, result.needs, tuple(result.texts))
     cache.keep(name, context, _Kept, kept)

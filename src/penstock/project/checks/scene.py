@@ -26,7 +26,7 @@ from penstock.project.checks.phases import (
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import Keys, YamlNode, node_of, open_section
 from penstock.project.files.parsed import SqlFile, TableRef, YamlFile, place_key
-from penstock.project.files.readers import TextFiles
+from penstock.project.files.references import TextFiles
 from penstock.project.files.values import Path, Plain, did_you_mean, documented_types, some_of
 from penstock.project.settings.check_keys import CHECK_KEYS, WITH_CHECKS, checks_at, named_in
 from penstock.project.sql.names import Named, NameResolver

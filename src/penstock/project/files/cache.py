@@ -12,7 +12,7 @@ import os
 import tempfile
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import timedelta
@@ -21,7 +21,7 @@ from enum import Enum
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from penstock.core.checks.check_type import CheckType, check_types
@@ -30,7 +30,8 @@ from penstock.core.masking import SECRETS
 from penstock.project.files.parsed import Packed, Spots
 
 FORMAT = 14
-_DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
+DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
+"""The errors of reading a damaged cache."""
 T = TypeVar("T")
 
 
@@ -59,7 +60,7 @@ class ParseCache:
             return None
         try:
             value: T = codec_of(kind).read(entry[1])  # type: ignore[arg-type]  # mypy: no hash
-        except _DAMAGE:
+        except DAMAGE:
             return None
         if not agrees(value):
             return None
@@ -85,41 +86,87 @@ class ParseCache:
             text = self._text()
         data = text.encode("utf-8", "surrogatepass")
         head = f'{{"key": {json.dumps(self.key)}, "sum": {zlib.crc32(data)},'.encode()
-        with suppress(OSError):
-            for folder in (self.path.parent.parent, self.path.parent):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix="parse.", suffix=".tmp")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(head + data)
-                Path(name).replace(self.path)
-            except OSError:
-                Path(name).unlink(missing_ok=True)
-                raise
+        write_private(self.path, head + data)
 
     def _text(self) -> str:
         return f'\n"files": {json.dumps(self.current, ensure_ascii=False)}}}'
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only this user can read, by rename; ignore an unwritable folder."""
+    with suppress(OSError):
+        for folder in (path.parent.parent, path.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.stem}.", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(name).replace(path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
 
 
 def _holds_secret(text: str) -> bool:
     return SECRETS.hide(text) != text
 
 
-def open_cache(root: Path, *, use: bool = True) -> ParseCache:
-    """Read the cache of a project; a missing, foreign or damaged one is empty."""
-    packages = (DISTRIBUTION, "sqlglot", "jinja2")  # their versions, without importing the parsers
-    key = f"{FORMAT} {' '.join(f'{name}={_version(name)}' for name in packages)}"
+def open_cache(
+    root: Path, *, use: bool = True, ready: Mapping[str, Entry] = MappingProxyType({})
+) -> ParseCache:
+    """Return the cache of a project; a missing, foreign or damaged file is empty.
+
+    It is read once an entry is asked for that is not `ready`.
+    """
     if not use:
-        return ParseCache(None, key)
+        return ParseCache(None, versions())
     path = root / ".penstock" / "cache" / "parse.json"
+    return ParseCache(path, versions(), _Earlier(ready, path))
+
+
+@dataclass(slots=True)
+class _Earlier(Mapping[str, Entry]):
+    """The entries of a file, which is read when it is needed."""
+
+    ready: Mapping[str, Entry]
+    path: Path
+    entries: Mapping[str, Entry] | None = None
+
+    def __getitem__(self, file: str) -> Entry:
+        return self.ready[file] if file in self.ready else self._all()[file]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == other
+
+    __hash__ = None  # type: ignore[assignment]  # as that of every mapping that is compared
+
+    def _all(self) -> Mapping[str, Entry]:
+        if self.entries is None:
+            self.entries = _read(self.path)
+        return self.entries
+
+
+def _read(path: Path) -> Mapping[str, Entry]:
     try:
         data = path.read_bytes()
         document = json.loads(data)
         known = {name: (content, kept) for name, (content, kept) in document["files"].items()}
         whole = document["sum"] == zlib.crc32(data[data.index(b"\n") :])
-        return ParseCache(path, key, known if whole and document["key"] == key else {})
-    except (OSError, RecursionError, *_DAMAGE):
-        return ParseCache(path, key)
+        return known if whole and document["key"] == versions() else {}
+    except (OSError, RecursionError, *DAMAGE):
+        return {}
+
+
+def versions() -> str:
+    """Return the versions of what reads files, without importing the parsers."""
+    packages = (DISTRIBUTION, "sqlglot", "jinja2")
+    return f"{FORMAT} {' '.join(f'{name}={_version(name)}' for name in packages)}"
 
 
 def packed(text: str) -> Packed:
@@ -145,7 +192,7 @@ def _version(package: str) -> str:
 
 # Any: results are the JSON of our own cache: what does not fit is thrown away as a whole.
 class Codec(NamedTuple):
-    """How a value is converted to JSON and back; an invalid one raises one of `_DAMAGE`."""
+    """How a value is converted to JSON and back; an invalid one raises one of `DAMAGE`."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]

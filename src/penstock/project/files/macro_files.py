@@ -1,4 +1,4 @@
-"""Files of macros: their namespaces, the names in them, and those that penstock ships.
+"""Files that templates use: macros with their namespaces and names, and blocks of documentation.
 
 Nothing here needs a parser: a load whose files are unchanged reads only names.
 """
@@ -6,11 +6,21 @@ Nothing here needs a parser: a load whose files are unchanged reads only names.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
+from pathlib import Path as FilePath
+
+from penstock.core.findings import Finding, Location
+from penstock.project.files.values import Path, Plain, did_you_mean
 
 _MACRO = re.compile(r"\{%[-+]?\s*(test|macro|data_test)\s+(\w+)\s*\(")
+_BLOCK = re.compile(
+    r"\{%[-+]?\s*docs\s+(?P<name>\w+)\s*[-+]?%\}(?P<text>.*?)\{%[-+]?\s*enddocs\s*[-+]?%\}",
+    re.DOTALL,
+)
+_CALL = re.compile(
+    r"\{\{[-+]?\s*doc\(\s*(?:(['\"])\w+\1\s*,\s*)?(['\"])(?P<name>\w+)\2\s*\)\s*[-+]?\}\}"
+)
 TEST = "test_"
 """The prefix of a parametrised test's macro."""
 PACKAGES = "packages"
@@ -23,7 +33,7 @@ WITH_SHIPPED = ("dbt", "dbt_utils", "dbt_expectations", "penstock_utils")
 @cache
 def shipped_macros() -> Mapping[str, str]:
     """Return the text of the macro files that penstock ships, by path."""
-    folder = Path(__file__).parents[1] / "utils"
+    folder = FilePath(__file__).parents[1] / "utils"
     found = sorted(folder.glob("*.sql"))
     return {f"{SHIPPED}{path.name}": path.read_text("utf-8") for path in found}
 
@@ -72,3 +82,54 @@ def tests_of(macros: Mapping[str, str]) -> dict[str, str]:
             spaces = WITH_SHIPPED if path.startswith(SHIPPED) else (space,)
             found |= {f"{each}.{own}": f"{each}.{called}" for each in spaces}
     return found
+
+
+def docs_blocks(texts: Mapping[str, str], findings: list[Finding]) -> dict[str, str]:
+    """Return the blocks of Markdown files by name; a second one of a name is a finding.
+
+    >>> docs_blocks({"a.md": "{% docs x %} Words. {% enddocs %}"}, [])
+    {'x': 'Words.'}
+    """
+    blocks: dict[str, str] = {}
+    places: dict[str, Location] = {}
+    for path, text in texts.items():
+        for found in _BLOCK.finditer(text):
+            name, where = found["name"], Location(path, text.count("\n", 0, found.start()) + 1)
+            first = places.setdefault(name, where)
+            if first is where:
+                blocks[name] = found["text"].strip()
+            else:
+                sentence = f"docs block {name!r} is also at {first}"
+                findings.append(Finding(where, "duplicate-key", sentence, "rename one of them"))
+    return blocks
+
+
+def fill_docs(
+    tree: Plain, blocks: Mapping[str, str], place: Callable[[Path], Location]
+) -> tuple[Plain, list[Finding]]:
+    """Replace every `{{ doc('name') }}` in a document; an unknown name is a finding."""
+    findings: list[Finding] = []
+
+    def text_at(call: re.Match[str], path: Path) -> str:
+        name = call["name"]
+        if name not in blocks:
+            hint = did_you_mean(name, blocks) or f"write {{% docs {name} %}} in a .md file"
+            sentence = f"no docs block is called {name!r}"
+            findings.append(Finding(place(path), "unknown-docs", sentence, hint))
+        return blocks.get(name, call[0])
+
+    def filled(value: Plain, path: Path) -> Plain:
+        if isinstance(value, str):
+            return _CALL.sub(lambda call: text_at(call, path), value) if "doc(" in value else value
+        if isinstance(value, Mapping):
+            return {key: filled(item, (*path, key)) for key, item in value.items()}
+        if isinstance(value, list):
+            return [filled(item, (*path, index)) for index, item in enumerate(value)]
+        return value
+
+    return filled(tree, ()), findings
+
+
+def names_in(text: str) -> Iterator[str]:
+    """Yield the names that a text asks for."""
+    yield from (found["name"] for found in _CALL.finditer(text))

@@ -213,6 +213,11 @@ class YamlFile:
     check_files: tuple[str, ...] = ()
 
     @property
+    def reads_environment(self) -> bool:
+        """Whether values of the environment belong into it."""
+        return any(each.kind == "env" for each in self.reads)
+
+    @property
     def is_versioned(self) -> bool:
         """Whether it has the keys of a versioned model."""
         return isinstance(self.tree, Mapping) and not VERSIONED.isdisjoint(self.tree)

@@ -6,7 +6,7 @@ import datetime as dt
 import difflib
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import TypeAlias
@@ -284,3 +284,30 @@ def _scalar(lowered: str, written: str) -> str:
     if collated:
         return f"string collate {collated[1]}"
     raise UnknownTypeError(written)
+
+
+class NotedVariables(Mapping[str, str]):
+    """The environment, with a note of each variable that was asked for, None if it is not set."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values_now = values
+        self.reads: dict[str, str | None] = {}
+
+    def __getitem__(self, name: str) -> str:
+        """Return a value; raise `KeyError` for a variable that is not set."""
+        found = self.reads[name] = self.values_now.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over all names, without a note."""
+        return iter(self.values_now)
+
+    def __len__(self) -> int:
+        """Return the number of variables."""
+        return len(self.values_now)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as it is, without the notes: another process tells by its results."""
+        return NotedVariables, (dict(self.values_now),)

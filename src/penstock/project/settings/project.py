@@ -328,6 +328,12 @@ def seeds_of(
     return seeds
 
 
+def digest_of_file(path: str) -> str:
+    """Return the digest of a file of any size."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _seed(
     root: Path,
     path: str,
@@ -343,8 +349,7 @@ def _seed(
     for name, kind in pairs_of(config.get("column_types")).items():
         columns[name] = replace(columns.get(name, ColumnDoc(name)), type=kind)
     try:
-        with (root / path).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = digest_of_file(str(root / path))
     except OSError as error:
         findings.append(unreadable(path, error))
     return Seed(

@@ -11,6 +11,7 @@ import re
 import traceback
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,13 @@ from penstock.project.sql.context.names import names_of
 from penstock.project.sql.context.rendering import SHOWN, Rendering, macro_place
 from penstock.project.sql.context.rows import ExecuteFlag, RowsUnknownError
 from penstock.project.sql.context.values import RelationView, UnknownPartError
-from penstock.project.sql.template_budget import BudgetedEnvironment, BudgetError, MacroReturn
+from penstock.project.sql.simple_template import CALLED, simple_template
+from penstock.project.sql.template_budget import (
+    BudgetedEnvironment,
+    BudgetError,
+    MacroReturn,
+    text_of_value,
+)
 from penstock.project.sql.template_lines import (
     blank_comments,
     header_keys,
@@ -96,6 +103,7 @@ class Renderer:
         self._macros = Macros(macros, render_context.project, self._template)
         self._now = Rendering("")
         self._compiled = lru_cache(1)(self._compile)  # most files are rendered twice
+        self._read_simply = lru_cache(1)(simple_template)
         self.findings: list[Finding] = []
         for path, text in macros.items():
             if not namespace_of(path):
@@ -105,6 +113,8 @@ class Renderer:
             lambda: self._now, render_context, self._dispatch, self._text, self._env.spend
         )
         self._env.globals |= {**self._macros.namespaces, **shipped, **names, **own}
+        self._simple = {name: names[name] for name in CALLED}
+        self._needs_jinja = not own.keys().isdisjoint(CALLED)
         as_they_are = ("as_bool", "as_native", "as_number", "as_text")
         self._env.filters |= dict.fromkeys(as_they_are, lambda value: value)
         self._env.tests["true"] = lambda value: _plain(value) is True
@@ -150,12 +160,36 @@ class Renderer:
         now = self._now
         self._env.begin()
         self._macros.forget()
-        template, now.headers = self._compiled(now.path, source)
-        text = settle_lines(template.render())
+        text = self._filled_simply(source)
+        if text is None:
+            template, now.headers = self._compiled(now.path, source)
+            text = settle_lines(template.render())
         self._env.begin()
         self._env.spend(0, len(text))
         _refuse_changed(text)
         now.text = text
+
+    def _filled_simply(self, source: str) -> str | None:
+        """Return the text of a template that needs no Jinja and has no error, else None."""
+        now = self._now
+        if self._needs_jinja or package_of(now.path):
+            return None
+        template = self._read_simply(source)
+        if template is None:
+            return None
+        now.headers = template.headers
+        try:
+            pieces = [text_of_value(each) for each in template.pieces(self._simple, now)]
+            self._env.spend(1, template.written + sum(map(len, pieces)))
+            return settle_lines("".join(pieces))
+        except Exception:  # noqa: BLE001  Jinja tells what is wrong, and where
+            fresh = Rendering(now.path, now.key, incremental=now.incremental)
+            for each in fields(now):
+                if each.name != "may_read":
+                    setattr(now, each.name, getattr(fresh, each.name))
+            return None
+        finally:
+            now.line = 0
 
     def _compile(self, path: str, source: str) -> _Compiled:
         tokens = list(self._env.lex(blank_comments(source)))

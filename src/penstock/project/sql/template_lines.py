@@ -117,6 +117,14 @@ def settle_lines(rendered: str) -> str:
     return "".join(out)
 
 
+def marked_data(line: int, value: str, *, glued: bool = False) -> str:
+    """Return a text between tags with marks; one that is glued continues what is before it."""
+    first, newline, rest = value.partition("\n")
+    if value[:1].isspace() and not glued:
+        first = f"\0{line}\0{first}"
+    return f"{first}{newline}\0{line + 1}\0{rest}" if newline else first
+
+
 @dataclass(slots=True)
 class _MarkedLines:
     out: list[str] = field(default_factory=list)
@@ -140,12 +148,7 @@ class _MarkedLines:
         self.out.append(self._marker(line, value) if kind == "data" else value)
 
     def _marker(self, line: int, value: str) -> str:
-        if self.bodies:
-            return value
-        first, newline, rest = value.partition("\n")
-        if value[:1].isspace() and not self.glued:
-            first = f"\0{line}\0{first}"
-        return f"{first}{newline}\0{line + 1}\0{rest}" if newline else first
+        return value if self.bodies else marked_data(line, value, glued=self.glued)
 
     def _end_block(self) -> None:
         word = self.tag[0] if self.tag else ""

@@ -25,8 +25,7 @@ from penstock.project.files.discovery import check_name
 from penstock.project.files.kinds import as_date, whole
 from penstock.project.files.nodes import Section, YamlNode, walk
 from penstock.project.files.parsed import SqlFile, YamlFile, is_path, path_from
-from penstock.project.files.readers import Files
-from penstock.project.files.references import Resolved, SqlText, resolve
+from penstock.project.files.references import Files, Resolved, SqlText, resolve
 from penstock.project.files.sections import read_section
 from penstock.project.files.values import Plain, nearest
 from penstock.project.settings.strategy import CLUSTERED

@@ -20,8 +20,7 @@ from penstock.project.checks.phases import (
     word_in,
 )
 from penstock.project.files.nodes import VersionReference, YamlNode, items_of
-from penstock.project.files.readers import Files
-from penstock.project.files.references import SqlText, sql_under
+from penstock.project.files.references import Files, SqlText, sql_under
 from penstock.project.files.sections import read_section
 from penstock.project.files.values import near_or_known
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS

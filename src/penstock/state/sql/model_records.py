@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -61,7 +61,7 @@ def model_records(connection: Connection, names: Sequence[str] = ()) -> dict[str
     def rows_of(query: Select[Any], model: ColumnElement[int]) -> Iterable[Found]:
         if names:
             query = query.where(model.in_(select(models.c.id).where(models.c.name.in_(names))))
-        return connection.execute(query)
+        return connection.execute(query).all()  # one by one they take twice as long
 
     windows: dict[int, Windows] = defaultdict(Windows)
     for row in rows_of(_WATERMARKS, watermarks.c.model_id):
@@ -71,11 +71,11 @@ def model_records(connection: Connection, names: Sequence[str] = ()) -> dict[str
         pins[row.model_id][row.input] = pin_of(row.kind, row.table_id, row.pinned_version)
     versions = {row.model_id: row for row in rows_of(_VERSIONS, STATE.model_id)}
     found = [
-        _one(row, _record(row, windows[row.model_id]), pins.get(row.model_id, {}))
+        _one(row, windows[row.model_id], pins.get(row.model_id, {}))
         for row in rows_of(_WHOLE_RECORDS, models.c.id)
     ]
     found += [
-        _sum(row, _record(row, windows[row.model_id]), versions.get(row.model_id))
+        _sum(row, windows[row.model_id], versions.get(row.model_id))
         for row in rows_of(_HEADS, models.c.id)
     ]
     return {each.model: each for each in sorted(found, key=lambda each: each.model)}
@@ -83,6 +83,9 @@ def model_records(connection: Connection, names: Sequence[str] = ()) -> dict[str
 
 def partitions_records(connection: Connection) -> dict[str, PartitionsRecord]:
     """Return the groups of every model with partitions, never single rows."""
+    heads = connection.execute(_HEADS.order_by(models.c.name)).all()
+    if not heads:  # the others are asked of all partitions, also those of whole tables
+        return {}
     groups, (pins, counts) = _groups(connection), _pinned(connection)
     return {
         row.name: PartitionsRecord(
@@ -95,7 +98,7 @@ def partitions_records(connection: Connection) -> dict[str, PartitionsRecord]:
             executed_at=row.executed_at,
             grid=row.grid,
         )
-        for row in connection.execute(_HEADS.order_by(models.c.name))
+        for row in heads
     }
 
 
@@ -225,7 +228,7 @@ def _is_less(one: TypedValue, other: TypedValue) -> bool:
         return False
 
 
-def _record(row: Found, windows: Windows) -> ModelRecord:
+def _record(row: Found, windows: Windows, **others: Any) -> ModelRecord:  # noqa: ANN401  fields
     """Convert the columns of both queries: the last step, and when and how its rows were built."""
     return ModelRecord(
         model=row.name,
@@ -241,13 +244,15 @@ def _record(row: Found, windows: Windows) -> ModelRecord:
         rows_written=row.rows_written,
         bytes_written=row.bytes_written,
         high_time=row.high_time,
+        **others,
     )
 
 
-def _one(row: Found, record: ModelRecord, pins: Mapping[str, Pin]) -> ModelRecord:
+def _one(row: Found, windows: Windows, pins: Mapping[str, Pin]) -> ModelRecord:
     unread = row.unread
-    return replace(
-        record,
+    return _record(
+        row,
+        windows,
         fingerprint=None if row.fingerprint_id is None else fingerprint_of(row),
         commit_version=row.commit_version,
         settled_version=row.settled_version,
@@ -260,10 +265,11 @@ def _one(row: Found, record: ModelRecord, pins: Mapping[str, Pin]) -> ModelRecor
     )
 
 
-def _sum(row: Found, record: ModelRecord, versions: Found | None) -> ModelRecord:
+def _sum(row: Found, windows: Windows, versions: Found | None) -> ModelRecord:
     built = row.intent
-    return replace(
-        record,
+    return _record(
+        row,
+        windows,
         fingerprint=built.fingerprint if built else None,
         commit_version=versions.commit_version if versions else None,
         settled_version=versions.settled_version if versions else None,
@@ -287,7 +293,7 @@ def _groups(connection: Connection) -> dict[int, list[PartitionGroup]]:
         func.count(STATE.fingerprint_id) - func.count(STATE.settled_version),
     ).group_by(STATE.model_id, STATE.fingerprint_id, STATE.status)
     groups: dict[int, list[PartitionGroup]] = defaultdict(list)
-    for model, fingerprint, status, *counted in connection.execute(query):
+    for model, fingerprint, status, *counted in connection.execute(query).all():
         groups[model].append(PartitionGroup(fingerprint or 0, status, *counted))
     for found in groups.values():
         found.sort(key=lambda group: (group.fingerprint, group.status))
@@ -320,7 +326,7 @@ def _pinned(connection: Connection) -> tuple[dict[int, dict[str, LeastPin]], dic
     counts = select(built.c.model_id, *nothing, func.count(), null()).group_by(built.c.model_id)
     pinned: dict[int, dict[str, list[Found]]] = defaultdict(lambda: defaultdict(list))
     counted: dict[int, int] = {}
-    for row in connection.execute(union_all(pins, counts)):
+    for row in connection.execute(union_all(pins, counts)).all():
         if row.input is None:
             counted[row.model_id] = row.steps
         else:

@@ -25,7 +25,7 @@ from fakes.clock import FixedClock
 from fakes.services import a_shop
 from fakes.versioned_models import DAY, a_body, a_daily, a_version
 from penstock.app.checking.flags import check_lines
-from penstock.app.execution.settle import pending_notes
+from penstock.app.planning.selection import pending_notes
 from penstock.core.check_results import InvariantReport, Quarantine
 from penstock.core.checks.check import Check, Checks, OnFailure, Phase
 from penstock.core.checks.check_type import CheckStatus

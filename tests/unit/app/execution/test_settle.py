@@ -15,7 +15,8 @@ from fakes.lake import ID
 from fakes.place import statuses
 from fakes.places import FakePlaces
 from fakes.workshop import DEAD, Workshop
-from penstock.app.execution.settle import pending_notes, settle
+from penstock.app.execution.settle import settle
+from penstock.app.planning.selection import pending_notes
 from penstock.core.check_results import Checked
 from penstock.core.checks.check import Check, Checks, OnFailure, Phase
 from penstock.core.errors import InterruptedRunError, QueryError, StateError, TableError

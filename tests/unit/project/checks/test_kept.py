@@ -108,6 +108,7 @@ def test_damage_in_kept_checks_is_thrown_away(tmp_path):
 
     for text in packed:
         path.write_text(whole.replace(text, f"{text[:20]}xyz{text[23:]}"))
+        path.with_name("project.bin").unlink()
         assert load_project(tmp_path, environ={}) == cold
 
     assert len(packed) == 2

@@ -48,9 +48,14 @@ ENVIRON = {"WHO": "me", "PW": "hunter2"}
 
 @pytest.fixture
 def again(load, tmp_path):
-    """Load once, then give a function that loads again with the cache."""
+    """Load once, then give a function that loads again with the cache of single files."""
+
+    def once_more(**how):
+        (tmp_path / ".penstock/cache/project.bin").unlink(missing_ok=True)
+        return load_project(tmp_path, **{"environ": ENVIRON, **how})
+
     load(FILES, use_cache=True, environ=ENVIRON)
-    return lambda **how: load_project(tmp_path, **{"environ": ENVIRON, **how})
+    return once_more
 
 
 @pytest.fixture
@@ -132,7 +137,8 @@ def test_loading_writes_nothing_but_the_cache(load, tmp_path):
     load(FILES, use_cache=True)
 
     assert [str(p.relative_to(tmp_path)) for p in sorted(tmp_path.glob(".penstock/**/*.*"))] == [
-        ".penstock/cache/parse.json"
+        ".penstock/cache/parse.json",
+        ".penstock/cache/project.bin",
     ]
 
 

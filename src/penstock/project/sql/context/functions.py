@@ -13,7 +13,7 @@ from penstock.project.files.discovery import model_name
 from penstock.project.files.macro_files import package_of
 from penstock.project.files.render_context import KnownTable, RenderContext
 from penstock.project.files.values import Plain, did_you_mean
-from penstock.project.sql.context.rendering import ConfigCall, Now, line_in
+from penstock.project.sql.context.rendering import ConfigCall, Now
 from penstock.project.sql.context.values import (
     Facade,
     Record,
@@ -34,7 +34,7 @@ class ConfigFunction:
     def __call__(self, *args: Any, **settings: Any) -> str:  # noqa: ANN401
         """Add settings of a header."""
         now = self._now()
-        line = line_in(now.path)
+        line = now.current_line
         if args and not all(isinstance(arg, dict) for arg in args):
             now.report("bad-value", "config takes settings by name: config(materialized=…)")
         given: dict[str, object] = {}

@@ -57,17 +57,24 @@ class Rendering:
     """What it reads, by the key of the query."""
     results: dict[str, object] = field(default_factory=dict)
     """The results of `statement` by name."""
+    line: int = 0
+    """The line that is rendered, 0 if Jinja knows it."""
 
     @property
     def is_pending(self) -> bool:
         """Whether it asked for something that is known only once all files are read."""
         return any(each.is_pending for each in self.reads)
 
+    @property
+    def current_line(self) -> int:
+        """The line of the file that is being rendered."""
+        return self.line or line_in(self.path)
+
     def report(
         self, code: str, sentence: str, hint: str = "", severity: Severity = Severity.ERROR
     ) -> None:
         """Add a finding at the line that is being rendered."""
-        where = Location(self.path, line_in(self.path))
+        where = Location(self.path, self.current_line)
         message = f"{mask(sentence)[:SHOWN]}{macro_place(self.path, places())}"
         self.findings.append(Finding(where, code, message, hint, severity))
 

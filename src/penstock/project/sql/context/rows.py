@@ -17,7 +17,7 @@ from penstock.core.query import TemplateRows
 from penstock.project.files.parsed import READS_CODE, TableRef
 from penstock.project.files.render_context import RenderContext
 from penstock.project.files.values import digest
-from penstock.project.sql.context.rendering import AskedRows, Now, line_in
+from penstock.project.sql.context.rendering import AskedRows, Now
 from penstock.project.sql.context.values import UnknownPartError
 
 _TABLE = re.compile(r"`penstock:(\d+)`")
@@ -238,7 +238,7 @@ class RowsFunctions:
             now.reads.add(context.read("rows"))
             raise RowsUnknownError
         key = digest(_TABLE.sub(lambda found: _name_of(now.calls[int(found[1])]), sql))
-        now.queries[key] = AskedRows(sql, line_in(now.path), tuple(now.calls))
+        now.queries[key] = AskedRows(sql, now.current_line, tuple(now.calls))
         now.reads.add(context.read("rows", f"{now.path}\n{key}"))
         if key not in context.rows:
             raise RowsUnknownError

@@ -13,7 +13,7 @@ from penstock.core.query import RUN_TIMESTAMP
 from penstock.project.files.discovery import model_name
 from penstock.project.files.parsed import READS_CODE, RefKind, TableRef
 from penstock.project.files.render_context import KnownTable, RenderContext, table_key
-from penstock.project.sql.context.rendering import Now, line_in
+from penstock.project.sql.context.rendering import Now
 from penstock.project.sql.context.rows import RowsFunctions, RowsUnknownError
 from penstock.project.sql.context.values import ColumnView, RelationView, Token, UnknownPartError
 
@@ -162,7 +162,7 @@ class Tables:
         if len(texts) != len(names) or len(names) not in counts or not all(texts):
             now.report("bad-value", f"{kind} needs names", f"write {example}")
             return Token("`penstock:bad`")
-        now.calls.append(TableRef(kind, texts, line_in(now.path)))
+        now.calls.append(TableRef(kind, texts, now.current_line))
         key = (kind, *texts)
         find = partial(self._find, table_key(kind, texts), KnownTable(texts[-1], table=texts[-1]))
         return RelationView(f"`penstock:{len(now.calls) - 1}`", key, find)
