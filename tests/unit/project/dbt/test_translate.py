@@ -445,6 +445,17 @@ def test_a_package_that_is_not_installed_is_reported_and_the_rest_imported():
     assert "models/marts/orders.sql" in project.files
 
 
+def test_a_package_of_a_repository_is_found_by_the_name_that_it_has():
+    _, project = one(
+        {
+            "packages.yml": "packages: [{git: 'https://host/acme/dbt-audit-helper.git'}]\n",
+            "dbt_packages/audit_helper/dbt_project.yml": "name: audit_helper\n",
+        }
+    )
+
+    assert notes(project, "packages.yml", Fate.BY_HAND) == {}
+
+
 def test_a_source_that_is_disabled_is_left_out():
     files, _ = one(
         {
