@@ -7,8 +7,10 @@ from penstock.app.services import wire
 __all__ = ["HISTORIES", "OF_CHECKS", "POINTS", "UNDISTURBED", "VERSIONS"]
 
 OF_CHECKS = ("after-evaluating", "after-checks")
-POINTS = tuple(point for point in wire.POINTS if point not in (*OF_CHECKS, "after-hook"))
-"""The points that a step without checks and hooks passes."""
+POINTS = tuple(
+    point for point in wire.POINTS if point not in (*OF_CHECKS, "after-hook", "after-rows")
+)
+"""The points that a step passes without checks, hooks and rows of templates."""
 
 
 def _day(number: int) -> dt.datetime:

@@ -76,6 +76,7 @@ def read_rows(state: StepState, readers: Iterable[Model]) -> None:
     }
     if changed:
         run.services.writing.notes.keep_rows(changed)
+        run.committer.fault("after-rows")
         raise RowsChanged
     if run.model.query.waits:  # though all rows are known
         with run.committer.rejecting(state.intent):

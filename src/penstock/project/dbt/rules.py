@@ -151,9 +151,4 @@ def _schema_change(value: Plain) -> SettingRule:
 
 
 def _grants(value: Mapping[str, Plain]) -> SettingRule:
-    plain = {key.removeprefix("+"): texts_of(each) for key, each in value.items()}
-    kept = {key: [*each] for key, each in plain.items()}
-    if any(key.startswith("+") for key in value):
-        why = "these add to the grants of the folder in dbt; write out all of them"
-        return SettingRule("grants", kept, Fate.BY_HAND, why)
-    return SettingRule("grants", kept, Fate.TAKEN)
+    return SettingRule("grants", {key: [*texts_of(e)] for key, e in value.items()}, Fate.TAKEN)
