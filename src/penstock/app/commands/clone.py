@@ -93,14 +93,10 @@ def _take_rows(services: Services, other: Services, names: Iterable[str]) -> Non
 
     Rows that only models beside the selected ones ask for stay as they are here.
     """
-    project = services.project
-    asked = {each.key for name in names for each in project.models[name].query.reads}
-    rows = {
-        key: each
-        for key, each in other.reading.notes.template_rows().items()
-        if project.template_rows.get(key) != each
-        and (key in asked or key not in project.template_rows)
-    }
+    models, known = services.project.models, services.project.template_rows
+    asked = {each.key for name in names for each in models[name].query.reads}
+    theirs = other.reading.notes.template_rows().items()
+    rows = {key: each for key, each in theirs if key in asked or key not in known}
     if rows:
         services.writing.notes.keep_rows(rows)
         services.project = services.reload()

@@ -120,8 +120,7 @@ def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
     else:
         mended = set() if needs_refresh(setting_differences(model, said)) else _MENDED
     # what it reads is needed to count the next run only
-    read = upstream_models(model) if adopt else ()
-    wanted = frozenset((model.name, *read))
+    wanted = frozenset((model.name, *(upstream_models(model) if adopt else ())))
     question = Question(context.project, wanted, context.records, now, Options())
     reason = detect_table_drift(context.project, model, context.records, now).reason
     error = table_obstacle(question, {}, model, reason)

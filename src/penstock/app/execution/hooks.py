@@ -39,9 +39,8 @@ RESULTS_VIEW = "penstock_results"
 """What hooks after a run read of its models."""
 _COLUMNS = ("model", "status", "reason", "rows", "seconds", "error")
 _OF_SESSION = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
-    r"(?:set|reset|use|add|declare|create\s+(?:or\s+replace\s+)?(?:global\s+)?temp(?:orary)?)\b",
-    re.IGNORECASE | re.DOTALL,
+    r"(?is)(\s|--[^\n]*\n|/\*.*?\*/)*"
+    r"(set|reset|use|add|declare|create\s+(or\s+replace\s+)?(global\s+)?temp(orary)?)\b"
 )
 """Statements that matter to their session only."""
 _HINTS = {
@@ -168,10 +167,10 @@ def run_before(state: StepState) -> StepState:
         blank = _blank(intent, HookMoment.BEFORE)
         found = _run_all(run.services, run.committer.session, actions, blank, exists=exists)
         run.context.hooks += found
-        last = found[-1] if found else blank
-        if (failure := last.failure) is not None and not last.ok:
-            where = actions[last.number].where
-            raise HookError(failure.code, failure.message, where=where, hint=failure.hint)
+        for each in found:
+            if not each.ok and (failure := each.failure) is not None:
+                where = actions[each.number].where
+                raise HookError(failure.code, failure.message, where=where, hint=failure.hint)
         run.context.hooked.add(run.step.key)
     return replace(state, run=run)
 
@@ -231,7 +230,7 @@ def retry_hooks(services: Services) -> tuple[HookRecord, ...]:
     due = services.reading.hooks.due() if services.has_state() else ()
     if not due:
         return ()
-    held = {lease.target for lease in services.writing.leases.taken() if may_write(services, lease)}
+    held = _held(services)
     by_model: dict[str, list[HookRecord]] = {}
     for each in due:
         by_model.setdefault(each.model, []).append(each)
@@ -280,15 +279,20 @@ def grant_again(
     if not names:
         return ()
     services.engine.require()
-    held = {lease.target for lease in services.writing.leases.taken() if may_write(services, lease)}
-    models = [services.project.models[name] for name in names]
+    held, models = _held(services), [services.project.models[name] for name in names]
     free = (each for each in models if str(each.table) not in held)
     return tuple(on_worker(services, partial(_grant_again, services, m, blank)) for m in free)
 
 
+def _held(services: Services) -> set[str]:
+    """Return the tables that another run may be writing."""
+    taken = services.writing.leases.taken()
+    return {lease.target for lease in taken if may_write(services, lease)}
+
+
 def _grant_again(services: Services, model: Model, blank: HookRecord) -> HookRecord:
-    actions = _after(services, model)
-    number, action, step = len(actions) - 1, actions[-1], last_success(services, model.name)
+    *before, action = _after(services, model)
+    step, number = last_success(services, model.name), len(before)
     record = replace(blank, number=number, text=action.text, step=step, model=model.name)
     with services.engine.session(model.name, model.where) as session:
         return _run(services, session, action, record, exists=True)

@@ -163,12 +163,9 @@ def regranted(
         return {}
     chosen = (project.models[name] for name in names if name not in building)
     wanted = {each.name: shown_grants(each.grants) for each in chosen if each.grants is not None}
-    if not wanted:
-        return {}
-    last = services.reading.hooks.granted()
-    known = {name: last[name].text if name in last else None for name in wanted}
-    changed = {name: text for name, text in wanted.items() if known[name] != mask(text)}
-    return {name: text for name, text in changed.items() if last_success(services, name)}
+    last = services.reading.hooks.granted() if wanted else {}
+    changed = (n for n, text in wanted.items() if n not in last or last[n].text != mask(text))
+    return {name: wanted[name] for name in changed if last_success(services, name)}
 
 
 def last_success(services: Services, name: str) -> str:
