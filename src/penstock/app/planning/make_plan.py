@@ -175,7 +175,7 @@ def _with_grants(planned: Planned) -> Planned:
     building = {step.model for step in planned.plan.steps}
     granting = regranted(planned.project_state.services, planned.names, building)
     lines = (f"{name}: its rights change, {text}" for name, text in granting.items())
-    return replace(planned, notes=(*planned.notes, *lines), regranted=(*granting,))
+    return replace(planned, said=(*planned.said, *lines), regranted=(*granting,))
 
 
 def _look_at_packages(state: ProjectState, anew: Sequence[SessionPackage]) -> tuple[str, ...]:

@@ -344,7 +344,7 @@ def test_changed_grants_are_in_the_plan_and_applied_without_building_the_table(g
     report, later = granting.run(), granting.run()
 
     assert planned.plan.is_empty
-    assert planned.notes == ("top: its rights change, grants: select to eve",)
+    assert planned.said == ("top: its rights change, grants: select to eve",)
     assert [sql for _, sql in ran(granting)] == [
         "SHOW GRANTS ON TABLE `main`.`s`.`top`",
         "REVOKE SELECT ON TABLE `main`.`s`.`top` FROM `bob`",
@@ -352,7 +352,7 @@ def test_changed_grants_are_in_the_plan_and_applied_without_building_the_table(g
     ]
     assert hooks_of(report) == [("after", "top", 0, "SUCCESS")]
     assert (statuses(report), report.exit_code) == ({"top": "unchanged"}, 0)
-    assert (later.hooks, later.notes) == ((), ())
+    assert (later.hooks, later.said) == ((), ())
 
 
 def test_changed_grants_of_a_model_with_a_step_are_left_to_the_step(granting):
@@ -362,7 +362,7 @@ def test_changed_grants_of_a_model_with_a_step_are_left_to_the_step(granting):
 
     planned, report = granting.plan(), granting.run()
 
-    assert planned.notes == ()
+    assert planned.said == ()
     assert [each.text for each in report.hooks] == ["grants: select to eve"]
     assert granting.run().hooks == ()
 
@@ -391,7 +391,7 @@ def test_grants_of_a_model_that_is_not_selected_or_not_built_wait(granting):
     report = granting.run("other")
 
     assert [each.text for each in report.hooks] == ["grants: select to ann"]
-    assert granting.plan().notes == ("top: its rights change, grants: select to eve",)
+    assert granting.plan().said == ("top: its rights change, grants: select to eve",)
 
 
 def test_a_catalog_without_rights_is_asked_once_for_each_change(granting):
