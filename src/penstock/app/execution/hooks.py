@@ -230,7 +230,7 @@ def retry_hooks(services: Services) -> tuple[HookRecord, ...]:
     due = services.reading.hooks.due() if services.has_state() else ()
     if not due:
         return ()
-    held = _held(services)
+    held = _tables_in_use(services)
     by_model: dict[str, list[HookRecord]] = {}
     for each in due:
         by_model.setdefault(each.model, []).append(each)
@@ -279,12 +279,12 @@ def grant_again(
     if not names:
         return ()
     services.engine.require()
-    held, models = _held(services), [services.project.models[name] for name in names]
+    held, models = _tables_in_use(services), [services.project.models[name] for name in names]
     free = (each for each in models if str(each.table) not in held)
     return tuple(on_worker(services, partial(_grant_again, services, m, blank)) for m in free)
 
 
-def _held(services: Services) -> set[str]:
+def _tables_in_use(services: Services) -> set[str]:
     """Return the tables that another run may be writing."""
     taken = services.writing.leases.taken()
     return {lease.target for lease in taken if may_write(services, lease)}
