@@ -1,6 +1,7 @@
 """What becomes of dbt projects when penstock imports them, beside what dbt builds of them.
 
     python dbt_port.py PROJECT… --dbt COMMAND --profiles DIR [--vars YAML] [--keep DIR]
+                       [--select SELECTORS] [--only SIDE] [--again DIR]
 
 PROJECT is the folder of a dbt project with its packages in `dbt_packages/`; nothing is written to
 it. COMMAND is a dbt with dbt-spark's `session` method, in an environment of its own; DIR holds a
@@ -9,7 +10,12 @@ it. COMMAND is a dbt with dbt-spark's `session` method, in an environment of its
 Prints, for each project, how many models are without a finding as they are (their files, and a
 `penstock.yml` beside), how many run after `penstock import dbt`, and each other one with its
 reason; then how many of the tables that both built hold the same rows, and each other one with the
-columns that differ. Both sides seed the same files and build everything once.
+columns that differ. Both sides seed the same files and build everything once, or what SELECTORS
+name in words that both know.
+
+SIDE is `ours`, `dbt` or `rows`: only that part, in the folder of `--keep`. With `--again`, both
+sides build there once more, after the files of DIR replace those of both copies: seeds with other
+rows, for incremental models and snapshots.
 
 Rows are compared by their number and by the sum of the hashes of each column's values. Columns that
 hold the time of the run are left out (`dbt_valid_from` of first versions, and what is made of it).
@@ -42,11 +48,13 @@ Digests = Mapping[str, Mapping[str, Any] | None]
 def build_with_dbt(project: Path, work: Path, asked: argparse.Namespace) -> Mapping[str, str]:
     """Build a copy of a project with dbt; give table → status."""
     place, warehouse = work / "dbt", work / "lake" / "warehouse"
-    shutil.copytree(project, place, symlinks=True)
-    warehouse.mkdir(parents=True)
+    if asked.again is None:
+        shutil.copytree(project, place, symlinks=True)
+    warehouse.mkdir(parents=True, exist_ok=True)
     built: dict[str, str] = {}
     for command in ("seed", "run", "snapshot"):
         words = [*asked.dbt.split(), command, "--vars", asked.vars]
+        words += ["--select", *asked.select.split()] if asked.select and command != "seed" else []
         with (work / f"dbt-{command}.txt").open("w") as log:
             environ = environment_of_dbt(work, asked)
             subprocess.run(words, cwd=place, env=environ, stdout=log, stderr=log, check=False)
@@ -57,6 +65,9 @@ def build_with_dbt(project: Path, work: Path, asked: argparse.Namespace) -> Mapp
             if node["resource_type"] == "operation":
                 continue
             built[f"{node['schema']}.{node['alias']}".lower()] = each["status"]
+            if each["status"] not in ("success", "skipped"):
+                print(f"  dbt {each['status']}: {node['name']}: {str(each['message'])[:300]}")
+    (work / "dbt-built.json").write_text(json.dumps(built))
     return built
 
 
@@ -100,7 +111,7 @@ def findings(place: Path) -> Mapping[str, str]:
     said = penstock(place, "validate")
     wrong: dict[str, str] = {}
     for each in said.get("findings", said.get("error", {}).get("findings", [])):
-        if each.get("severity") != "warning":
+        if each.get("severity") not in ("warning", "info"):
             wrong.setdefault(each.get("file", ""), f"{each['code']}: {each['message']}")
     return wrong
 
@@ -117,22 +128,26 @@ def unchanged(project: Path, work: Path) -> tuple[int, int]:
     return len([path for path in files if path not in wrong]), len(files)
 
 
-def build_with_penstock(project: Path, work: Path, variables: str) -> Mapping[str, str]:
+def build_with_penstock(project: Path, work: Path, asked: argparse.Namespace) -> Mapping[str, str]:
     """Import a project and build it; give model → status, and print what stands in the way."""
     place = work / "penstock"
-    said = penstock(work, "import", "dbt", str(project), "--output", str(place))
-    print("  import:", json.dumps(said.get("counts", said))[:400])
+    ran = place / ".penstock" / "target" / "run_results.json"
+    if asked.again is None:
+        said = penstock(work, "import", "dbt", str(project), "--output", str(place))
+        print("  import:", json.dumps(said.get("counts", said))[:400])
     for path, reason in findings(place).items():
         print(f"  finding: {path}: {reason}")
-    for command in ("seed", "run"):
-        penstock(place, command, "--vars", variables)
-    ran = place / ".penstock" / "target" / "run_results.json"
+    chosen = ["--select", asked.select] if asked.select else []
+    for command in (["seed"], ["run", *chosen]):
+        ran.unlink(missing_ok=True)
+        penstock(place, *command, "--vars", asked.vars)
     results = json.loads(ran.read_text())["results"] if ran.is_file() else []
     for each in results:
         if each["status"] in ("error", "skipped"):
             print(f"  {each['status']}: {each['unique_id']}: {str(each.get('message'))[:200]}")
-    penstock(place, "snapshot", "run", "--vars", variables)  # it fails if there are none
-    return {each["unique_id"].split(".")[2]: each["status"] for each in results}
+    penstock(place, "snapshot", "run", *chosen, "--vars", asked.vars)  # fails if there are none
+    models = [each for each in results if each["unique_id"].startswith("model.")]
+    return {each["unique_id"].split(".")[2]: each["status"] for each in models}
 
 
 def rows_of_penstock(work: Path) -> Digests:
@@ -178,23 +193,41 @@ def main() -> None:
     parser.add_argument("--profiles", required=True, type=Path)
     parser.add_argument("--vars", default="{}")
     parser.add_argument("--keep", type=Path, help="the folder to work in; it stays")
+    parser.add_argument("--select", default="", help="what to build, separated by spaces")
+    parser.add_argument("--only", choices=("ours", "dbt", "rows"), help="needs --keep")
+    parser.add_argument("--again", type=Path, help="files for a second build; needs --keep")
     asked = parser.parse_args()
     for project in asked.projects:
         kept = asked.keep / project.name if asked.keep else None
         work = kept or Path(tempfile.mkdtemp(prefix="penstock-port-"))
         work.mkdir(parents=True, exist_ok=True)
         print(project.name)
-        whole, files = unchanged(project, work)
-        print(f"  unchanged: {whole} of {files} models have no finding")
-        built = build_with_penstock(project, work, asked.vars)
-        ran = sum(status == "success" for status in built.values())
-        print(f"  after the import: {ran} of {len(built)} ran")
-        statuses = build_with_dbt(project, work, asked)
-        done = [table for table, status in statuses.items() if status == "success"]
-        print(f"  dbt: {len(done)} of {len(statuses)} succeeded")
-        compare(rows_of_dbt(work, done, asked), rows_of_penstock(work))
+        port(project, work, asked)
         if kept is None:
             shutil.rmtree(work)
+
+
+def port(project: Path, work: Path, asked: argparse.Namespace) -> None:
+    """Build a project on both sides and compare the rows, or only a part of that."""
+    if asked.only in (None, "ours"):
+        if asked.again is None:
+            whole, files = unchanged(project, work)
+            print(f"  unchanged: {whole} of {files} models have no finding")
+        else:
+            shutil.copytree(asked.again, work / "penstock", dirs_exist_ok=True)
+        built = build_with_penstock(project, work, asked)
+        ran = sum(status == "success" for status in built.values())
+        print(f"  after the import: {ran} of {len(built)} ran")
+    if asked.only in (None, "dbt"):
+        if asked.again is not None:
+            shutil.copytree(asked.again, work / "dbt", dirs_exist_ok=True)
+        statuses = build_with_dbt(project, work, asked)
+        good = sum(status == "success" for status in statuses.values())
+        print(f"  dbt: {good} of {len(statuses)} succeeded")
+    if asked.only in (None, "rows"):
+        statuses = json.loads((work / "dbt-built.json").read_text())
+        done = [table for table, status in statuses.items() if status == "success"]
+        compare(rows_of_dbt(work, done, asked), rows_of_penstock(work))
 
 
 if __name__ == "__main__":

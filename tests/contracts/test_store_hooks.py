@@ -1,5 +1,6 @@
 """What every state store promises of hooks: which are due, and until when a target is held."""
 
+import datetime as dt
 from dataclasses import replace
 
 import pytest
@@ -56,6 +57,16 @@ def test_a_later_record_of_a_hook_replaces_the_earlier_one(store):
 
     assert store.hooks.of_run("run-1") == (replace(AFTER, status=Status.SUCCESS),)
     assert due(store) == []
+
+
+def test_the_grants_that_ran_last_are_known_of_each_model(store):
+    done = replace(AFTER, text="grants: select to ann", status=Status.SUCCESS, started=NOON)
+    later = replace(done, run="run-2", started=NOON + dt.timedelta(hours=1), failure=FAILED)
+    promised = replace(done, run="run-3", status=Status.RUNNING, started=None)
+    other = replace(done, step="step-2", model="users")
+    store.hooks.note([later, done, promised, other, replace(AFTER, number=1, started=NOON)])
+
+    assert store.hooks.granted() == {"orders": later, "users": other}
 
 
 def test_a_step_that_failed_holds_no_target_and_has_no_due_hook(store):

@@ -4,11 +4,13 @@ import datetime as dt
 
 from penstock.app.services import wire
 
-__all__ = ["HISTORIES", "OF_CHECKS", "POINTS", "UNDISTURBED", "VERSIONS"]
+__all__ = ["HISTORIES", "OF_CHECKS", "POINTS", "UNDISTURBED", "VERSIONS", "WITH_CHECKS"]
 
 OF_CHECKS = ("after-evaluating", "after-checks")
-POINTS = tuple(point for point in wire.POINTS if point not in (*OF_CHECKS, "after-hook"))
-"""The points that a step without checks and hooks passes."""
+WITH_CHECKS = tuple(each for each in wire.POINTS if each not in ("after-hook", "after-rows"))
+"""The points that a step passes without hooks and rows of templates."""
+POINTS = tuple(point for point in WITH_CHECKS if point not in OF_CHECKS)
+"""The points that it passes without checks, too."""
 
 
 def _day(number: int) -> dt.datetime:

@@ -8,8 +8,8 @@ import pytest
 from fakes.check_place import MOMENT, P1, P2, STATS, CheckPlace
 from fakes.clock import FixedClock
 from fakes.command import kill_at
+from fakes.faulted import WITH_CHECKS as POINTS
 from fakes.kill_story import KILLED, first_delivery, second_delivery
-from penstock.app.services.wire import POINTS
 from penstock.core.checks.check import OnFailure
 
 BUILD = ("backfill", "user_stats", "--from", P1, "--to", P2, "--yes", "--threads", "1")

@@ -116,6 +116,23 @@ def test_dbts_check_strategy_with_other_names_deletes_and_an_end_of_current_vers
     assert snapshot_verify(place.root, "users", spark=place.spark).ok
 
 
+def test_a_table_is_adopted_before_what_it_reads_is_built(place) -> None:
+    place.model("stg", "select * from {{ source('raw', 'people') }}", materialized="table")
+    query = "select id, value, updated_at from {{ ref('stg') }}"
+    place.model("users", query, materialized="snapshot", layout="dbt", **TS)
+    place.sql(f"CREATE TABLE {place.table('users')} ({DBT}) USING delta")
+    place.has("people", "1 a 01-05")
+
+    report = adopt(place, "users")
+    place.run("stg")
+    result = place.snap(T1)["users"]
+
+    assert (report.adopted, report.opens) == (True, 0)
+    assert report.uncounted == f"stg has no table at {place.root}/warehouse/m/stg"
+    assert result.status == "success"
+    assert place.sql(f"SELECT id FROM {place.table('users')}") == [(1,)]
+
+
 def test_a_first_run_makes_the_table_as_dbt_makes_it(place) -> None:
     place.snapshot("users", layout="dbt", **CK)
     place.has("people", "1 a 01-05")

@@ -69,6 +69,12 @@ select cast(sold_at as date) as sold_on, count(*) as sales from {{ ref('stg_sale
    batch_size='day', begin='2024-03-01', lookback=2) }}
 select sold_at, item from {{ ref('stg_sales') }}
 """,
+    "models/best.py": """\
+def model(dbt, session):
+    dbt.config(materialized="table")
+    prices = dbt.ref("cheap")
+    return prices.select("item").crossJoin(session.range(2).toDF("n"))
+""",
     "snapshots/items.sql": """\
 {% snapshot items %}
 {{ config(target_schema='history', unique_key='item', strategy='timestamp',
@@ -135,6 +141,7 @@ def test_an_imported_project_is_built_as_dbt_builds_it(place):
     assert rows(place, "shop.prices_v1") == [("cake", 7.0), ("roll", 1200.5)]
     assert rows(place, "shop.prices_v2") == [("cake", 7.0, 1), ("roll", 1200.5, 2)]
     assert rows(place, "shop.cheap") == [("cake", 7.0, 1, 10)]
+    assert rows(place, "shop.best") == [("cake", 0), ("cake", 1)]
     assert rows(place, "shop.clicks", CLICKS) == [
         ("2024-03-01 08:00:00", "roll"),
         ("2024-03-01 09:00:00", "cake"),

@@ -5,6 +5,7 @@ from contextlib import closing
 import pytest
 
 from fakes import delta_tables
+from fakes.command import kill_at
 from penstock.app.commands.query import query
 from penstock.core.errors import TableError
 
@@ -104,3 +105,22 @@ def test_a_merge_takes_the_text_that_new_rows_make(place, pays):
         (2, 1, 0, 0),
         (3, 0, 0, 4),
     ]
+
+
+@pytest.mark.matrix
+def test_a_run_that_is_killed_between_rows_and_its_step_is_done_by_the_next(place, pays):
+    place.model("wide", PIVOT, materialized="table")
+    place.model("seen", PIVOT)
+    place.model("top", "select * from {{ ref('seen') }}", materialized="table")
+    place.run()
+    delta_tables.append(pays, "(2, 'gift', 4)")
+
+    kill_at("after-rows:1", place.root, "run", spark=place.spark)
+    place.run("top")
+    second, third = place.run(), place.run()
+
+    assert second.succeeded
+    assert {r.status for r in third.results} == {"unchanged"}
+    for name in ("wide", "top"):
+        found = place.sql(f"select id, card, cash, gift from {place.table(name)}")
+        assert sorted(found) == [(1, 5, 2, 0), (2, 1, 0, 4)]

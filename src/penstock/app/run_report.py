@@ -159,7 +159,7 @@ def run_document(
         "limits": [_of_package(each) for each in report.packages],
         "models": models,
         "resume": resume_document(report.left, report.resume),
-        **document_of(report, f"not_run recovered notes hooks[{_HOOK}]"),
+        **document_of(report, f"not_run recovered messages=said notes hooks[{_HOOK}]"),
         **document_of(report.plan, f"deferred[{_DEFERRED}]"),
         "log": None if report.plan.is_empty else report.log_path or None,
         "preview": sync_document(report.preview) if report.preview else None,

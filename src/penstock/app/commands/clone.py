@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -58,6 +58,7 @@ def clone(services: Services, request: CloneRequest) -> RunReport:
     now = services.clock.now()
     names = selected_models(services, request.select, request.exclude, now)
     names = with_base_tables(services.project, names)
+    _take_rows(services, other, names)
     here = survey(services, names, now)
     services.project = here.project
     context = Context(
@@ -85,6 +86,20 @@ def clone(services: Services, request: CloneRequest) -> RunReport:
         left=tuple(each.name for each in results if not each.ok),
         log_path=services.written_log,
     )
+
+
+def _take_rows(services: Services, other: Services, names: Iterable[str]) -> None:
+    """Keep the rows that templates read in the other target: they made the text of its tables.
+
+    Rows that only models beside the selected ones ask for stay as they are here.
+    """
+    models, known = services.project.models, services.project.template_rows
+    asked = {each.key for name in names for each in models[name].query.reads}
+    theirs = other.reading.notes.template_rows().items()
+    rows = {key: each for key, each in theirs if key in asked or key not in known}
+    if rows:
+        services.writing.notes.keep_rows(rows)
+        services.project = services.reload()
 
 
 def _clone_all(

@@ -26,6 +26,7 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.statement import TARGET_VIEW, Commit, Row, Work
 from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent, StepKind
+from penstock.plan.cascade import upstream_models
 from penstock.plan.history import (
     PROPERTY,
     hash_columns,
@@ -35,7 +36,9 @@ from penstock.plan.history import (
     rewriting_property,
     setting_differences,
 )
-from penstock.plan.planner import plan
+from penstock.plan.kinds.tables import detect_table_drift
+from penstock.plan.obstacles import table_obstacle
+from penstock.plan.steps import Question
 from penstock.plan.values import Options, Reason, State, Step
 from penstock.strategies.build import properties_sql
 from penstock.strategies.history.commit import Counts
@@ -45,6 +48,7 @@ from penstock.strategies.history.verify import HIGH, Violation
 COMMAND = "snapshot migrate"
 _STORED = "penstock_stored"
 _MENDED = {"history-settings-changed", "run-time-before-history"}
+_UNBUILT = {"upstream-not-built", "snapshot-not-built", "template-rows-unknown"}
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -52,7 +56,8 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 class MigrateReport:
     """What differed, and what the next run will do afterwards.
 
-    `opens` and `closes` count versions. `version` is that of the table afterwards.
+    `opens` and `closes` count versions. `version` is that of the table afterwards. `uncounted` is
+    why the next run could not be counted, "" if it was.
     """
 
     model: str
@@ -64,6 +69,7 @@ class MigrateReport:
     opens: int = 0
     closes: int = 0
     metrics: Mapping[str, int] = field(default_factory=dict)
+    uncounted: str = ""
 
     @property
     def differs(self) -> bool:
@@ -113,9 +119,13 @@ def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
         mended = {"foreign-table"} if adopt else set()
     else:
         mended = set() if needs_refresh(setting_differences(model, said)) else _MENDED
-    for blocked in plan(context.project, [model.name], context.records, now, Options()).blocked:
-        if blocked.error.code not in mended:
-            raise blocked.error
+    # what it reads is needed to count the next run only
+    wanted = frozenset((model.name, *(upstream_models(model) if adopt else ())))
+    question = Question(context.project, wanted, context.records, now, Options())
+    reason = detect_table_drift(context.project, model, context.records, now).reason
+    error = table_obstacle(question, {}, model, reason)
+    if error is not None and error.code not in mended:
+        raise error
 
 
 @dataclass(slots=True)
@@ -149,10 +159,17 @@ class _Migration:
         counted, violations = hold_laws(self.session, uri, self.facts, claims)
         if violations:
             raise _no_history(model, violations)
-        counts = self._count_changes(uri, new_hash)
+        counts, uncounted = Counts(), ""
+        try:
+            counts = self._count_changes(uri, new_hash)
+        except TableError as error:
+            if not report.adopted or error.code not in _UNBUILT:
+                raise
+            uncounted = error.sentence
         report = replace(
             report,
             rehashed=new_hash is not None,
+            uncounted=uncounted,
             opens=counts.opens,
             closes=counts.closed,
             metrics=counts.metrics,

@@ -14,7 +14,7 @@ from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
 from penstock.app.commands.plan import context_of, report_of, unchanged_results
 from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
 from penstock.app.execution.commit import Ended, refresh_record
-from penstock.app.execution.hooks import project_hooks, retried_text, retry_hooks
+from penstock.app.execution.hooks import grant_again, project_hooks, retried_text, retry_hooks
 from penstock.app.execution.recover import Recovery, recover
 from penstock.app.execution.results import (
     failed_partitions,
@@ -84,11 +84,13 @@ def begun(
     if planned.plan.steps and find_places(services, planned.sources):
         planned = planner(services, request)
     planned = planned.after(settled).without(recovery.stuck)
+    run_id, at = services.run_id or services.clock.new_id(), planned.plan.run_timestamp
+    recovered = (*recovery.messages_by_step, *map(retried_text, hooks))
+    blank = HookRecord(run_id, HookMoment.AFTER, 0, "", at)
+    hooks += grant_again(services, planned.regranted, blank)
     for sentence in planned.said:
         listener(Said(sentence))
     report = report_of(planned, request)
-    run_id = services.run_id or services.clock.new_id()
-    recovered = (*recovery.messages_by_step, *map(retried_text, hooks))
     return planned, replace(report, run_id=run_id, recovered=recovered, hooks=hooks)
 
 
@@ -227,9 +229,8 @@ class Runner:
         services.project = services.reload()
         planned = self.planner(services, self.request).only(names)
         earlier.passes.close()
-        done = earlier.changed, earlier.failed, earlier.hooks, earlier.template_rows
-        context = self._context = self._prepare(planned)
-        context.changed, context.failed, context.hooks, context.template_rows = done
+        self._context = self._prepare(planned)
+        self._context.follow(earlier)
         self._results += unchanged_results(services, planned)
         return planned
 
@@ -330,6 +331,7 @@ class Runner:
         if out is None:
             return found
         for each in remaining_steps(step, out.left):
+            self._context.hooked |= {each.key} if step.key in self._context.hooked else set()
             found += self._step(each, out.ahead.of(each.work.grid, each.partitions))
         return found
 

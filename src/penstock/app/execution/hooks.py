@@ -6,6 +6,7 @@ so that `recover` runs it if the process ends in between. A hook may run more th
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from functools import partial
 
 from penstock.app.execution.recover import Recovery, recover, settle_as
 from penstock.app.execution.step_state import StepState, open_session
+from penstock.app.observation.recorded import last_success
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.services.workers import may_write, on_worker
@@ -36,6 +38,11 @@ from penstock.strategies.grants import grant_changes, granted, show_grants
 RESULTS_VIEW = "penstock_results"
 """What hooks after a run read of its models."""
 _COLUMNS = ("model", "status", "reason", "rows", "seconds", "error")
+_OF_SESSION = re.compile(
+    r"(?is)(\s|--[^\n]*\n|/\*.*?\*/)*"
+    r"(set|reset|use|add|declare|create\s+(or\s+replace\s+)?(global\s+)?temp(orary)?)\b"
+)
+"""Statements that matter to their session only."""
 _HINTS = {
     HookMoment.BEFORE: "correct the hook, and run again; nothing of the step was written",
     HookMoment.AFTER: "the rows are in the table; correct the hook, then: penstock recover",
@@ -143,22 +150,28 @@ def _blank(intent: Intent, moment: HookMoment) -> HookRecord:
 def run_before(state: StepState) -> StepState:
     """Run the hooks before a step in its session; if one fails, the step does not begin.
 
-    They come before the pins: the step reads what they wrote.
+    They come before the pins: the step reads what they wrote. If the step is run again, for other
+    rows of its template or after another writer, only those run again that prepare its session.
     """
-    run, intent = state.run, state.intent
-    if not run.model.hooks.before:
+    run, intent, hooks = state.run, state.intent, state.run.model.hooks.before
+    if not hooks:
         return state
     run.committer.await_target(intent)
     run = open_session(run)
     with run.committer.rejecting(intent):
         exists = bool(intent.uri) and run.services.log.head(intent.uri) is not None
-        actions = _actions(run.services, run.model.hooks.before, run.model)
+        if run.step.key in run.context.hooked:
+            texts = ((each, each.incremental if exists else each.text) for each in hooks)
+            hooks = tuple(each for each, text in texts if _OF_SESSION.match(text))
+        actions = _actions(run.services, hooks, run.model)
         blank = _blank(intent, HookMoment.BEFORE)
         found = _run_all(run.services, run.committer.session, actions, blank, exists=exists)
         run.context.hooks += found
-        if (failure := found[-1].failure) is not None and not found[-1].ok:
-            where = actions[found[-1].number].where
-            raise HookError(failure.code, failure.message, where=where, hint=failure.hint)
+        for each in found:
+            if not each.ok and (failure := each.failure) is not None:
+                where = actions[each.number].where
+                raise HookError(failure.code, failure.message, where=where, hint=failure.hint)
+        run.context.hooked.add(run.step.key)
     return replace(state, run=run)
 
 
@@ -217,7 +230,7 @@ def retry_hooks(services: Services) -> tuple[HookRecord, ...]:
     due = services.reading.hooks.due() if services.has_state() else ()
     if not due:
         return ()
-    held = {lease.target for lease in services.writing.leases.taken() if may_write(services, lease)}
+    held = _tables_in_use(services)
     by_model: dict[str, list[HookRecord]] = {}
     for each in due:
         by_model.setdefault(each.model, []).append(each)
@@ -253,6 +266,36 @@ def _retry(
             settled = [replace(each, status=ended.status, failure=None) for each in older]
             services.writing.hooks.note(settled)
     return found
+
+
+def grant_again(
+    services: Services, names: Sequence[str], blank: HookRecord
+) -> tuple[HookRecord, ...]:
+    """Apply changed `grants` as if they had run after the last step of each model.
+
+    One that fails is due like any hook after a step. Tables that another run writes are left to
+    the next plan.
+    """
+    if not names:
+        return ()
+    services.engine.require()
+    held, models = _tables_in_use(services), [services.project.models[name] for name in names]
+    free = (each for each in models if str(each.table) not in held)
+    return tuple(on_worker(services, partial(_grant_again, services, m, blank)) for m in free)
+
+
+def _tables_in_use(services: Services) -> set[str]:
+    """Return the tables that another run may be writing."""
+    taken = services.writing.leases.taken()
+    return {lease.target for lease in taken if may_write(services, lease)}
+
+
+def _grant_again(services: Services, model: Model, blank: HookRecord) -> HookRecord:
+    *before, action = _after(services, model)
+    step, number = last_success(services, model.name), len(before)
+    record = replace(blank, number=number, text=action.text, step=step, model=model.name)
+    with services.engine.session(model.name, model.where) as session:
+        return _run(services, session, action, record, exists=True)
 
 
 def recover_by_hand(services: Services, step: str | None, *, committed: bool) -> Recovery:

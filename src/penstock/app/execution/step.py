@@ -51,9 +51,9 @@ def pin(state: StepState) -> StepState:
     """Pin the versions of all inputs, once no other run writes the target.
 
     Checks of views are evaluated here: a view has no stored rows to hold back. So are the queries
-    whose rows the template reads.
+    whose rows the template reads, or that of a view that the step reads.
     """
-    run, intent = state.run, state.intent
+    run, intent, models = state.run, state.intent, state.run.context.project.models
     # the wait comes first, or the pins would be older than what the other run has written meanwhile
     run.committer.await_target(intent)
     with run.committer.rejecting(intent):
@@ -64,8 +64,10 @@ def pin(state: StepState) -> StepState:
             where = run.services, run.context, run.step.key
             look_at_views(*where, intent, inputs, run.step.partitions)
     state = replace(state, intent=intent, inputs=inputs)
-    if run.model.query.reads and not run.step.only_alters:
-        read_rows(state)
+    views = (models[each.input] for each in inputs.pins if isinstance(each.pin, ViewPin))
+    readers = [each for each in (run.model, *views) if each.query.reads]
+    if readers and not run.step.only_alters:
+        read_rows(state, readers)
     return state
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.app.execution.step_state import StepRun, StepState
 from penstock.app.preparing.pins import Inputs
 from penstock.core.errors import DataError, PenstockError
 from penstock.core.findings import Location
+from penstock.core.model import Model
 from penstock.core.query import TemplateQuery, TemplateRows
-from penstock.strategies.relations import bind_query
+from penstock.strategies.relations import bind_query, query_tables
 
 _MOST = 10_000
 """Rows that a template may read."""
@@ -59,17 +60,23 @@ class PutOff:
         return models
 
 
-def read_rows(state: StepState) -> None:
-    """Read the rows that the model's template reads; raise `RowsChanged` if they are others."""
-    run = state.run
+def read_rows(state: StepState, readers: Iterable[Model]) -> None:
+    """Read the rows that templates read; raise `RowsChanged` if they are others.
+
+    The `readers` are the model of the step, and the views that are part of its text.
+    """
+    run, found = state.run, dict[str, TemplateRows]()
     known = run.services.project.template_rows
     with run.committer.rejecting(state.intent):
-        found = {each.key: _rows_at(run, each, state.inputs) for each in run.model.query.reads}
+        for each in readers:
+            file = each.where.path
+            found |= {q.key: _rows_at(run, q, state.inputs, file) for q in each.query.reads}
     changed: Mapping[str, TemplateRows] = {
         key: rows for key, rows in found.items() if known.get(key) != rows
     }
     if changed:
         run.services.writing.notes.keep_rows(changed)
+        run.committer.fault("after-rows")
         raise RowsChanged
     if run.model.query.waits:  # though all rows are known
         with run.committer.rejecting(state.intent):
@@ -87,14 +94,15 @@ def _broken(run: StepRun) -> DataError:
     return DataError("template-rows-unknown", sentence, where=model.where, hint=hint)
 
 
-def _rows_at(run: StepRun, query: TemplateQuery, inputs: Inputs) -> TemplateRows:
+def _rows_at(run: StepRun, query: TemplateQuery, inputs: Inputs, file: str) -> TemplateRows:
     """Return the rows of a query at the versions that a step has pinned."""
-    pinned = frozenset(inputs.pins)
+    services, moment = run.services, run.context.run_timestamp
+    below = {each.name for each in query_tables(services.project, query.inputs)}
+    pinned = frozenset(each for each in inputs.pins if each.input in below)
     earlier = run.context.template_rows.get((query.key, pinned))
     if earlier is not None:
         return earlier
-    where = Location(run.model.where.path, query.line)
-    services, moment = run.services, run.context.run_timestamp
+    where = Location(file, query.line)
     bound = bind_query(services.project, query.query, inputs.reads, moment)
     try:
         found = services.engine.query(bound.relations, bound.sql, _MOST)

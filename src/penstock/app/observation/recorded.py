@@ -1,17 +1,19 @@
-"""The records of many models, read in pages when a verdict needs them."""
+"""The records of many models, read in pages when a verdict needs them; grants that changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from penstock.app.services.services import Services
+from penstock.core.beside.hooks import shown_grants
 from penstock.core.facts import TableFacts
-from penstock.core.masking import MASK
+from penstock.core.masking import MASK, mask
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.partition import write_grid
 from penstock.core.ports.ports import Records
 from penstock.core.project import Project
-from penstock.core.records import LeastPin, ModelRecord, PartitionRun, PartitionsRecord
+from penstock.core.records import LeastPin, ModelRecord, PartitionRun, PartitionsRecord, Status
 from penstock.core.steps.inputs import Pin
 from penstock.plan.verdict import outside_differences
 
@@ -146,3 +148,27 @@ def is_newer(pin: LeastPin | None, steps: int, table_id: str, changed: int | Non
     if pin.kind == "delta" and pin.table_ids - {table_id}:
         return True
     return changed is not None and changed > pin.version
+
+
+def regranted(
+    services: Services, names: Sequence[str], building: Collection[str]
+) -> Mapping[str, str]:
+    """Return the `grants` of built models that differ from those granted last, as text, by model.
+
+    Models that a plan is `building` are left out, because their steps grant them. A target without
+    a catalog has none.
+    """
+    project = services.project
+    if not project.target.catalog or not services.has_state():
+        return {}
+    chosen = (project.models[name] for name in names if name not in building)
+    wanted = {each.name: shown_grants(each.grants) for each in chosen if each.grants is not None}
+    last = services.reading.hooks.granted() if wanted else {}
+    changed = (n for n, text in wanted.items() if n not in last or last[n].text != mask(text))
+    return {name: wanted[name] for name in changed if last_success(services, name)}
+
+
+def last_success(services: Services, name: str) -> str:
+    """Return the last step of a model that succeeded, "" if it was never built."""
+    steps = services.reading.records.steps_of(name)
+    return next((e.intent.step for e in reversed(steps) if e.status is Status.SUCCESS), "")

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from penstock.app.observation.deferral import deferred_lines
 from penstock.app.observation.project_state import ProjectState, survey
+from penstock.app.observation.recorded import regranted
 from penstock.app.planning.packages import (
     limits_said,
     not_refreshed,
@@ -75,6 +76,8 @@ class Planned:
     not_run: tuple[str, ...] = ()
     settled: Settled = Settled()
     said: tuple[str, ...] = ()
+    regranted: tuple[str, ...] = ()
+    """Models without a step whose `grants` changed."""
 
     @property
     def again(self) -> Mapping[str, str]:
@@ -169,7 +172,15 @@ def make_plan(services: Services, request: AnyRun, state: ProjectState | None = 
     passes = project_state.view.now.passes.values()
     notes += tuple(warning.render() for each in passes for warning in each.warnings)
     said = (*said, *deferred_lines(made.deferred))
-    return Planned(made, names, project_state, scope, notes, not_run, said=said)
+    return _with_grants(Planned(made, names, project_state, scope, notes, not_run, said=said))
+
+
+def _with_grants(planned: Planned) -> Planned:
+    """Add the models whose rights change, though no step builds them."""
+    building = {step.model for step in planned.plan.steps}
+    granting = regranted(planned.project_state.services, planned.names, building)
+    lines = (f"{name}: its rights change, {text}" for name, text in granting.items())
+    return replace(planned, said=(*planned.said, *lines), regranted=(*granting,))
 
 
 def _look_at_packages(state: ProjectState, anew: Sequence[SessionPackage]) -> tuple[str, ...]:

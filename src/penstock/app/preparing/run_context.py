@@ -104,6 +104,8 @@ class Context:
     """The passes of session packages."""
     hooks: list[HookRecord] = field(default_factory=list)
     """The hooks that ran."""
+    hooked: set[str] = field(default_factory=set)
+    """The keys of steps whose hooks before them ran, also if they are to be run again."""
     template_rows: dict[tuple[str, frozenset[InputPin]], TemplateRows] = field(default_factory=dict)
     """What templates read at some pins, by the key of the query."""
 
@@ -111,6 +113,12 @@ class Context:
     def upstreams(self) -> Mapping[str, ModelRecord]:
         """The records of models as their readers see them."""
         return upstream_records(self.records, self.view.now.deferred)
+
+    def follow(self, earlier: Context) -> None:
+        """Go on with what steps of an earlier plan of the same run did."""
+        self.changed, self.failed = earlier.changed, earlier.failed
+        self.hooks, self.hooked = earlier.hooks, earlier.hooked
+        self.template_rows = earlier.template_rows
 
     def change(self, intent: Intent) -> None:
         """Record that a step changed its partitions."""

@@ -80,6 +80,7 @@ POINTS = (
     "during-finish",
     "after-finish",
     "after-hook",
+    "after-rows",
 )
 
 

@@ -126,7 +126,7 @@ def _judge_columns(
     """Find columns that the model of an input certainly lacks: no tested SQL reads them."""
     model = project.models.get(name.name) if name.kind is InputKind.MODEL else None
     known = columns_of_model(project, model) if model else None
-    if model is None or known is None:
+    if model is None or known is None or model.query.waits:  # rows make columns
         return
     folded = {each.lower() for each in known}
     for column in table.names:

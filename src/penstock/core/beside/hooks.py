@@ -63,6 +63,10 @@ class Grant:
     grantee: str
 
 
+GRANTS = "grants: "
+"""How the text of grants begins."""
+
+
 def shown_grants(wanted: Sequence[Grant]) -> str:
     """Return rights for users.
 
@@ -73,4 +77,4 @@ def shown_grants(wanted: Sequence[Grant]) -> str:
     for each in wanted:
         by_privilege.setdefault(each.privilege, []).append(each.grantee)
     parts = [f"{privilege} to {', '.join(names)}" for privilege, names in by_privilege.items()]
-    return f"grants: {'; '.join(parts) or 'none'}"
+    return f"{GRANTS}{'; '.join(parts) or 'none'}"

@@ -109,6 +109,9 @@ class HookRecords(Protocol):
     def of_run(self, run: str) -> tuple[HookRecord, ...]:
         """Return the hooks of a run, in the order in which they ran."""
 
+    def granted(self) -> Mapping[str, HookRecord]:
+        """Return the grants that ran last, by model, also if they failed."""
+
 
 class RunRecords(Protocol):
     """Reads runs and steps in bulk; steps still RUNNING are among them."""

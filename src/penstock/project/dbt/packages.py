@@ -74,7 +74,8 @@ def _lists(texts: Mapping[str, str], installed: set[str]) -> Iterable[FileNotes]
             )
             named = text_of(entry.get(kind))
             name = text_of(entry.get("name")) or re.sub(r"(\.git)?/?$", "", named).split("/")[-1]
-            if name in installed or name.replace("-", "_") in installed:
+            plain_name = name.replace("-", "_")  # of a repository; that of the package may be less
+            if {name, plain_name, plain_name.removeprefix("dbt_")} & installed:
                 log.change(named, "what is used of it is copied, or part of penstock")
             else:
                 log.hand(named, _DEPS)

@@ -103,7 +103,7 @@ def rule_for(key: str, value: Plain) -> SettingRule:
         why = "an expression is not a column: select it under a name, and use that"
         return SettingRule(key, value, Fate.BY_HAND, why)
     if key == "grants" and isinstance(value, Mapping):
-        return _grants(value)
+        return SettingRule("grants", {k: [*texts_of(e)] for k, e in value.items()}, Fate.TAKEN)
     if key in ("tblproperties", "databricks_tags", *_RENAMED):
         return SettingRule(_RENAMED[key], value, Fate.CHANGED, f"it is called {_RENAMED[key]} here")
     if key in _TAKEN.split():
@@ -148,12 +148,3 @@ def _schema_change(value: Plain) -> SettingRule:
     if known == word:
         return SettingRule("on_schema_change", known, Fate.TAKEN)
     return SettingRule("on_schema_change", known, Fate.CHANGED, f"{word} is called {known} here")
-
-
-def _grants(value: Mapping[str, Plain]) -> SettingRule:
-    plain = {key.removeprefix("+"): texts_of(each) for key, each in value.items()}
-    kept = {key: [*each] for key, each in plain.items()}
-    if any(key.startswith("+") for key in value):
-        why = "these add to the grants of the folder in dbt; write out all of them"
-        return SettingRule("grants", kept, Fate.BY_HAND, why)
-    return SettingRule("grants", kept, Fate.TAKEN)

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Select, func, select
 
-from penstock.core.beside.hooks import HookMoment
 from penstock.core.check_results import Checked, Flag, InvariantReport, Quarantine
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
 from penstock.core.ports.ports import RebuiltStep
@@ -30,7 +29,15 @@ from penstock.state.lease import grant
 from penstock.state.schema import models, runs, steps
 from penstock.state.sql.database import Database, batched
 from penstock.state.sql.model_records import written_counts
-from penstock.state.sql.rows import Found, cells_of, hook_of, hook_results, step_of
+from penstock.state.sql.rows import (
+    Found,
+    cells_of,
+    due_hooks,
+    hook_of,
+    hook_results,
+    last_grants,
+    step_of,
+)
 from penstock.state.sql.transaction import Transaction, Transactions
 from penstock.state.transitions.model_state import (
     Began,
@@ -211,21 +218,8 @@ class StoreHooks:
 
     def due(self) -> tuple[HookRecord, ...]:
         """See `HookRecords.due`."""
-        hook = hook_results.c
-        query = (
-            select(hook_results)
-            .join(steps, steps.c.id == hook.step)
-            .where(
-                hook.moment == HookMoment.AFTER,
-                hook.status.in_((Status.RUNNING, Status.FAILED)),
-                steps.c.status == Status.SUCCESS,
-                steps.c.undone_by.is_(None),
-                steps.c.pending.is_(None),
-            )
-            .order_by(steps.c.step_seq, hook.number)
-        )
         with self._database.read() as connection:
-            return tuple(map(hook_of, connection.execute(query)))
+            return tuple(map(hook_of, connection.execute(due_hooks())))
 
     def of_run(self, run: str) -> tuple[HookRecord, ...]:
         """See `HookRecords.of_run`."""
@@ -234,6 +228,12 @@ class StoreHooks:
         query = query.order_by(hook.started, hook.step, hook.moment, hook.number)
         with self._database.read() as connection:
             return tuple(map(hook_of, connection.execute(query)))
+
+    def granted(self) -> Mapping[str, HookRecord]:
+        """See `HookRecords.granted`."""
+        with self._database.read() as connection:
+            found = map(hook_of, connection.execute(last_grants()))
+            return {each.model: each for each in found}
 
 
 class StoreLeases:

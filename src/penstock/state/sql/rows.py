@@ -6,9 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from sqlalchemy import Column, Connection, Index, Row, Table, Text, func, insert, select, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    Index,
+    Row,
+    Select,
+    Table,
+    Text,
+    func,
+    insert,
+    select,
+    update,
+)
 
-from penstock.core.beside.hooks import HookMoment
+from penstock.core.beside.hooks import GRANTS, HookMoment
 from penstock.core.check_results import CheckRecord, CheckResult, Quarantine
 from penstock.core.checks.check_type import CheckStatus
 from penstock.core.model import Fingerprint
@@ -323,6 +335,30 @@ def hook_cells(hook: HookRecord) -> Cells:
     failure = hook.failure
     errors = {column: getattr(failure, name) if failure else "" for column, name in FAILURE.items()}
     return {**cells_of(hook, _HOOK), **errors}
+
+
+def due_hooks() -> Select[Any]:
+    """Return the query for hooks that are to run after recorded steps."""
+    hook = hook_results.c
+    found = select(hook_results).join(steps, steps.c.id == hook.step)
+    found = found.where(
+        hook.moment == HookMoment.AFTER,
+        hook.status.in_((Status.RUNNING, Status.FAILED)),
+        steps.c.status == Status.SUCCESS,
+        steps.c.undone_by.is_(None),
+        steps.c.pending.is_(None),
+    )
+    return found.order_by(steps.c.step_seq, hook.number)
+
+
+def last_grants() -> Select[Any]:
+    """Return the query for the grants that ran last of each model."""
+    hook = hook_results.c
+    grants = hook.moment == HookMoment.AFTER, hook.text.startswith(GRANTS)
+    last = select(hook.model, func.max(hook.started).label("started")).where(*grants)
+    newest = last.group_by(hook.model).subquery()
+    is_newest = (hook.model == newest.c.model) & (hook.started == newest.c.started)
+    return select(hook_results).join(newest, is_newest).where(*grants)
 
 
 def hook_of(row: Found) -> HookRecord:

@@ -134,7 +134,9 @@ def migrate_text(report: MigrateReport) -> str:
         would = "would be" if report.dry_run else "were"
         lines.append(f"the row hashes of current versions {would} rebuilt")
     opens = count(report.opens, "version")
-    lines.append(f"the next run opens {opens} and closes {report.closes:,}")
+    runs = f"the next run opens {opens} and closes {report.closes:,}"
+    uncounted = f"what the next run does could not be counted: {report.uncounted}"
+    lines.append(uncounted if report.uncounted else runs)
     if not report.dry_run:
         done = "adopted" if report.adopted else "migrated"
         lines.append(f"{done}  version {report.version}")
@@ -152,7 +154,8 @@ def verify_document(reports: Sequence[VerifyReport]) -> Json:
 
 
 migrate_document = partial(
-    document_of, names="model version dry_run adopted rehashed changes opens closes metrics"
+    document_of,
+    names="model version dry_run adopted rehashed changes opens closes uncounted metrics",
 )
 _RESTARTS = "This replaces every selected history table by a first run; its versions are gone."
 Models = Annotated[Sequence[str], FlagSpec(names=("MODEL...",))]

@@ -13,6 +13,9 @@ from penstock.app.read_requests import CloneRequest
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import UsageError
 from penstock.core.model import Fingerprint
+from penstock.core.names import InputKind, InputName
+from penstock.core.ports.engine import QueryResult
+from penstock.core.query import TemplateQuery, TemplateRows, mention
 from penstock.core.records import Status
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.steps.window import Watermark
@@ -230,3 +233,25 @@ def test_the_same_code_over_tables_of_another_name_is_current(targets):
 
     assert dev.states()["orders"] == "current"
     assert dev.records()["orders"].fingerprint.sql == "named"
+
+
+def test_a_view_is_cloned_with_the_rows_that_its_template_read_there(targets):
+    dev, prod = targets
+    rows, other = (TemplateRows((("n", "int"),), ((n,),)) for n in ("4", "5"))
+    users = InputName(InputKind.MODEL, "users")
+    asked = TemplateQuery("key", f"select max(n) as n from {mention(users)}", (users,), 1)
+    dev.has(replace(RECENT, query=replace(RECENT.query, reads=(asked,))))
+    dev.store.notes.keep_rows({"own": other})
+    prod.store.notes.keep_rows({"key": rows, "own": rows})
+    dev.lake.signature = dev.signature
+    services = dev.services()
+    services.engine.query = lambda *_: QueryResult(("n",), (("4",),), types=("int",))
+
+    def load():
+        return replace(dev.project, template_rows=dev.store.notes.template_rows())
+
+    services.project, services.reload = load(), load
+    report = clone(services, CloneRequest(".", source="prod", target="dev"))
+
+    assert [each.status for each in report.results] == ["success"] * 3
+    assert dev.store.notes.template_rows() == {"key": rows, "own": other}

@@ -9,11 +9,13 @@ from fakes.requests import a_run
 from fakes.workshop import Workshop
 from penstock.app.commands.run import run
 from penstock.app.events import Said
+from penstock.core.beside.hooks import Hook, Hooks
 from penstock.core.errors import QueryError, project_error
 from penstock.core.findings import Finding, Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import QueryResult
 from penstock.core.query import TemplateQuery, TemplateRows, mention
+from penstock.strategies.view import View
 
 EVENTS = InputName(InputKind.SOURCE, "raw.events")
 ASKED = TemplateQuery("key", f"select max(n) as n from {mention(EVENTS)}", (EVENTS,), 7)
@@ -51,9 +53,9 @@ class Place:
         services.engine.query = self.query
         return services
 
-    def run(self, **asked):
+    def run(self, *select, **asked):
         self.workshop.clock.advance(seconds=1)
-        return run(self.services(), a_run((), **asked), self.hear)
+        return run(self.services(), a_run(select, **asked), self.hear)
 
     def hear(self, event):
         if isinstance(event, Said):
@@ -285,3 +287,41 @@ def test_a_template_that_asks_for_a_column_that_is_not_there_fails_its_step():
         "models/m.sql:1: template-rows-unknown: the template of m asks for a column that its "
         "table lacks\n  hint: build the table first, or correct its columns in YAML"
     )
+
+
+def read_through_a_view(*answers):
+    """A model over a view whose template reads rows, and the place where both are."""
+    place = Place(*answers)
+    place.model = replace(place.model, strategy=View())
+    return place
+
+
+def test_a_model_alone_takes_the_text_that_the_rows_of_its_view_make():
+    place = read_through_a_view(["4"], ["5"])
+    place.run()
+    place.workshop.lake.land("/landing/events", n="2")
+    place.workshop.lake.ran.clear()
+    place.messages.clear()
+
+    report = place.run("top")
+
+    assert [(each.name, each.status) for each in report.results] == [("top", "success")]
+    assert place.messages == [AGAIN + "top"]
+    assert place.kept()["key"].rows == (("5",),)
+
+
+SET, WRITE = "set spark.sql.ansi.enabled = false", "insert into audit.log values (1)"
+
+
+def test_hooks_before_a_model_that_is_planned_again_run_once():
+    place = Place(["4"])
+    where = Location("models/m.sql", 1)
+    hooks = Hooks(tuple(Hook(text, text, where) for text in (SET, WRITE)))
+    place.model = replace(place.model, hooks=hooks)
+
+    report = place.run()
+
+    assert place.messages == [AGAIN + "m, top"]
+    ran = [sql for _, word, sql in place.workshop.lake.ran if word == "rows"]
+    assert [sql for sql in ran if sql in (SET, WRITE)] == [SET, WRITE, SET]
+    assert [each.text for each in report.hooks] == [SET, WRITE, SET]

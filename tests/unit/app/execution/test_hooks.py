@@ -279,6 +279,10 @@ def test_results_of_a_run_without_steps_are_a_query_without_rows():
     )
 
 
+def refuse():
+    raise QueryError("spark-parse", "SHOW GRANTS is not supported")
+
+
 @pytest.fixture
 def granting():
     """A model with grants, on a target with a catalog."""
@@ -309,9 +313,6 @@ def test_grants_change_what_differs_from_the_catalog(granting):
 
 
 def test_a_catalog_without_rights_is_a_warning_and_no_failure(granting):
-    def refuse():
-        raise QueryError("spark-parse", "SHOW GRANTS is not supported")
-
     granting.lake.answers("SHOW GRANTS", refuse)
 
     report = granting.run()
@@ -322,3 +323,83 @@ def test_a_catalog_without_rights_is_a_warning_and_no_failure(granting):
         "the catalog of target dev knows no grants: SHOW GRANTS is not supported"
     )
     assert due(granting) == []
+
+
+def regrant(workshop, *wanted):
+    """Let the project ask for other rights, and forget what sessions did."""
+    workshop.has(a_model("top", "raw.events", grants=wanted))
+    workshop.lake.ran.clear()
+    workshop.clock.advance(seconds=1)
+
+
+ROWS_OF_BOB = ({"Principal": "bob", "ActionType": "SELECT", "ObjectType": "TABLE"},)
+
+
+def test_changed_grants_are_in_the_plan_and_applied_without_building_the_table(granting):
+    granting.run()
+    regrant(granting, Grant("select", "eve"))
+    granting.lake.answers("SHOW GRANTS", ROWS_OF_BOB)
+
+    planned = granting.plan()
+    report, later = granting.run(), granting.run()
+
+    assert planned.plan.is_empty
+    assert planned.said == ("top: its rights change, grants: select to eve",)
+    assert [sql for _, sql in ran(granting)] == [
+        "SHOW GRANTS ON TABLE `main`.`s`.`top`",
+        "REVOKE SELECT ON TABLE `main`.`s`.`top` FROM `bob`",
+        "GRANT SELECT ON TABLE `main`.`s`.`top` TO `eve`",
+    ]
+    assert hooks_of(report) == [("after", "top", 0, "SUCCESS")]
+    assert (statuses(report), report.exit_code) == ({"top": "unchanged"}, 0)
+    assert (later.hooks, later.said) == ((), ())
+
+
+def test_changed_grants_of_a_model_with_a_step_are_left_to_the_step(granting):
+    granting.run()
+    regrant(granting, Grant("select", "eve"))
+    granting.lake.land(EVENTS.path)
+
+    planned, report = granting.plan(), granting.run()
+
+    assert planned.said == ()
+    assert [each.text for each in report.hooks] == ["grants: select to eve"]
+    assert granting.run().hooks == ()
+
+
+def test_changed_grants_that_fail_are_repeated_by_recover(granting):
+    granting.run()
+    regrant(granting, Grant("select", "eve"))
+    granting.lake.answers("SHOW GRANTS", ROWS_OF_BOB)
+    granting.lake.answers("REVOKE", refuse)
+
+    report = granting.run()
+    failed = due(granting)
+    granting.lake.answers("REVOKE", ())
+    recovered(granting)
+
+    assert (report.exit_code, report.resume) == (1, "penstock recover")
+    assert failed == [("top", 0, "FAILED")]
+    assert (due(granting), granting.run().hooks) == ([], ())
+
+
+def test_grants_of_a_model_that_is_not_selected_or_not_built_wait(granting):
+    granting.run()
+    regrant(granting, Grant("select", "eve"))
+    granting.has(a_model("other", "raw.events", grants=(Grant("select", "ann"),)))
+
+    report = granting.run("other")
+
+    assert [each.text for each in report.hooks] == ["grants: select to ann"]
+    assert granting.plan().said == ("top: its rights change, grants: select to eve",)
+
+
+def test_a_catalog_without_rights_is_asked_once_for_each_change(granting):
+    granting.lake.answers("SHOW GRANTS", refuse)
+    granting.run()
+    regrant(granting, Grant("select", "eve"))
+
+    report = granting.run()
+
+    assert [each.status for each in report.hooks] == [Status.SKIPPED]
+    assert granting.run().hooks == ()

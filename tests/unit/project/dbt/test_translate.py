@@ -445,6 +445,17 @@ def test_a_package_that_is_not_installed_is_reported_and_the_rest_imported():
     assert "models/marts/orders.sql" in project.files
 
 
+def test_a_package_of_a_repository_is_found_by_the_name_that_it_has():
+    _, project = one(
+        {
+            "packages.yml": "packages: [{git: 'https://host/acme/dbt-audit-helper.git'}]\n",
+            "dbt_packages/audit_helper/dbt_project.yml": "name: audit_helper\n",
+        }
+    )
+
+    assert notes(project, "packages.yml", Fate.BY_HAND) == {}
+
+
 def test_a_source_that_is_disabled_is_left_out():
     files, _ = one(
         {
@@ -558,3 +569,25 @@ def test_a_schema_from_the_environment_has_its_default():
     text = "shop: {target: dev, outputs: {dev: {schema: \"{{ env_var('S', 'ann') }}_x\"}}}"
 
     assert read_profile(text, "shop", "") == DbtTarget("dev", "", "ann_x", "")
+
+
+def test_hooks_and_grants_of_folders_headers_and_yaml_are_taken():
+    settings = "    +grants: {select: [bob]}\n    +post-hook: analyze {{ this }}\n"
+    header = "{{ config(post_hook='optimize {{ this }}', grants={'+select': ['ann']}) }}\n"
+    yaml = "models:\n  - name: b\n    config:\n      pre_hook: set a = 1\n"
+    files, project = one(
+        {
+            "dbt_project.yml": f"name: shop\nmodels:\n  shop:\n{settings}",
+            "models/a.sql": f"{header}select 1 as n\n",
+            "models/b.sql": "select 1 as n\n",
+            "models/b.yml": f"{yaml}      grants: {{+select: [eve], modify: []}}\n",
+        }
+    )
+
+    found = files["penstock.yml"]
+    assert '    grants: {select: [bob]}\n    hooks: {after: ["analyze {{ this }}"]}\n' in found
+    assert header in files["models/a.sql"]
+    assert files["models/b.yml"].partition("\n")[2] == (
+        f"{yaml}      grants: {{+select: [eve], modify: []}}\n"
+    )
+    assert Fate.BY_HAND not in {n.fate for each in project.sources for n in each.notes}

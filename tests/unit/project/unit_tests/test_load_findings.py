@@ -269,3 +269,21 @@ def test_what_is_given_to_an_entity_is_judged_before_anything_runs(told) -> None
         ),
         "17:55: error: unknown-input: silver_aw.y reads a whole source; hint: give it under inputs",
     ]
+
+
+def test_columns_that_rows_make_are_not_known_before_a_run(told) -> None:
+    ask = "{% set f = run_query('select distinct x from ' ~ source('raw', 'bare')) %}"
+    more = "{% if execute %}{% for x in f.columns[0] %}, 1 as {{ x }}{% endfor %}{% endif %}"
+    models = {
+        "models/pivot.sql": f"{ask}select 1 as id{more}",
+        "models/over.sql": "select * from {{ ref('pivot') }}",
+    }
+    tests = """\
+        unit_tests:
+          - name: a
+            model: over
+            given: {inputs: {pivot: {rows: [{id: 1, card: 2}]}}}
+            expect: {row_count: 1}
+        """
+
+    assert told(tests, **models) == []

@@ -94,6 +94,7 @@ def test_a_run_is_one_document_with_a_model_each():
         ],
         "not_run": [],
         "recovered": ["step 0 …"],
+        "messages": [],
         "notes": [],
         "hooks": [],
         "deferred": [],

@@ -104,6 +104,10 @@ def test_an_adoption_and_a_table_that_agrees():
     assert migrate_text(adopted).splitlines()[0] == (
         "users: a table that penstock did not make keeps all laws"
     )
+    uncounted = MigrateReport("users", 1, adopted=True, uncounted="stg has no table at /w/m/stg")
+    assert migrate_text(uncounted).splitlines()[1] == (
+        "what the next run does could not be counted: stg has no table at /w/m/stg"
+    )
     assert migrate_text(MigrateReport("users", 4)) == (
         "users: the table agrees with the model; nothing to migrate"
     )
@@ -116,5 +120,6 @@ def test_an_adoption_and_a_table_that_agrees():
         "changes": (),
         "opens": 2,
         "closes": 0,
+        "uncounted": "",
         "metrics": {},
     }
