@@ -46,9 +46,9 @@ def load_project(
     settings = _settings(first, target, vars or {}, is_whole=is_whole)
     if (recalled := whole.recall(settings, first)) is not None:
         return recalled
-    from penstock.project.pipeline import linked  # costs 0.05 s that a warm load saves
+    from penstock.project.pipeline import link_project  # costs 0.05 s that a warm load saves
 
-    project, parsed = linked(settings, first, parts, is_whole=is_whole)
+    project, parsed = link_project(settings, first, parts, is_whole=is_whole)
     if parsed.functions is None:
         whole.keep(project, parsed.files, first)
     return project

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from penstock.project.sessions.load import ReadSessions
 
 
-def linked(
+def link_project(
     settings: Settings, first: FirstPass, parts: GivenParts, *, is_whole: bool
 ) -> tuple[Project, ParsedFiles]:
     """Read and link all files; raise `ProjectError` if any finding is an error."""
