@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from playwright.sync_api import expect
+
 AS_OF = "2024-12-20"
 ODD = "</script><img src=x onerror=alert(1)>"
 
@@ -21,7 +23,7 @@ class SitePage:
     def open(self, address):
         self.page.goto(f"file://{self.root}/site/index.html{address}")
         self.page.wait_for_selector("h1")
-        self.page.wait_for_function("!document.body.innerText.includes('Loading…')")
+        expect(self.page.locator("body")).not_to_contain_text("Loading…")
         return self.page
 
 

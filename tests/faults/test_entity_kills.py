@@ -243,7 +243,7 @@ def test_bad_records_of_a_killed_slice_are_neither_lost_nor_doubled(left_out, po
     services.close()
     rows = [tuple(r) for q in kept for r in place.sql(f"SELECT * FROM delta.`{q.uri}` ORDER BY 1")]
     assert sorted(rows) == [(f"{n}.csv", "it cannot be read", "3") for n in ("a", "b")]
-    staged = {each.name for each in Path(kept[0].uri).parent.iterdir()}
+    staged = {each.name for q in kept for each in Path(q.uri).parent.iterdir()}
     assert staged == {Path(each.uri).name for each in kept}
     rescued = '{"SeqNr":"y"}'
     columns = "ID, SeqNr, name, rest"

@@ -26,6 +26,7 @@ CHECK = {
     "on_failure": "block",
     "description_html": "<p>No negative numbers.</p>",
     "evaluations": [FAILED | {"status": "passed", "value": 0}, FAILED],
+    "band": [],
 }
 SLICE = {"name": "a.csv", "status": "failed", "at": "2024-12-16T12:00:00Z", "rows": 3, "why": "cut"}
 PART = {"section": "Quarantine", "name": "Rows", "value": "3"}

@@ -31,7 +31,14 @@ ARGUMENTS = {
     **dict.fromkeys(
         [
             *["show", "backfill", "rollback", "snapshot verify", "snapshot migrate", "diff"],
-            *["history", "accept", "watermark show", "watermark set", "watermark reset"],
+            *[
+                "snapshot backfill",
+                "history",
+                "accept",
+                "watermark show",
+                "watermark set",
+                "watermark reset",
+            ],
         ],
         "models",
     ),
