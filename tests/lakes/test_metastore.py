@@ -166,4 +166,6 @@ def test_a_table_that_only_the_catalog_names_is_pinned_by_runs_and_queries(place
     assert [each["version"] for each in step["inputs"]] == ["v1"]
     assert "up to date" in penstock(place, "plan", "--select", "copied", *AS_OF)
     another(place, "INSERT INTO theirs.mine VALUES (8)")
-    assert "source changed: theirs.mine v1 -> v2" in penstock(place, "plan", "--select", "copied", *AS_OF)
+    assert "source changed: theirs.mine v1 -> v2" in penstock(
+        place, "plan", "--select", "copied", *AS_OF
+    )

@@ -80,7 +80,12 @@ def begun(
     hooks: tuple[HookRecord, ...] = retry_hooks(services)
     for sentence in map(retried_text, hooks):
         listener(Said(sentence))
-    planned = planner(services, request)
+    is_clean = not (recovery.steps or recovery.stuck or settled.results or hooks)
+    services.heads = recovery.heads if is_clean else {}
+    try:
+        planned = planner(services, request)
+    finally:
+        services.heads = {}
     if planned.plan.steps and find_places(services, planned.sources):
         planned = planner(services, request)
     planned = planned.after(settled).without(recovery.stuck)

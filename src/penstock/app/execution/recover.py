@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -13,13 +13,13 @@ from penstock.app.observation.observe import unrecorded
 from penstock.app.preparing.outcomes import base_of, outcome_of
 from penstock.app.preparing.statements import enter_catalog
 from penstock.app.services.services import Services
-from penstock.app.services.workers import fence, left_open
+from penstock.app.services.workers import fence, in_parallel, left_open
 from penstock.core.entities.slices import UnchangedSlice
 from penstock.core.errors import PenstockError, StateError, TableError, UsageError
-from penstock.core.facts import LogCommit
+from penstock.core.facts import Head, LogCommit
 from penstock.core.names import TableName
 from penstock.core.ports.ports import RebuiltStep
-from penstock.core.records import HookRecord, ModelRecord, Status
+from penstock.core.records import HookRecord, Status
 from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
 from penstock.core.steps.token import project_of, read_intent, read_metrics
 from penstock.core.strategy import strategy_named
@@ -201,6 +201,8 @@ class Recovery:
     stuck: Mapping[str, PenstockError] = field(default_factory=dict)
     hooks: tuple[HookRecord, ...] = ()
     """Hooks of earlier steps that ran now."""
+    heads: Mapping[str, Head | None] = field(default_factory=dict)
+    """The newest commits of tables, by location, read just now."""
 
     @property
     def messages_by_step(self) -> tuple[str, ...]:
@@ -240,11 +242,12 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
                 hint="restore what is missing or damaged; nothing was written",
             )
     # after the open steps: one of them may be what the log tells of
-    found.extend(_adopt(services))
+    heads = dict[str, Head | None]()
+    found.extend(_adopt(services, heads))
     # last, because a step that is settled may still need its staged rows for its checks
     settle_all_bad_records(services)
     sweep(services)
-    return Recovery(tuple(found), stuck)
+    return Recovery(tuple(found), stuck, heads=heads)
 
 
 def settle_as(services: Services, step: str, *, committed: bool) -> Recovered:
@@ -343,15 +346,23 @@ def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bo
     return None, first == after + 1 or not reached
 
 
-def _adopt(services: Services) -> Iterator[Recovered]:
+def _adopt(services: Services, heads: dict[str, Head | None]) -> Iterator[Recovered]:
     """Record steps of this store that are missing in it although their commits are in the logs.
 
     Either an older copy of the store was restored, or a step committed after it was given up.
+    The newest commits of the tables are added to `heads`.
     """
-    records = services.writing.records.models()
-    tables = _logged_tables(services)
+    settled, uri_of = services.writing.records.settled(), services.project.uri_of
+    uris = {name: uri_of(table) for name, table in _logged_tables(services)}
+    hints = {uri: settled.get(name) for name, uri in uris.items()}
+    read = in_parallel(lambda uri: services.log.head(uri, hints[uri]), hints)
+
+    def head_of(uri: str) -> Head | None:
+        heads[uri] = read(uri)
+        return heads[uri]
+
     found = _merge_by_number(
-        [_unknown_steps(services, name, table, records.get(name)) for name, table in tables]
+        [_unknown_steps(services, name, uri, head_of, hints[uri]) for name, uri in uris.items()]
     )
     if not found:
         return
@@ -361,15 +372,18 @@ def _adopt(services: Services) -> Iterator[Recovered]:
 
 
 def _unknown_steps(
-    services: Services, name: str, table: TableName, record: ModelRecord | None
+    services: Services,
+    name: str,
+    uri: str,
+    head_of: Callable[[str], Head | None],
+    settled: int | None,
 ) -> list[RebuiltStep]:
-    uri = services.project.uri_of(table)
-    after = -1 if record is None or record.settled_version is None else record.settled_version
+    after = -1 if settled is None else settled
     try:
-        head = services.log.head(uri, after if after >= 0 else None)
+        head = head_of(uri)
         if head is None or head.version <= after:
             return []
-        facts = services.log.facts(uri)
+        facts, record = services.log.facts(uri), services.writing.records.models(name).get(name)
         known = record.table_id if record is not None else None
         is_new = known is not None and facts is not None and known != facts.table_id
         if is_new:

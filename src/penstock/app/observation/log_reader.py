@@ -16,7 +16,7 @@ from penstock.app.observation.observe import (
     unrecorded,
     unsettled,
 )
-from penstock.app.services.services import Services
+from penstock.app.services.services import Services, newest
 from penstock.app.services.workers import in_parallel
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
@@ -87,7 +87,7 @@ class LogReader:
             for model in models
             if model.partition and (known := self.noted.get(str(model.table)))
         }
-        read = in_parallel(lambda uri: self.services.log.head(uri, hints[uri]), hints)
+        read = in_parallel(lambda uri: newest(self.services, uri, hints[uri]), hints)
         self._early = dict.fromkeys(hints, read)
 
     def head(self, uri: str, name: str = "", record: ModelRecord | None = None) -> Head | None:
@@ -98,7 +98,7 @@ class LogReader:
         if uri not in self._heads:
             settled = record.settled_version if record else None
             hint = known.version if (known := self.noted.get(name)) else settled
-            read = self._early.get(uri) or partial(self.services.log.head, hint=hint)
+            read = self._early.get(uri) or partial(newest, self.services, hint=hint)
             self._heads[uri] = read(uri)
         return self._heads[uri]
 

@@ -11,7 +11,7 @@ from itertools import chain
 from threading import Lock
 from typing import TypeVar
 
-from penstock.app.services.services import Services
+from penstock.app.services.services import Services, newest
 from penstock.app.services.workers import in_parallel, left_open
 from penstock.core.entities.slices import BronzeFolder
 from penstock.core.errors import PenstockError, TableError
@@ -183,7 +183,7 @@ def _observe_tables(
     """Read the targets of models; the store is asked once about commits in all of them."""
     uri_of = services.project.uri_of
     hints = {uri_of(each.table): version_known(records.get(each.name)) for each in models}
-    head = in_parallel(lambda uri: services.log.head(uri, hints[uri]), hints)
+    head = in_parallel(lambda uri: newest(services, uri, hints[uri]), hints)
     targets: dict[str, Observed] = {}
     unreadable: dict[str, PenstockError] = {}
     changes: dict[str, tuple[LogCommit, ...]] = {}

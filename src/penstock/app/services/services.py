@@ -21,6 +21,7 @@ from penstock.core.errors import (
     UsageError,
     interruption,
 )
+from penstock.core.facts import Head
 from penstock.core.model import Model
 from penstock.core.ports.engine import Engine, Waiting
 from penstock.core.ports.ports import Clock, Fault, Fences, Folders, Log, Places, Store
@@ -94,6 +95,8 @@ class Services:
     """The target that `state:modified` compares with."""
     waiting: Waiting = nullcontext
     """Shows what a command waits for, until the wait is over."""
+    heads: Mapping[str, Head | None] = field(default_factory=dict)
+    """The newest commits of tables, by location, if they were read a moment ago."""
     receiver_delay: float = 0.0
     """The seconds that this command has waited for receivers of events."""
     _reading: Store | None = None
@@ -215,6 +218,12 @@ def in_one_state(
         return services.patience.repeat(once)
 
     return reading
+
+
+def newest(services: Services, uri: str, hint: int | None = None) -> Head | None:
+    """Return the newest commit of a table, which may have been read a moment ago."""
+    heads = services.heads
+    return heads[uri] if uri in heads else services.log.head(uri, hint)
 
 
 def dated_project(services: Services, run_timestamp: dt.datetime) -> Project:

@@ -81,6 +81,13 @@ def model_records(connection: Connection, names: Sequence[str] = ()) -> dict[str
     return {each.model: each for each in sorted(found, key=lambda each: each.model)}
 
 
+def settled_versions(connection: Connection) -> dict[str, int | None]:
+    """Return the newest settled version of every model that has one on record."""
+    newest = func.max(STATE.settled_version)
+    found = select(models.c.name, newest).join(models, models.c.id == STATE.model_id)
+    return dict(connection.execute(found.group_by(models.c.name)).all())
+
+
 def partitions_records(connection: Connection) -> dict[str, PartitionsRecord]:
     """Return the groups of every model with partitions, never single rows."""
     heads = connection.execute(_HEADS.order_by(models.c.name)).all()

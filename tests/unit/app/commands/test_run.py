@@ -50,6 +50,18 @@ def test_nothing_to_do_opens_no_session_and_writes_no_run():
     assert workshop.store.calls["start_run"] == started
 
 
+def test_a_run_reads_the_newest_commit_of_each_table_once(monkeypatch):
+    workshop, read = Workshop(*DIAMOND), []
+    workshop.run()
+    log = type(workshop.lake.log)
+    head_of = log.head
+    monkeypatch.setattr(log, "head", lambda self, uri, *a: read.append(uri) or head_of(self, uri))
+
+    workshop.run()
+
+    assert sorted(read) == sorted(workshop.uri(each.name) for each in DIAMOND[1:])
+
+
 def test_a_step_whose_upstream_made_no_change_turns_out_unneeded():
     merged = a_model("merged", "raw.events", strategy=Merge(("id",), None))
     workshop = Workshop(EVENTS, merged, a_model("above", "merged"))
