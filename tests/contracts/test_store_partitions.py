@@ -255,7 +255,7 @@ def test_a_model_with_partitions_is_summed_up_in_one_record(store, world):
     done = store.records.models()["orders"]
     fail(store, days("step-3", "orders", (5, 5)))
 
-    assert store.records.settled() == {"orders": 8}
+    assert store.runs.settled() == {"orders": 8}
     assert done == ModelRecord(
         model="orders",
         status=Status.SUCCESS,

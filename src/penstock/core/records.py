@@ -39,6 +39,11 @@ class Holder:
     user: str
     process: str = ""
 
+    @property
+    def executor(self) -> str:
+        """Return the name in the history of a step."""
+        return f"{self.user}@{self.host}"
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

@@ -80,12 +80,9 @@ def begun(
     hooks: tuple[HookRecord, ...] = retry_hooks(services)
     for sentence in map(retried_text, hooks):
         listener(Said(sentence))
-    is_clean = not (recovery.steps or recovery.stuck or settled.results or hooks)
-    services.heads = recovery.heads if is_clean else {}
-    try:
-        planned = planner(services, request)
-    finally:
-        services.heads = {}
+    services.heads = {} if recovery.steps or settled.results or hooks else recovery.heads
+    planned = planner(services, request)
+    services.heads = {}
     if planned.plan.steps and find_places(services, planned.sources):
         planned = planner(services, request)
     planned = planned.after(settled).without(recovery.stuck)

@@ -352,7 +352,7 @@ def _adopt(services: Services, heads: dict[str, Head | None]) -> Iterator[Recove
     Either an older copy of the store was restored, or a step committed after it was given up.
     The newest commits of the tables are added to `heads`.
     """
-    settled, uri_of = services.writing.records.settled(), services.project.uri_of
+    settled, uri_of = services.writing.runs.settled(), services.project.uri_of
     uris = {name: uri_of(table) for name, table in _logged_tables(services)}
     hints = {uri: settled.get(name) for name, uri in uris.items()}
     read = in_parallel(lambda uri: services.log.head(uri, hints[uri]), hints)

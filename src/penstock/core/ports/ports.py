@@ -222,9 +222,6 @@ class Records(PartitionRecords, Protocol):
     def models(self, *names: str) -> Mapping[str, ModelRecord]:
         """Return the record of every model that ever ran, or of the named ones."""
 
-    def settled(self) -> Mapping[str, int | None]:
-        """Return the newest version of each model's table that records cover, by model."""
-
     def texts(self, checksums: Collection[str]) -> Mapping[str, str]:
         """Return stored SQL texts by checksum, without unknown ones."""
 

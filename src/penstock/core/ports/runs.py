@@ -119,6 +119,9 @@ class RunRecords(Protocol):
     def latest_runs(self, limit: int) -> tuple[Run, ...]:
         """Return the latest runs, newest first."""
 
+    def settled(self) -> Mapping[str, int | None]:
+        """Return the newest version of each model's table that its steps settled."""
+
     def steps_of(
         self,
         names: Collection[str],

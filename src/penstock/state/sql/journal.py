@@ -28,7 +28,7 @@ from penstock.state.columns import Value, stored
 from penstock.state.lease import grant
 from penstock.state.schema import models, runs, steps
 from penstock.state.sql.database import Database, batched
-from penstock.state.sql.model_records import written_counts
+from penstock.state.sql.model_records import settled_versions, written_counts
 from penstock.state.sql.rows import (
     Found,
     cells_of,
@@ -107,7 +107,7 @@ class StoreJournal:
             number, epoch = max(tables.last_number(), above) + 1, tables.epoch
             tables.keep_texts(contents, intent.fingerprint)
             given, model = replace(intent, step_seq=number, epoch=epoch), intent.model
-            tables.happen(model, Began(given, tables.now, executed_by(holder), lease.token))
+            tables.happen(model, Began(given, tables.now, holder.executor, lease.token))
         return Begun(number, lease.token, epoch)
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
@@ -147,7 +147,7 @@ class StoreJournal:
             if tables.find(intent.step) is not None:  # the answer to it was lost
                 return
             now, number, model = tables.now, tables.last_number() + 1, intent.model
-            tables.happen(model, Began(replace(intent, step_seq=number), now, executed_by(holder)))
+            tables.happen(model, Began(replace(intent, step_seq=number), now, holder.executor))
             if checked is not None:
                 tables.happen(model, ChecksRecorded(number, now, checked))
             tables.happen(model, Failed(number, now, failure, skipped=checked is not None))
@@ -307,11 +307,6 @@ def find_step(tables: Transaction, step: str) -> StoredStep:
     return found
 
 
-def executed_by(holder: Holder) -> str:
-    """Return the history's name of a process."""
-    return f"{holder.user}@{holder.host}"
-
-
 def _owns(tables: Transaction, step: StoredStep) -> bool:
     return tables.leases.owner(step.target) == (step.intent.run, step.lease_token)
 
@@ -378,6 +373,11 @@ class SqlRuns:
         """Return what steps wrote to the partitions of each model that has some."""
         with self._database.read() as connection:
             return dict(written_counts(connection, names))
+
+    def settled(self) -> Mapping[str, int | None]:
+        """Return the newest version of each model's table that its steps settled."""
+        with self._database.read() as connection:
+            return settled_versions(connection)
 
     def _rows(
         self, query: Select[Any], column: ColumnElement[Any], values: Sequence[Any]

@@ -48,12 +48,7 @@ from penstock.state.schema import (
 )
 from penstock.state.sql.database import Database, batched, put
 from penstock.state.sql.load import islands
-from penstock.state.sql.model_records import (
-    WHOLE,
-    model_records,
-    partitions_records,
-    settled_versions,
-)
+from penstock.state.sql.model_records import WHOLE, model_records, partitions_records
 from penstock.state.sql.rows import (
     FINGERPRINT_COLUMNS,
     STATE_COLUMNS,
@@ -84,11 +79,6 @@ class SqlRecords:
         """Return the record of every model that has ended a step; with partitions a summary."""
         with self._database.read() as connection:
             return model_records(connection, names)
-
-    def settled(self) -> Mapping[str, int | None]:
-        """Return the newest version of each model's table that records cover, by model."""
-        with self._database.read() as connection:
-            return settled_versions(connection)
 
     def partitions(self) -> Mapping[str, PartitionsRecord]:
         """Return the groups of every model with partitions, never single rows."""
