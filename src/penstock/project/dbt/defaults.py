@@ -65,11 +65,13 @@ def folder_defaults(
     result.folders = {place: held for place, held in result.folders.items() if held}
     for kind in _FOLDERS:
         for what, name in own.settings.flat(kind):
-            _record(log, what, rule_for(name, _at(own.settings.trees, what)))
+            rule = rule_for(name, _at(own.settings.trees, what))
+            log.add(_note(own.settings.lines.get(what, 1), what, rule))
     for what, name in own.settings.flat("seeds"):
         rule = rule_for(name, _at(own.settings.trees, what))
         why = "seeds have no settings of folders: it is in the YAML of each" if rule.name else ""
-        log.add(Note(1, what, Fate.CHANGED if rule.name else rule.fate, why or rule.why))
+        fate = Fate.CHANGED if rule.name else rule.fate
+        log.add(Note(own.settings.lines.get(what, 1), what, fate, why or rule.why))
     return result
 
 
@@ -93,12 +95,10 @@ def _at(trees: Mapping[str, Mapping[str, Plain]], what: str) -> Plain:
     return found
 
 
-def _record(log: FileLog, what: str, rule: SettingRule) -> None:
-    why = rule.why
-    fate = rule.fate
-    if rule.name and fate is Fate.TAKEN:
-        fate, why = Fate.CHANGED, "it is under defaults: of penstock.yml"
-    log.add(Note(1, what, fate, why))
+def _note(line: int, what: str, rule: SettingRule) -> Note:
+    if rule.name and rule.fate is Fate.TAKEN:
+        return Note(line, what, Fate.CHANGED, "it is under defaults: of penstock.yml")
+    return Note(line, what, rule.fate, rule.why)
 
 
 def _settings(values: Mapping[str, Plain], naming: Naming) -> dict[str, Plain]:

@@ -61,7 +61,6 @@ class Layer:
 
     folder: tuple[str, ...]
     values: Mapping[str, Plain]
-    line: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +74,7 @@ class DbtSettings:
     trees: Mapping[str, Mapping[str, Plain]]
     hooks: Mapping[str, tuple[str, ...]]
     lines: Mapping[str, int] = field(default_factory=dict)
+    """By the path of a key, such as `models.shop.+tags`."""
 
     def layers(self, kind: str, package: str) -> list[Layer]:
         """Return the settings of a kind of node, of all packages first, then of one."""
@@ -113,9 +113,14 @@ def read_settings(path: str, text: str) -> tuple[DbtSettings, FileLog]:
     own = mapping_of(given.get(name))
     variables = {**{key: value for key, value in given.items() if key != name or not own}, **own}
     trees = {kind: mapping_of(tree.get(kind)) for kind in NODES}
-    lines = {key: line_of(node) for key, node, _ in pairs(root)}
     profile = text_of(tree.get("profile"))
-    return DbtSettings(name, profile, paths, variables, trees, hooks, lines), log
+    return DbtSettings(name, profile, paths, variables, trees, hooks, dict(_lines(root, ""))), log
+
+
+def _lines(node: yaml.Node | None, above: str) -> Iterator[tuple[str, int]]:
+    for key, place, value in pairs(node):
+        yield f"{above}{key}", line_of(place)
+        yield from _lines(value, f"{above}{key}.")
 
 
 def _note_key(log: FileLog, key: str, line: int, value: yaml.Node) -> None:

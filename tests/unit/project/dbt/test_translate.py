@@ -230,6 +230,19 @@ def test_the_projects_own_macro_names_schemas(macro, schema):
     assert "macros/names.sql" not in files
 
 
+def test_notes_name_the_lines_of_settings_in_dbt_project():
+    text = "name: shop\nmodels:\n  shop:\n    +tags: [a]\n    marts:\n      +materialized: view\n"
+
+    _, project = one({"dbt_project.yml": text, "models/a.sql": "select 1 as n\n"})
+
+    (found,) = [each for each in project.sources if each.source == "dbt_project.yml"]
+    assert [(each.line, each.what) for each in sorted(found.notes)] == [
+        (1, "name"),
+        (4, "models.shop.+tags"),
+        (6, "models.shop.marts.+materialized"),
+    ]
+
+
 def test_a_macro_that_only_dbt_can_run_needs_a_hand():
     text = "{% macro generate_schema_name(a, b) %}{{ run_query('x') }}{% endmacro %}\n"
     _, project = one(
