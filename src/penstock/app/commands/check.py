@@ -337,14 +337,14 @@ def _never_built(model: Model, missing: Ranges) -> str:
 class SuggestReport:
     """Checks proposed for a model, and the number of rows that they are based on.
 
-    `listed` is whether they belong under `models:` and not beside the versions of the model.
+    `path` is the file that defines the model.
     """
 
     model: str
     table: str
     rows: int
     checks: tuple[Suggestion, ...]
-    listed: bool = True
+    path: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -377,6 +377,5 @@ def suggest(services: Services, name: str, *, sample: bool) -> SuggestReport:
             [counts] = session.rows(details.query(sql))
     existing = [each for each in model.all_checks if each.phase is Phase.AFTER]
     proposed = suggestions(profile, details, counts, existing)
-    is_beside = not model.where.path.endswith((".yml", ".yaml"))
     rows, table = profile.rows, str(model.table)
-    return SuggestReport(model.name, table, rows, proposed, is_beside, tuple(notes))
+    return SuggestReport(model.name, table, rows, proposed, model.where.path, tuple(notes))

@@ -6,7 +6,15 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 
-from penstock.core.checks.check import ANY_ROW, Check, CheckScope, Phase, Threshold, Thresholds
+from penstock.core.checks.check import (
+    ANY_ROW,
+    LONGEST,
+    Check,
+    CheckScope,
+    Phase,
+    Threshold,
+    Thresholds,
+)
 from penstock.core.checks.check_type import CheckType, Empty, check_types, parts_of
 from penstock.core.findings import Finding, Severity
 from penstock.core.names import InputKind, InputName
@@ -15,7 +23,7 @@ from penstock.core.query import Query
 from penstock.core.strategy import Writing
 from penstock.project.checks.form import Form, number_of
 from penstock.project.checks.kept import definition_of
-from penstock.project.checks.phases import LONGEST, name_of
+from penstock.project.checks.phases import name_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files.kinds import word
 from penstock.project.files.nodes import Section, TemplateText, YamlNode, excerpt
