@@ -236,7 +236,8 @@ class TextStory(OutsideStory):
         for name, kind in DECLARED.items():
             datatype = "decimal(9, 2)" if kind == "decimal" else kind
             columns[name] = {"name": name, "datatype": datatype, **columns.get(name, {})}
-        options = {"header": True, "escape": '"'} if ending == "csv" else {}
+        # Spark takes "" for NULL unless NULL is something else
+        options = {"header": True, "escape": '"', "nullValue": "NULL"} if ending == "csv" else {}
         said["columns"] = [*columns.values()]
         said["settings"] |= {
             "bronze_format": ending,

@@ -150,6 +150,8 @@ def test_proposals_name_the_file_where_they_belong(spark, tmp_path):
 
     for name, (path, text) in HOMES.items():
         line = f"# They belong beside the other keys of {name} in {path}."
-        assert line in suggest_text(proposed(place, name)).splitlines()
+        report = suggest_text(proposed(place, name))
+        assert line in report.splitlines()
+        assert not re.search(r"\b(dw|_ps)_|PK_", report)
         assert not_passed(pasted(place, name, path, text)) == {}
     assert not_passed(pasted(place, "rows")) == {}
