@@ -59,8 +59,7 @@ def pasted(place, name, path="models/proposed.yml", text="HERE\n"):
     lines = suggest_text(report).splitlines()
     block = "\n".join(line for line in lines if not line.startswith("#"))
     place.write({path: MARK.sub(lambda found: indent(block, found[1]) + "\n", text)})
-    (checked,) = place.check(name, everything=True).reports.values()
-    messages = said(checked.after)
+    messages = said(place.check(everything=True).reports[name].after)
     place.write({path: MARK.sub("", text)})
     assert len(messages) == len(report.checks)
     return messages

@@ -352,10 +352,9 @@ class SuggestReport:
 def _system_columns(model: Model) -> frozenset[str]:
     """Return the columns that penstock adds to the rows of a model, in lower case."""
     names = model.history.columns.names if model.history is not None else ()
-    if (entity := model.entity) is not None:
-        own = entity.system
-        names = (*names, own.source_hash, own.filename, own.deleted, own.last_seen)
-        names = (*names, entity.key_column)
+    if model.entity is not None:
+        own, key = model.entity.system, model.entity.key_column
+        names = (*names, own.source_hash, own.filename, own.deleted, own.last_seen, key)
     return frozenset(each.lower() for each in names)
 
 

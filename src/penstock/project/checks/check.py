@@ -6,15 +6,7 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 
-from penstock.core.checks.check import (
-    ANY_ROW,
-    LONGEST,
-    Check,
-    CheckScope,
-    Phase,
-    Threshold,
-    Thresholds,
-)
+from penstock.core.checks.check import ANY_ROW, Check, CheckScope, Phase, Threshold, Thresholds
 from penstock.core.checks.check_type import CheckType, Empty, check_types, parts_of
 from penstock.core.findings import Finding, Severity
 from penstock.core.names import InputKind, InputName
@@ -31,7 +23,7 @@ from penstock.project.files.sections import read_section
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.settings.check_keys import RowsSection, section_of
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
 
 def read_check(node: YamlNode, phase: Phase, scene: Scene, findings: list[Finding]) -> Check | None:
@@ -140,8 +132,8 @@ def _check_name(form: Form, name: str) -> None:
     if not name:
         sentence = "SQL that stands inline needs a name"
         form.section.report("name", "missing-key", sentence, "name: no_negative_counts")
-    elif written and (not _NAME.fullmatch(written) or len(written) > LONGEST):
-        expected = f"letters, digits, _ . and -, no digit first, {LONGEST} at most"
+    elif written and not _NAME.fullmatch(written):
+        expected = "letters, digits, _ . and -, no digit first, 128 at most"
         form.section.bad("name", expected)
 
 

@@ -15,18 +15,7 @@ from decimal import Decimal, InvalidOperation
 from enum import Enum
 from math import isfinite
 from numbers import Integral
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NewType,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from penstock.core.masking import SECRETS, is_secret_key, mask
 
@@ -191,8 +180,8 @@ def is_secret(name: str, text: str) -> bool:
 
 
 def _read(kind: Any, value: Any) -> Any:  # noqa: ANN401  a type
-    while get_origin(kind) is Annotated or isinstance(kind, NewType):
-        kind = kind.__origin__ if get_origin(kind) is Annotated else kind.__supertype__
+    while hasattr(kind, "__metadata__") or hasattr(kind, "__supertype__"):  # Annotated, NewType
+        kind = kind.__origin__ if hasattr(kind, "__metadata__") else kind.__supertype__
     origin, inner = get_origin(kind), get_args(kind)
     if kind in _ANY:
         return value
