@@ -18,6 +18,7 @@ from penstock.app.events import Listener, silent
 from penstock.app.read_requests import HistoryBackfillRequest
 from penstock.app.request import SnapshotRequest
 from penstock.app.run_report import RunReport
+from penstock.app.services.catalog_sources import find_places
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.facts import LogCommit, TableFacts
@@ -81,6 +82,7 @@ def snapshot_backfill(
     versions, and `no-versions` if there is none in the range.
     """
     model = history_model(services, request.model)
+    find_places(services, sources_below(services.project, model))
     moments, notes = _moments(services, model, request)
     paths = {name: services.project.sources[name].path for name in moments[0].versions}
     real, reports = services.log, list[RunReport]()
@@ -159,7 +161,7 @@ def _sources(services: Services, model: Model) -> list[str]:
     others = []
     for each in with_view_inputs(project, model.inputs):
         source, made = project.sources.get(each.name), project.models.get(each.name)
-        is_past = made.is_view if made else source is not None and source.is_delta
+        is_past = made.is_view if made else bool(source and source.is_delta and source.path)
         others += [] if is_past else [each.name]
     names = sources_below(project, model)
     if others or not names:

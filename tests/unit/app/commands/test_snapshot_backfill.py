@@ -7,6 +7,7 @@ import pytest
 
 from fakes.builders import a_model, a_source
 from fakes.clock import NOON
+from fakes.lake_session import FakeSession
 from fakes.place import statuses
 from fakes.workshop import Workshop
 from penstock.app.commands.snapshot_backfill import snapshot_backfill
@@ -177,6 +178,23 @@ def test_versions_from_before_the_newest_run_are_read_as_what_was_there_then():
 
     assert taken(workshop) == [(1, 3600), (3, 3600.000001)]
     assert report.succeeded
+
+
+@pytest.mark.parametrize("place", [EVENTS.path, ""])
+def test_a_source_that_only_a_catalog_names_is_located_first(tmp_path, monkeypatch, place):
+    workshop = landed(replace(EVENTS, path=""), USERS, versions=1)
+    workshop.lake.land(EVENTS.path)
+    workshop.project = replace(workshop.project, root=str(tmp_path))
+    answer = {"Location": place, "Provider": "delta" if place else "view"}
+    rows = tuple({"col_name": name, "data_type": value} for name, value in answer.items())
+    monkeypatch.setattr(FakeSession, "rows", lambda _session, _sql: rows, raising=False)
+
+    if place:
+        assert filled(workshop).succeeded
+        assert taken(workshop) == [(0, 0)]
+    else:
+        with pytest.raises(UsageError, match=r"reads raw\.events, and only sources"):
+            filled(workshop)
 
 
 @pytest.mark.parametrize(
