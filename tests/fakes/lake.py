@@ -57,6 +57,7 @@ class FakeTable:
     properties: dict[str, str] = field(default_factory=dict)
     gone: set[int] = field(default_factory=set)
     damaged: set[int] = field(default_factory=set)
+    vacuumed: set[int] = field(default_factory=set)
     transactions: dict[str, int] = field(default_factory=dict)
 
     def entry(self, version: int) -> LogCommit:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import random
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -70,6 +72,8 @@ def document_of(rules: Rules) -> dict[str, object]:
 class OutsideStory:
     """A project and its second opinion; every run is compared."""
 
+    ending = "parquet"
+
     def __init__(self, root: Path, spark, seed: int) -> None:
         self.chance = random.Random(seed)  # noqa: S311  a story, no secret
         self.rules = rules_of(self.chance, ("full", "merge", "merge", "historic")[seed % 4])
@@ -87,7 +91,7 @@ class OutsideStory:
                 self.run(self.chance.choice(sorted(self.done)))
                 continue
             for _ in range(self.chance.choice([1, 1, 2])):
-                self.deliver(f"s{self.chance.randint(10, 99)}.parquet")
+                self.deliver(f"s{self.chance.randint(10, 99)}.{self.ending}")
             refused = self.run()
             if refused:
                 self.deliver(refused, mends=True)
@@ -158,7 +162,7 @@ class OutsideStory:
                 expected.append((name, "skipped"))
                 continue
             try:
-                expected.append((name, self.table.take(moment, self.files[name])))
+                expected.append((name, self._taken(moment, name)))
             except RefusedError as error:
                 expected.append((name, error.codes[0]))
                 refused = name
@@ -173,6 +177,9 @@ class OutsideStory:
     @staticmethod
     def _micros(at: dt.datetime) -> int:
         return (at - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
+
+    def _taken(self, moment: int, name: str) -> dict[str, int]:
+        return self.table.take(moment, self.files[name])
 
     @staticmethod
     def _told(result) -> tuple[str, object]:
@@ -198,6 +205,89 @@ class OutsideStory:
             services.close()
         known = self.table.watermark
         assert found == ({} if known is None else {"Seq": known})
+
+
+DECLARED = {
+    "ID": "int",
+    "Seq": "int",
+    "region": "string",
+    "price": "decimal",
+    "Order Date": "date",
+    "name": "string",
+    "extra": "string",
+    "sys_load": "int",
+    "p_deleted": "boolean",
+    "amount": "bigint",
+}
+BROKEN = {
+    "csv": ("1,2", ",".join(map(str, range(20))), "x"),
+    "json": ('{"ID": 1,', '{"ID": 7, "Seq": "x"}', '{"ID": 3000000000}', '{"price": 1e9, "ID": 4}'),
+}
+
+
+class TextStory(OutsideStory):
+    """The same of text files: columns are declared, and some records do not fit."""
+
+    def __init__(self, root: Path, spark, seed: int, ending: str) -> None:
+        super().__init__(root, spark, seed)
+        self.ending, self.bad = ending, dict[str, int]()
+        said: Any = document_of(self.rules)
+        columns = {each["name"]: each for each in said["columns"]}
+        for name, kind in DECLARED.items():
+            datatype = "decimal(9, 2)" if kind == "decimal" else kind
+            columns[name] = {"name": name, "datatype": datatype, **columns.get(name, {})}
+        # Spark takes "" for NULL unless NULL is something else
+        options = {"header": True, "escape": '"', "nullValue": "NULL"} if ending == "csv" else {}
+        said["columns"] = [*columns.values()]
+        said["settings"] |= {
+            "bronze_format": ending,
+            "options": options,
+            "bad_records": self.chance.choice(["quarantine", "drop_counted"]),
+        }
+        self.place = EntityPlace(root, spark, said)
+
+    def deliver(self, name: str, *, mends: bool = False) -> None:
+        """Write a slice as text, now and then with records that do not fit."""
+        if name in self.done:
+            return
+        types, rows = self._rows()
+        if not mends and self.chance.random() < 0.15:
+            _, rows = self._spoiled({}, rows)
+        whole = tuple({column: row.get(column) for column in DECLARED} for row in rows)
+        self.files[name] = Delivery(name, whole, DECLARED)
+        lines = [self._line([row[column] for column in types], types) for row in rows]
+        broken = self.chance.sample(BROKEN[self.ending], self.chance.choice([0, 0, 1]))
+        self.bad[name] = len(broken)
+        lines += broken
+        self.chance.shuffle(lines)
+        head = [self._line([*types], dict.fromkeys(types, "string"))] * (self.ending == "csv")
+        file = self.place.bronze() / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{line}\n" for line in head + lines))
+
+    def _line(self, values: list[object], types: dict[str, str]) -> str:
+        if self.ending == "json":
+            pairs = zip(types, values, strict=True)
+            return json.dumps({name: v for name, v in pairs if v is not None}, default=str)
+        texts = zip(values, types.values(), strict=True)
+        return ",".join(
+            f'"{v}"' if kind == "string" and v is not None else shown(v) for v, kind in texts
+        )
+
+    def _taken(self, moment: int, name: str) -> dict[str, int]:
+        return {**super()._taken(moment, name), "bad_records": self.bad[name]}
+
+    @staticmethod
+    def _told(result) -> tuple[str, object]:
+        name, told = OutsideStory._told(result)
+        if isinstance(told, dict):
+            told["bad_records"] = result.metrics["bad_records"]
+        return name, told
+
+
+def shown(value: object) -> str:
+    """Write a value that is no text: nothing for NULL."""
+    return "" if value is None else str(value)
 
 
 def stored_rows(place: EntityPlace) -> list[Values]:

@@ -56,6 +56,9 @@ class FakePlaces:
         """Tell what a commit of the lake did; a path that is removed may be added again."""
         self._changes[uri][version] = _Change(added, tuple(removed))
 
+    def readable(self, uri: str, versions: Iterable[int]) -> frozenset[int]:
+        return frozenset(versions) - self.lake.tables[uri].gone - self.lake.tables[uri].vacuumed
+
     def touched(
         self,
         uri: str,

@@ -15,6 +15,11 @@ REPLACED_ROWS = "replaced_rows"
 """The key, in the token, for the rows of a replaced table, which Delta does not count."""
 OBSERVED_ROWS = "_ps_n"
 """The name of the `count(*)` that is part of every observation."""
+EXACT_JSON = (
+    "map('ignoreNullFields', 'false', 'timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\", "
+    "'timestampNTZFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\")"
+)
+"""Options of `to_json` that lose nothing: by default times are cut to milliseconds."""
 FEW_ROWS = 100_000
 """Up to this number, rows are broadcast, so that the table's rows need not be shuffled."""
 

@@ -20,7 +20,6 @@ from penstock.core.steps.inputs import (
 )
 from penstock.engine.disk.disks import is_local, local_path
 from penstock.engine.functions import SharedFrames
-from penstock.engine.java import unreachable_error
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -80,33 +79,16 @@ def _read_files(spark: SparkSession, files: FilesRead, name: str) -> DataFrame:
     return frame
 
 
-def require_avro(spark: SparkSession) -> None:
-    """Add Spark's reader for Avro files to a session, unless it is there.
-
-    Raises `jars-unreachable` if it cannot be fetched.
-    """
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
-    java: Any = spark._jvm  # noqa: SLF001  PySpark has no word for classes
-    loader = java.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
-    try:
-        loader.loadClass("org.apache.spark.sql.avro.AvroFileFormat")
-    except Py4JJavaError:
-        package = f"org.apache.spark:spark-avro_2.13:{spark.version}"
-        try:
-            spark.sql(f"ADD JAR 'ivy://{package}?transitive=false'")
-        except (Py4JJavaError, PySparkException) as error:
-            raise unreachable_error(f"the reader for Avro ({package})", str(error)) from error
+AVRO = "org.apache.spark.sql.avro.AvroFileFormat"
+"""Spark contains its reader of Avro, and calls it `avro` only where `spark-avro` is added."""
 
 
 def _loaded(
     spark: SparkSession, files: FilesRead, declared: str, options: Mapping[str, str]
 ) -> DataFrame:
-    if files.format == "avro":
-        require_avro(spark)
     # a name is a name, whatever signs are in it: files are listed, not looked for
-    reader = spark.read.format(files.format).options(**options).option(_GLOBS, "false")
+    kind = AVRO if files.format.lower() == "avro" else files.format
+    reader = spark.read.format(kind).options(**options).option(_GLOBS, "false")
     lowered = {key.lower(): value.lower() for key, value in options.items()}
     has_header = files.format.lower() != "csv" or lowered.get("header", "false") == "true"
     if files.schema or (declared and not has_header):

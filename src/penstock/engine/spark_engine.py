@@ -20,6 +20,7 @@ from penstock.core.errors import PenstockError, PythonModelError, UsageError, in
 from penstock.core.findings import Location
 from penstock.core.ports.engine import ExportForm, FrameReaders, QueryResult
 from penstock.core.ports.ports import Fault
+from penstock.core.statement import EXACT_JSON
 from penstock.core.steps.inputs import Relation
 from penstock.engine.connectors import require_log_store, require_safe_store, session_settings
 from penstock.engine.function_windows import RUNS
@@ -153,7 +154,7 @@ def _write_csv(frame: DataFrame, file: BinaryIO) -> int:
 
 def _write_json(frame: DataFrame, file: BinaryIO) -> int:
     with explaining(None):
-        texts = frame.selectExpr(f"to_json(struct(*), {_OF_JSON})")
+        texts = frame.selectExpr(f"to_json(struct(*), {EXACT_JSON})")
     count = 0
     for count, (text,) in enumerate(_rows(texts), start=1):
         file.write(f"{',' if count > 1 else '['}\n{text}".encode())
@@ -196,13 +197,9 @@ _WRITERS = {
     ExportForm.JSON: _write_json,
     ExportForm.PARQUET: _write_parquet,
 }
-_OF_JSON = (
-    "map('ignoreNullFields', 'false', 'timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\", "
-    "'timestampNTZFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\")"
-)
 _SPECIAL = re.compile('[",\r\n]')
 _CELLS = {
-    **dict.fromkeys(("array", "map", "struct", "variant"), f"to_json({{}}, {_OF_JSON})"),
+    **dict.fromkeys(("array", "map", "struct", "variant"), f"to_json({{}}, {EXACT_JSON})"),
     "binary": "base64({})",
 }
 

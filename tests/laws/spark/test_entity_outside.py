@@ -12,7 +12,7 @@ import pytest
 from fakes import outside_entity
 from fakes.entity_place import EntityPlace
 from fakes.outside_entity import COUNTS, Delivery, OutsideTable, Rules
-from fakes.outside_story import KINDS, OutsideStory, document_of, stored_rows
+from fakes.outside_story import KINDS, OutsideStory, TextStory, document_of, stored_rows
 
 STORIES, ROUNDS = 40, 4
 T1, T2 = 1746439200000000, 1746439260000000  # 2025-05-05T10:00Z, and a minute later
@@ -146,6 +146,15 @@ def test_a_sample_of_a_story_ends_as_the_second_opinion_says(spark, tmp_path):
 @pytest.mark.parametrize("seed", range(STORIES))
 def test_a_random_story_ends_as_the_second_opinion_says(spark, tmp_path, seed):
     OutsideStory(tmp_path / "s", spark, seed).tell(ROUNDS)
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_random_story_of_text_files_ends_as_the_second_opinion_says(
+    spark, tmp_path, ending, seed
+):
+    TextStory(tmp_path / "s", spark, seed, ending).tell(ROUNDS)
 
 
 def test_the_second_opinion_imports_nothing_of_penstock():

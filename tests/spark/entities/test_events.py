@@ -1,5 +1,8 @@
 """Change events: the latest wins, older ones do not count, a change feed tells what changed."""
 
+import datetime as dt
+
+import pyarrow as pa
 import pytest
 
 from fakes.entity_files import KEY, entity
@@ -93,6 +96,20 @@ def test_events_without_an_order_or_with_two_contents_are_refused_together(spark
     )
     assert "ID=1" in error.sentence
     assert place.newest() == -1
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("settings", [{"sequence_by": "SeqNr"}, {}])
+def test_events_that_differ_by_a_microsecond_are_two(spark, tmp_path, settings):
+    ordered = {"deduplicate": {"keep": "last", "order_by": ["SeqNr"]}}
+    said = {"watermark": None, "settings": settings}
+    said["transformations"] = [] if settings else [ordered]
+    place = EntityPlace(tmp_path, spark, entity(**said))
+    at = dt.datetime(2025, 1, 1, microsecond=1, tzinfo=dt.UTC)
+    rows = [(1, 1, at), (1, 1, at + dt.timedelta(microseconds=1))]
+    place.slice("a", *rows, columns="ID, SeqNr, at", types={"at": pa.timestamp("us", "UTC")})
+
+    assert result_of(place.at(T1)).error.code == "duplicate-keys"
 
 
 @pytest.mark.matrix

@@ -12,7 +12,7 @@ from pyarrow import orc
 
 from fakes.entity_files import entity
 from fakes.entity_place import T1, T2, EntityPlace, counted
-from penstock.engine.reading import require_avro
+from penstock.engine.reading import AVRO
 
 pytestmark = pytest.mark.spark
 
@@ -63,10 +63,8 @@ def as_xml(rows):
 
 
 def as_avro(rows, path, spark):
-    session = spark.newSession()
-    require_avro(session)
-    frame = session.createDataFrame(rows, "ID INT, SeqNr INT, name STRING")
-    frame.coalesce(1).write.format("avro").save(str(path))
+    frame = spark.createDataFrame(rows, "ID INT, SeqNr INT, name STRING")
+    frame.coalesce(1).write.format(AVRO).save(str(path))
 
 
 def as_orc(rows, path, _):
@@ -241,7 +239,7 @@ def test_a_broken_line_of_json_is_no_column(spark, tmp_path):
     result = result_of(place.at(T1))
 
     assert (counted(result), result.metrics["bad_records"]) == ("a.json 1/1/0/0", 1)
-    assert place.stored("ID, SeqNr, name, _rest") == [(1, 2, None, '{"more":"{\\"x\\":1}"}')]
+    assert place.stored("ID, SeqNr, name, _rest") == [(1, 2, None, '{"more":"{\\"x\\": 1}"}')]
 
 
 @pytest.mark.matrix

@@ -27,6 +27,7 @@ from penstock.app.request import CheckRequest
 from penstock.app.services.services import Services, named_model
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, InvariantReport
 from penstock.core.checks.check import Check, Checks, Phase
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import TableError, UsageError
 from penstock.core.findings import Severity
 from penstock.core.model import Body, Model, Source
@@ -337,15 +338,24 @@ def _never_built(model: Model, missing: Ranges) -> str:
 class SuggestReport:
     """Checks proposed for a model, and the number of rows that they are based on.
 
-    `listed` is whether they belong under `models:` and not beside the versions of the model.
+    `path` is the file that defines the model.
     """
 
     model: str
     table: str
     rows: int
     checks: tuple[Suggestion, ...]
-    listed: bool = True
+    path: str = ""
     notes: tuple[str, ...] = ()
+
+
+def _system_columns(model: Model) -> frozenset[str]:
+    """Return the columns that penstock adds to the rows of a model, in lower case."""
+    names = model.history.columns.names if model.history is not None else ()
+    if model.entity is not None:
+        own, key = model.entity.system, model.entity.key_column
+        names = (*names, own.source_hash, own.filename, own.deleted, own.last_seen, key)
+    return frozenset(each.lower() for each in names)
 
 
 def suggest(services: Services, name: str, *, sample: bool) -> SuggestReport:
@@ -362,10 +372,12 @@ def suggest(services: Services, name: str, *, sample: bool) -> SuggestReport:
     notes = [] if sample else ["values of rows are not read, so no ranges or lists are proposed"]
     with services.engine.session(model.name, model.where) as session:
         session.bind(found.relations)
-        sql, columns = found.sql, session.describe(found.sql)
+        sql, own = found.sql, _system_columns(model)
+        every = session.describe(sql).columns
+        columns = Schema(tuple(each for each in every if each.name.lower() not in own))
         if model.history is not None:
-            own = model.history.columns
-            is_current = quoted(own.is_current) if own.is_current else own.is_open()
+            names = model.history.columns
+            is_current = quoted(names.is_current) if names.is_current else names.is_open()
             sql = f"SELECT * FROM (\n{sql}\n) WHERE {is_current}"
         if len(columns.columns) > WIDEST:
             notes.append(f"only the first {WIDEST} of {len(columns.columns)} columns are read")
@@ -377,6 +389,5 @@ def suggest(services: Services, name: str, *, sample: bool) -> SuggestReport:
             [counts] = session.rows(details.query(sql))
     existing = [each for each in model.all_checks if each.phase is Phase.AFTER]
     proposed = suggestions(profile, details, counts, existing)
-    is_beside = not model.where.path.endswith((".yml", ".yaml"))
     rows, table = profile.rows, str(model.table)
-    return SuggestReport(model.name, table, rows, proposed, is_beside, tuple(notes))
+    return SuggestReport(model.name, table, rows, proposed, model.where.path, tuple(notes))

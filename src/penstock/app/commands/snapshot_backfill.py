@@ -10,7 +10,6 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import dropwhile
 from typing import Any, cast
 
 from penstock.app.commands.run import run
@@ -19,6 +18,7 @@ from penstock.app.events import Listener, silent
 from penstock.app.read_requests import HistoryBackfillRequest
 from penstock.app.request import SnapshotRequest
 from penstock.app.run_report import RunReport
+from penstock.app.services.catalog_sources import find_places
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.facts import LogCommit, TableFacts
@@ -28,6 +28,7 @@ from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.changes import sources_below, with_view_inputs
 
+_TICK = dt.timedelta(microseconds=1)
 _LAST = ("source_rows", "unchanged")
 """Counts of the last run; all others are added up."""
 
@@ -42,7 +43,10 @@ class Moment:
 
     def __str__(self) -> str:
         """Return the versions as text."""
-        return ", ".join(f"{name} v{version}" for name, version in self.versions.items())
+        return ", ".join(
+            f"{name} {'(replaced)' if version < 0 else f'v{version}'}"
+            for name, version in self.versions.items()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ def snapshot_backfill(
     versions, and `no-versions` if there is none in the range.
     """
     model = history_model(services, request.model)
+    find_places(services, sources_below(services.project, model))
     moments, notes = _moments(services, model, request)
     paths = {name: services.project.sources[name].path for name in moments[0].versions}
     real, reports = services.log, list[RunReport]()
@@ -118,22 +123,27 @@ def _moments(
     record = services.reading.records.models().get(model.name)
     last, notes = request.until, list[str]()
     if record is not None and record.succeeded_once:
-        read = Moment(services.clock.now(), _read(record, commits))
+        read = Moment(services.clock.now(), _read(services, record, commits))
         found = [each for each in known if _is_later(each, read.versions)]
+        found = _from(found, record.high_time and record.high_time + _TICK)
         notes.append(f"{model.name} goes on after {read}")
     else:
         found = _from(known, request.since)
     found = [each for each in found if last is None or each.at <= last]
-    if notes and not found:
+    if notes and not found and min(read.versions.values()) >= 0:
         return [read], (f"nothing is left to be read after {read}",)
-    there = [*dropwhile(lambda each: not _is_there(services, each), found)]
-    if len(there) < len(found):
-        notes.append(f"begins with {there[0] if there else 'none'}: earlier versions are gone")
+    there = [*_readable(services, found)] if found else []
+    if there and there[0] != found[0]:
+        notes.append(f"begins with {there[0]}: earlier versions are gone")
+    if lost := len(found) - found.index(there[0]) - len(there) if there else 0:
+        are = "is left out: its" if lost == 1 else "are left out: their"
+        notes.append(f"{lost} of the later versions {are} files are gone")
     if not there:
         raise UsageError(
             "no-versions",
             f"the sources of {model.name!r} have no version to be read in this range",
-            hint="the log of a Delta table goes back 30 days by default; name another --from",
+            hint="VACUUM removes files after 7 days by default, and logs go back 30 days; "
+            "name another --from",
         )
     return there, tuple(notes)
 
@@ -151,7 +161,7 @@ def _sources(services: Services, model: Model) -> list[str]:
     others = []
     for each in with_view_inputs(project, model.inputs):
         source, made = project.sources.get(each.name), project.models.get(each.name)
-        is_past = made.is_view if made else source is not None and source.is_delta
+        is_past = made.is_view if made else bool(source and source.is_delta and source.path)
         others += [] if is_past else [each.name]
     names = sources_below(project, model)
     if others or not names:
@@ -200,8 +210,8 @@ def _moments_of(
     return found
 
 
-def _read(record: ModelRecord, names: Iterable[str]) -> dict[str, int]:
-    """Return the versions that the last success read."""
+def _read(services: Services, record: ModelRecord, names: Iterable[str]) -> dict[str, int]:
+    """Return the versions that the last success read; -1 of a table that was replaced since."""
     pins = {name: pin for name in names if isinstance(pin := record.pins.get(name), DeltaPin)}
     if lost := [name for name in names if name not in pins]:
         raise UsageError(
@@ -209,7 +219,16 @@ def _read(record: ModelRecord, names: Iterable[str]) -> dict[str, int]:
             f"{record.model!r} was built without {', '.join(lost)}",
             hint="penstock snapshot run reads the newest versions",
         )
-    return {name: pin.version for name, pin in pins.items()}
+    return {
+        name: pin.version if _is_same(services, name, pin) else -1 for name, pin in pins.items()
+    }
+
+
+def _is_same(services: Services, name: str, pin: DeltaPin) -> bool:
+    """Return whether a source is the table that was read: CREATE OR REPLACE keeps its versions."""
+    path = services.project.sources[name].path
+    found = (services.log.facts(path, version=version) for version in (pin.version, None))
+    return any(facts is not None and facts.table_id == pin.table_id for facts in found)
 
 
 def _is_later(moment: Moment, read: Mapping[str, int]) -> bool:
@@ -217,13 +236,16 @@ def _is_later(moment: Moment, read: Mapping[str, int]) -> bool:
     return min(news) >= 0 and max(news) > 0
 
 
-def _is_there(services: Services, moment: Moment) -> bool:
-    """Return whether the logs still contain these versions."""
-    sources = services.project.sources
-    return all(
-        services.log.facts(sources[name].path, version=version) is not None
-        for name, version in moment.versions.items()
-    )
+def _readable(services: Services, moments: Sequence[Moment]) -> Iterator[Moment]:
+    """Yield the moments whose versions can still be read."""
+    asked = {name: {each.versions[name] for each in moments} for name in moments[0].versions}
+    readable = {
+        name: services.places.readable(services.project.sources[name].path, sorted(versions))
+        for name, versions in asked.items()
+    }
+    for each in moments:
+        if all(version in readable[name] for name, version in each.versions.items()):
+            yield each
 
 
 def _joined(reports: Sequence[RunReport], notes: Sequence[str]) -> RunReport:

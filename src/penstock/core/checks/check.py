@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,6 +17,20 @@ from penstock.core.query import Query, parameters
 
 GROUP_PARAMETERS = frozenset({"partition_date", "start_date", "end_date"})
 """Parameters whose value differs between groups."""
+
+LONGEST = 128
+"""The greatest length of a check's name, in characters."""
+_OTHER = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def plain_name(name: str) -> str:
+    """Return a name as checks may have it.
+
+    >>> plain_name("unique_größe (cm)"), plain_name("7_days")
+    ('unique_gr__e__cm_', '_7_days')
+    """
+    plain = _OTHER.sub("_", name)[:LONGEST]
+    return f"_{plain}"[:LONGEST] if plain[:1].isdigit() else plain
 
 
 class Phase(StrEnum):

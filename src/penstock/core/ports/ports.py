@@ -6,7 +6,7 @@ Every port has one contract suite in tests/contracts that runs over each impleme
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -151,6 +151,9 @@ class Places(Protocol):
         may have changed any row, even of an empty table. Raises `log-gap` if some commits are gone;
         with `partial`, returns the remaining ones.
         """
+
+    def readable(self, uri: str, versions: Iterable[int]) -> frozenset[int]:
+        """Return the versions that can be read: VACUUM removes files of old ones."""
 
     def written(
         self, uri: str, version: int, column: str, kind: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,11 +12,14 @@ from urllib.parse import unquote
 from penstock.core.facts import LogCommit, Touched
 from penstock.core.partitions.partition import FIRST, LAST, Span
 from penstock.core.steps.step import PartitionRows
+from penstock.engine.disk.disks import disk_at
 from penstock.engine.log import files, folder, tables
 from penstock.engine.log.files import LogColumn, join_spans
 from penstock.engine.log.folder import Actions
 from penstock.engine.log.tables import Metadata
 
+_OUTSIDE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
+"""The path of a file that belongs to another table, of which this one is a clone."""
 Places = tuple[Span | None, ...]
 """Where one file's rows are, by column; None for anywhere."""
 
@@ -155,6 +159,19 @@ class DeltaPlaces:
         if not partial:
             folder.check_whole(uri, after, left)
         return touches(uri, left, columns)
+
+    def readable(self, uri: str, versions: Iterable[int]) -> frozenset[int]:
+        """See `Places.readable`; files outside the table's folder are taken to exist."""
+        tree, complete = disk_at(uri).listed(uri), set()
+        for version in versions:
+            table = tables.open_version(uri, version)
+            if table is None:
+                continue
+            paths = map(str, table.get_add_actions().column("path").to_pylist())
+            inside = (unquote(path) for path in paths if not _OUTSIDE.match(path))
+            if all(tree.stat(f"{uri}/{path}") for path in inside):
+                complete.add(version)
+        return frozenset(complete)
 
     def written(
         self, uri: str, version: int, column: str, kind: str

@@ -15,7 +15,7 @@ from penstock.core.query import Query
 from penstock.core.strategy import Writing
 from penstock.project.checks.form import Form, number_of
 from penstock.project.checks.kept import definition_of
-from penstock.project.checks.phases import LONGEST, name_of
+from penstock.project.checks.phases import name_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files.kinds import word
 from penstock.project.files.nodes import Section, TemplateText, YamlNode, excerpt
@@ -23,7 +23,7 @@ from penstock.project.files.sections import read_section
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.settings.check_keys import RowsSection, section_of
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
 
 def read_check(node: YamlNode, phase: Phase, scene: Scene, findings: list[Finding]) -> Check | None:
@@ -132,8 +132,8 @@ def _check_name(form: Form, name: str) -> None:
     if not name:
         sentence = "SQL that stands inline needs a name"
         form.section.report("name", "missing-key", sentence, "name: no_negative_counts")
-    elif written and (not _NAME.fullmatch(written) or len(written) > LONGEST):
-        expected = f"letters, digits, _ . and -, no digit first, {LONGEST} at most"
+    elif written and not _NAME.fullmatch(written):
+        expected = "letters, digits, _ . and -, no digit first, 128 at most"
         form.section.bad("name", expected)
 
 

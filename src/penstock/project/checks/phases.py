@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from penstock.core.checks.check import Phase
+from penstock.core.checks.check import Phase, plain_name
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.nodes import (
     Broken,
@@ -28,8 +28,6 @@ from penstock.project.files.values import did_you_mean, digest
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS, PhasesSection, canonical
 from penstock.project.sql.names import called
 
-LONGEST = 128
-_OTHER = re.compile(r"[^A-Za-z0-9_.-]")
 TESTS: Mapping[str, Keys] = {
     "not_null": Keys(()),
     "unique": Keys(()),
@@ -111,10 +109,10 @@ def name_of(node: YamlNode) -> str:
     kind = _text(texts.get("type")).lower()
     if kind in ("", "sql"):
         is_file = sql.endswith(".sql") and len(sql.split()) == 1
-        return _plain_name(posixpath.basename(sql).removesuffix(".sql")) if is_file else ""
+        return plain_name(posixpath.basename(sql).removesuffix(".sql")) if is_file else ""
     columns = texts.get("columns")
     listed = columns.items or (columns,) if columns else ()
-    return _plain_name("_".join((kind, *(_text(each) for each in listed if _text(each)))))
+    return plain_name("_".join((kind, *(_text(each) for each in listed if _text(each)))))
 
 
 def find_check(nodes: Iterable[YamlNode], name: str) -> YamlNode | None:
@@ -169,11 +167,6 @@ def changed(node: YamlNode, change: YamlNode) -> YamlNode:
     written = {canonical(key) for key in change.members}
     kept = {key: m for key, m in node.members.items() if canonical(key) not in written}
     return node.having({**kept, **change.members}, change.where)
-
-
-def _plain_name(name: str) -> str:
-    plain = _OTHER.sub("_", name)[:LONGEST]
-    return f"_{plain}"[:LONGEST] if plain[:1].isdigit() else plain
 
 
 def _over(lower: tuple[YamlNode, ...], upper: tuple[YamlNode, ...]) -> tuple[YamlNode, ...]:
@@ -312,7 +305,7 @@ def _called(
     text = f"{start}{{{{ {TEST}{word}({call}) }}}}"
     parts = [word, *(str(given[key].value) for key in ("column_name",) if key in given)]
     made = mapping_node(
-        body.where, {"name": _plain_name("_".join(parts)), "sql": _template(body.where, text, word)}
+        body.where, {"name": plain_name("_".join(parts)), "sql": _template(body.where, text, word)}
     )
     kept = {key: members[key] for key in _KEPT if key in members and key != "where"}
     return made.having({**made.members, **kept})

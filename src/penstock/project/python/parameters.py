@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
+from math import isfinite
+from numbers import Integral
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from penstock.core.masking import SECRETS, is_secret_key, mask
@@ -155,6 +157,8 @@ def plain_value(value: object) -> Any:  # noqa: ANN401  JSON
     match value:
         case Enum():
             return plain_value(value.value)
+        case float() if not isfinite(value):  # which JSON does not have
+            return str(value)
         case None | bool() | int() | float() | str():
             return value
         case Decimal() | dt.timedelta():
@@ -176,6 +180,8 @@ def is_secret(name: str, text: str) -> bool:
 
 
 def _read(kind: Any, value: Any) -> Any:  # noqa: ANN401  a type
+    while hasattr(kind, "__metadata__") or hasattr(kind, "__supertype__"):  # Annotated, NewType
+        kind = kind.__origin__ if hasattr(kind, "__metadata__") else kind.__supertype__
     origin, inner = get_origin(kind), get_args(kind)
     if kind in _ANY:
         return value
@@ -207,7 +213,8 @@ def _scalar(kind: Any, value: Any) -> Any:  # noqa: ANN401  a type
     if kind is bool:
         return value if isinstance(value, bool) else _SWITCHES.get(text.lower())
     if kind is int:
-        return int(text) if text else value if type(value) is int else None
+        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return int(text) if text else int(value) if is_whole else None
     if kind is float:
         return float(text) if text else float(value) if is_number else None
     if kind is Decimal:
@@ -255,5 +262,10 @@ def _collection(kind: Any, inner: Sequence[Any], value: Any) -> Any:  # noqa: AN
         raise WrongParameterError(f"of the type {kind}, which no text can be read as")
     if not isinstance(value, list | tuple | set | frozenset):
         raise WrongParameterError("a list such as [a, b]")
-    found = [_read(inner[0] if inner else Any, each) for each in value]
+    kinds = [inner[0] if inner else Any] * len(value)
+    if kind is tuple and inner and inner[-1] is not Ellipsis:
+        kinds = [*inner]
+        if len(value) != len(kinds):
+            raise WrongParameterError(f"a list of {len(kinds)} values")
+    found = [_read(of, each) for of, each in zip(kinds, value, strict=True)]
     return found if kind in (list, Sequence) else kind(found)

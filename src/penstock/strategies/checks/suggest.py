@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations, islice
 
-from penstock.core.checks.check import Check
+from penstock.core.checks.check import LONGEST, Check, plain_name
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import is_text
 from penstock.core.names import quoted
@@ -173,21 +173,39 @@ def suggestions(
         *_of_ranges(profile, {key[0].lower() for key in unique if len(key) == 1}),
         *_of_values(details, row),
     ]
-    taken = {each.name.lower() for each in existing}
-    return tuple(each for each in found if not _is_there(each, existing, taken))
+    new = (each for each in found if not _is_there(each.keys, existing))
+    return tuple(_with_names(new, {each.name for each in existing}))
 
 
-def _is_there(suggested: Suggestion, existing: Sequence[Check], taken: set[str]) -> bool:
-    """Return whether the model has a check of the same type and columns, or of the same name."""
-    keys = suggested.keys
+def _columns_of(keys: Keys) -> tuple[str, ...]:
     one, many = keys.get("column"), keys.get("columns")
-    columns = many if isinstance(many, tuple) else () if one is None else (one,)
-    same = tuple(str(each).lower() for each in columns)
-    usual = "_".join((str(keys["type"]), *map(str, columns))).lower()
-    return str(keys.get("name", usual)).lower() in taken or any(
-        each.type == keys["type"] and tuple(map(str.lower, each.rule.columns_named)) == same
+    return tuple(map(str, many if isinstance(many, tuple) else () if one is None else (one,)))
+
+
+def _name_of(keys: Keys) -> str:
+    usual = plain_name("_".join((str(keys["type"]), *_columns_of(keys))))
+    return str(keys.get("name", usual))
+
+
+def _is_there(keys: Keys, existing: Sequence[Check]) -> bool:
+    """Return whether the model has a check of the same type and columns."""
+    same = [each.lower() for each in _columns_of(keys)]
+    return any(
+        each.type == keys["type"] and [*map(str.lower, each.rule.columns_named)] == same
         for each in existing
     )
+
+
+def _with_names(proposed: Iterable[Suggestion], taken: set[str]) -> Iterator[Suggestion]:
+    """Name checks whose usual name another one has: `a b` and `a_b` are columns, and one name."""
+    for each in proposed:
+        usual, number = _name_of(each.keys), 1
+        name = usual
+        while name in taken:
+            number += 1
+            name = f"{usual[: LONGEST - len(f'_{number}')]}_{number}"
+        taken.add(name)
+        yield each if name == usual else replace(each, keys={**each.keys, "name": name})
 
 
 def _of_nulls(profile: Profile, existing: Sequence[Check]) -> Iterator[Suggestion]:
@@ -199,8 +217,7 @@ def _of_nulls(profile: Profile, existing: Sequence[Check]) -> Iterator[Suggestio
     }
     never = [each.column.name for each in profile.columns if not each.nulls]
     if missing := tuple(name for name in never if name.lower() not in checked):
-        name = "never_null" if not checked else f"never_null_{len(checked) + 1}"
-        keys: Keys = {"name": name, "type": "not_null", "columns": missing}
+        keys: Keys = {"name": "never_null", "type": "not_null", "columns": missing}
         yield Suggestion(keys, "no NULL in any of them")
     for each in profile.columns:
         share = Decimal(100 * each.nulls) / profile.rows

@@ -16,7 +16,7 @@ from penstock.core.entities.entity import Entity, ProcessType
 from penstock.core.findings import Finding
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import quoted
-from penstock.core.statement import TARGET_VIEW, Row, Rule
+from penstock.core.statement import EXACT_JSON, TARGET_VIEW, Row, Rule
 from penstock.strategies.build import shown_key
 from penstock.strategies.entities.rows import MADE_VIEW, OUT, SliceRows, StagedColumn
 
@@ -82,8 +82,8 @@ def label_events(rows: SliceRows, entity: Entity, table: Schema | None) -> Slice
     every = ", ".join(quoted(name) for name in rows.schema.names)
     ranked = (
         f"SELECT *, rank() OVER (PARTITION BY {by} ORDER BY {falling}) AS {_RANK}, "
-        f"row_number() OVER (PARTITION BY {by}, to_json(struct({every})) ORDER BY {falling}) "
-        f"AS {_COPY} FROM ({rows.made_sql})"
+        f"row_number() OVER (PARTITION BY {by}, to_json(struct({every}), {EXACT_JSON}) "
+        f"ORDER BY {falling}) AS {_COPY} FROM ({rows.made_sql})"
     )
     joined, known, older, newer = f"({ranked}) m", "false", "false", "false"
     stored = _stored_rows(rows, entity, table)

@@ -17,6 +17,7 @@ from penstock.core.entities.transformations import (
 from penstock.core.errors import QueryError, SchemaError
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import literal, quoted
+from penstock.core.statement import EXACT_JSON
 from penstock.strategies.entities.events import IGNORED_ROW, delete_condition, ignore_condition
 from penstock.strategies.entities.moments import at_time, split_alias, split_projection
 from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead, SliceRows
@@ -72,8 +73,9 @@ def _deduplicated(rows: SliceRows, entity: Entity, how: Deduplicate, read: Slice
     order = ", ".join(f"({at_time(e, read.moment)}) {direction}" for e in how.order_by) or by
     made = (
         f"SELECT {chosen} FROM (SELECT *, rank() OVER (PARTITION BY {by} ORDER BY {order}) "
-        f"AS {_RANK}, row_number() OVER (PARTITION BY {by}, to_json(struct({chosen})) "
-        f"ORDER BY {by}) AS {_COPY} FROM ({rows.made_sql}))\n"
+        f"AS {_RANK}, row_number() OVER (PARTITION BY {by}, "
+        f"to_json(struct({chosen}), {EXACT_JSON}) ORDER BY {by}) AS {_COPY} "
+        f"FROM ({rows.made_sql}))\n"
         f"WHERE ({_RANK} = 1 AND {_COPY} = 1) OR {' OR '.join(f'{key} IS NULL' for key in keys)}"
     )
     # rows are kept once they are counted: to write them they would be sorted again

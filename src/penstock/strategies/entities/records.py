@@ -17,7 +17,7 @@ from penstock.core.entities.entity import Entity
 from penstock.core.entities.reading import BadRecords, BronzeFormat, Reading
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import literal, quoted
-from penstock.core.statement import Row, Rule, Stage
+from penstock.core.statement import EXACT_JSON, Row, Rule, Stage
 from penstock.strategies.build import ANSI, listed
 
 RAW_VIEW = "penstock_raw"
@@ -166,7 +166,11 @@ def _misfit(column: RawColumn, options: Mapping[str, str]) -> str:
 
 def _as_text(column: RawColumn) -> str:
     name = quoted(column.name)
-    return f"CAST({name} AS STRING)" if is_scalar(column.have) else f"to_json(struct({name}))"
+    return (
+        f"CAST({name} AS STRING)"
+        if is_scalar(column.have)
+        else f"to_json(struct({name}), {EXACT_JSON})"
+    )
 
 
 def read_sql(entity: Entity, columns: tuple[RawColumn, ...]) -> str:
@@ -203,7 +207,7 @@ def _reason(entity: Entity, columns: tuple[RawColumn, ...]) -> str:
 
 def bad_sql(entity: Entity, columns: tuple[RawColumn, ...], slice_name: str) -> str:
     """Return the bad records of a slice as they are kept, read from the files once more."""
-    whole = f"to_json(struct({listed(tuple(each.name for each in columns))}))"
+    whole = f"to_json(struct({listed(tuple(each.name for each in columns))}), {EXACT_JSON})"
     if raw_schema(entity.settings.reading, columns):
         whole = f"coalesce({quoted(CORRUPT)}, {whole})"
     return (

@@ -240,21 +240,39 @@ def accept_document(report: AcceptReport) -> Json:
 
 
 def suggest_text(report: SuggestReport) -> str:
-    """Return proposed checks as YAML that can be pasted, each with what it is based on."""
+    """Return proposed checks in the form of the model's file, each with what it is based on.
+
+    Models of SQL and Python have their checks in YAML, under `models:`.
+    """
     rows = f"{count(report.rows, 'row')} of {report.table}"
     head = [f"# {count(len(report.checks), 'check')} proposed from {rows}."]
     head += [f"# {one_line(mask(note))}" for note in report.notes]
     if not report.checks:
         return "\n".join(head)
     head.append("# Keep those that must hold for every row to come; nothing was written.")
-    lines = ["checks:", "  after:"]
-    if report.listed:
-        lines = ["models:", f"  - name: {report.model}", "    checks:", "      after:"]
-    indent = " " * (len(lines[-1]) - len(lines[-1].lstrip()) + 2)
+    is_json = report.path.endswith(".json")
+    if is_json or report.path.endswith((".yml", ".yaml")):
+        head.append(f"# They belong beside the other keys of {report.model} in {report.path}.")
+    else:
+        head += ["models:", f"  - name: {report.model}"]
+    return "\n".join([*head, *(_json_lines(report) if is_json else _yaml_lines(report, head[-1]))])
+
+
+def _yaml_lines(report: SuggestReport, above: str) -> Iterator[str]:
+    indent = "" if above.startswith("#") else "    "
+    yield f"{indent}checks:"
+    yield f"{indent}  after:"
     for each in report.checks:
         keys = ", ".join(f"{key}: {_flow(value)}" for key, value in each.keys.items())
-        lines.append(f"{indent}- {{{mask(keys)}}}  # {one_line(mask(each.why))}")
-    return "\n".join([*head, *lines])
+        yield f"{indent}    - {{{mask(keys)}}}  # {one_line(mask(each.why))}"
+
+
+def _json_lines(report: SuggestReport) -> Iterator[str]:
+    yield '"checks": {"after": ['
+    for number, each in enumerate(report.checks, 1):
+        keys = mask(json.dumps(each.keys, ensure_ascii=False))
+        yield f"  {keys}{',' * (number < len(report.checks))}"
+    yield "]},"
 
 
 _OTHER_WORD = "null|true|false|yes|no|on|off|y|n"

@@ -7,6 +7,7 @@ import pytest
 
 from fakes.builders import a_model, a_source
 from fakes.clock import NOON
+from fakes.lake_session import FakeSession
 from fakes.place import statuses
 from fakes.workshop import Workshop
 from penstock.app.commands.snapshot_backfill import snapshot_backfill
@@ -135,6 +136,67 @@ def test_versions_that_the_log_has_lost_are_left_out_and_said():
     assert report.notes == ("2 of 2 versions: raw.events v2 to raw.events v3",)
 
 
+def test_versions_whose_files_are_gone_are_left_out_and_said():
+    workshop = landed(versions=5)
+    workshop.lake.tables[EVENTS.path].vacuumed |= {0, 3}
+
+    report = filled(workshop)
+
+    assert taken(workshop) == [(1, 1), (2, 2), (4, 4)]
+    assert report.notes == (
+        "begins with raw.events v1: earlier versions are gone",
+        "1 of the later versions is left out: its files are gone",
+        "3 of 3 versions: raw.events v1 to raw.events v4",
+    )
+
+
+def test_of_a_source_that_was_replaced_all_versions_since_the_last_run_are_read():
+    workshop = landed()
+    filled(workshop)
+    del workshop.lake.tables[EVENTS.path]
+    for _ in range(3):
+        workshop.lake.land(EVENTS.path)
+    commits = workshop.lake.tables[EVENTS.path].commits
+    commits[2] = replace(commits[2], time=NOON + dt.timedelta(hours=1))
+
+    report = filled(workshop)
+
+    assert taken(workshop)[4:] == [(1, 3.000001), (2, 3600)]
+    assert report.notes[0] == "users goes on after raw.events (replaced)"
+
+
+def test_versions_from_before_the_newest_run_are_read_as_what_was_there_then():
+    workshop = landed(versions=2)
+    snapped(workshop, NOON + dt.timedelta(hours=1))
+    workshop.lake.land(EVENTS.path)
+    workshop.lake.land(EVENTS.path)
+    commits = workshop.lake.tables[EVENTS.path].commits
+    for version in (2, 3):  # the clock of who wrote them is late
+        commits[version] = replace(commits[version], time=NOON + dt.timedelta(minutes=version))
+
+    report = filled(workshop)
+
+    assert taken(workshop) == [(1, 3600), (3, 3600.000001)]
+    assert report.succeeded
+
+
+@pytest.mark.parametrize("place", [EVENTS.path, ""])
+def test_a_source_that_only_a_catalog_names_is_located_first(tmp_path, monkeypatch, place):
+    workshop = landed(replace(EVENTS, path=""), USERS, versions=1)
+    workshop.lake.land(EVENTS.path)
+    workshop.project = replace(workshop.project, root=str(tmp_path))
+    answer = {"Location": place, "Provider": "delta" if place else "view"}
+    rows = tuple({"col_name": name, "data_type": value} for name, value in answer.items())
+    monkeypatch.setattr(FakeSession, "rows", lambda _session, _sql: rows, raising=False)
+
+    if place:
+        assert filled(workshop).succeeded
+        assert taken(workshop) == [(0, 0)]
+    else:
+        with pytest.raises(UsageError, match=r"reads raw\.events, and only sources"):
+            filled(workshop)
+
+
 @pytest.mark.parametrize(
     ("parts", "code", "part"),
     [
@@ -153,8 +215,15 @@ def test_what_has_no_past_is_refused(parts, code, part):
     assert (caught.value.code, part in caught.value.sentence) == (code, True)
 
 
-def test_a_range_without_versions_is_said():
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"to": NOON - dt.timedelta(days=1)},
+        {"from_": NOON + dt.timedelta(seconds=2), "to": NOON + dt.timedelta(seconds=1)},
+    ],
+)
+def test_a_range_without_versions_is_said(asked):
     with pytest.raises(UsageError) as caught:
-        filled(landed(), to=NOON - dt.timedelta(days=1))
+        filled(landed(), **asked)
 
     assert caught.value.code == "no-versions"

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -271,3 +272,23 @@ def test_a_folder_with_a_blank_in_its_name_is_a_folder(tmp_path):
 
     assert PLACES.missing_files(str(tmp_path / "a b"), 0) == 0
     assert spans(tmp_path / "a b", -1) == {0: {"d": ((ONE, TWO),)}}
+
+
+def test_versions_without_a_file_or_a_log_entry_cannot_be_read(tmp_path):
+    import pyarrow as pa
+    from deltalake import DeltaTable, write_deltalake
+
+    uri, rows = str(tmp_path / "t"), pa.table({"day": ["a b%/ü", "c"], "n": [1, 2]})
+    for value in ("10", "11", "12"):
+        write_deltalake(uri, rows, mode="overwrite", partition_by=["day"])
+        DeltaTable(uri).update(predicate="n = 2", updates={"n": value})
+    fourth, newest = (DeltaTable(uri, version=version) for version in (4, 5))
+    for path in {*fourth.file_uris()} - {*newest.file_uris()}:
+        Path(path).unlink()
+
+    assert PLACES.readable(uri, range(7)) == {0, 1, 2, 3, 5}
+
+    fourth.create_checkpoint()
+    (tmp_path / "t/_delta_log/00000000000000000000.json").unlink()
+
+    assert PLACES.readable(uri, range(7)) == {5}

@@ -4,8 +4,9 @@ import datetime as dt
 import enum
 import inspect
 from decimal import Decimal
-from typing import Literal
+from typing import Annotated, Literal, NewType
 
+import numpy as np
 import pytest
 
 import penstock
@@ -25,6 +26,9 @@ RATED = """
     @table
     def orders(rate: float = penstock.param(1.1)): ...
 """
+
+
+Share = NewType("Share", float)
 
 
 class Colour(enum.Enum):
@@ -67,6 +71,10 @@ def read(kind, value, default=0):
         ("float", "1.5", 1.5),
         ("Decimal", "1.5", Decimal("1.5")),
         (inspect.Parameter.empty, "4", 4),
+        (tuple[int, str], ["1", "x"], (1, "x")),
+        (Annotated[list[Annotated[int, "days"]], "of a week"], ["1"], [1]),
+        (Share, "0.5", 0.5),
+        (int, np.int64(7), 7),
     ],
 )
 def test_a_value_has_the_type_of_the_annotation(kind, value, wanted):
@@ -83,6 +91,7 @@ def test_a_value_has_the_type_of_the_annotation(kind, value, wanted):
         (int, 1.5, "a whole number"),
         (int, "1.5", "a whole number"),
         (int, None, "a whole number"),
+        (tuple[int, str], [1], "a list of 2 values"),
         (bool, "yes", "true or false"),
         (bool, 1, "true or false"),
         (str, 12, "a text"),
@@ -112,9 +121,9 @@ def test_a_value_of_another_type_is_refused_with_what_would_fit(kind, value, exp
 
 
 def test_a_value_is_shown_and_compared_as_yaml_would_hold_it():
-    value = {"b": {3, 1}, "a": [Colour.RED, Decimal("1.20"), "é\u2028"]}
+    value = {"b": {3, 1}, "a": [Colour.RED, Decimal("1.20"), "é\u2028", float("-inf")]}
 
-    assert plain_value(value) == {"b": [1, 3], "a": ["r", "1.20", "é\u2028"]}
+    assert plain_value(value) == {"b": [1, 3], "a": ["r", "1.20", "é\u2028", "-inf"]}
 
 
 def test_a_run_sets_a_parameter_and_the_project_may(files):

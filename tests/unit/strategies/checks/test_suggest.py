@@ -82,7 +82,7 @@ def test_what_the_model_has_is_left_out():
 
     words = [each[:3] for each in proposed(existing=existing)]
 
-    assert words[0] == ("not_null", "never_null_3", ("amount", "share", "degrees", "tags"))
+    assert words[0] == ("not_null", "never_null", ("amount", "share", "degrees", "tags"))
     assert {"row_count", "accepted_values"}.isdisjoint(word for word, *_ in words)
 
 
@@ -155,3 +155,21 @@ def test_both_looks_are_one_query_each():
         "SELECT count(DISTINCT `a`, `b```) AS k0, to_json(sort_array(collect_set(`s`))) AS e0 "
         "FROM (\nSELECT 1\n)"
     )
+
+
+def test_checks_that_would_have_one_name_get_two():
+    columns = Schema((Column("a b", "int"), Column("a_b", "int"), Column("a.b", "int")))
+    row = {"n": 3} | {f"{key}{n}": value for n in range(3) for key, value in BETWEEN.items()}
+    profile = profile_of(row, columns)
+    existing = [a_check(RowCount(5), name="value_range_a_b")]
+
+    found = suggestions(profile, Details((), ()), {}, existing)
+
+    assert [each.keys.get("name") for each in found[1:]] == [
+        "value_range_a_b_2",
+        "value_range_a_b_3",
+        None,
+    ]
+
+
+BETWEEN = {"v": 3, "d": 2, "min": "1", "max": "2"}

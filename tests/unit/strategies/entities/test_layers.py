@@ -13,6 +13,7 @@ from penstock.core.entities.transformations import (
     Projection,
 )
 from penstock.core.errors import QueryError, SchemaError
+from penstock.core.statement import EXACT_JSON
 from penstock.strategies.entities.layers import calculate, inject_transformations, select_slice
 from penstock.strategies.entities.rows import SliceRead, SliceRows
 from unit.strategies.entities.slices import a_read
@@ -76,7 +77,8 @@ def test_one_row_of_each_key_is_kept_and_all_without_one(keep, direction):
     assert found.made_sql == (
         "SELECT `ID`, `name` FROM (SELECT *, rank() OVER (PARTITION BY (`ID`) ORDER BY "
         f"(at) {direction}) AS `__penstock_rank`, row_number() OVER (PARTITION BY (`ID`), "
-        "to_json(struct(`ID`, `name`)) ORDER BY (`ID`)) AS `__penstock_copy` FROM (made))\n"
+        f"to_json(struct(`ID`, `name`), {EXACT_JSON}) "
+        "ORDER BY (`ID`)) AS `__penstock_copy` FROM (made))\n"
         "WHERE (`__penstock_rank` = 1 AND `__penstock_copy` = 1) OR (`ID`) IS NULL"
     )
     assert found.computed == {"id", "name"}

@@ -7,6 +7,7 @@ from fakes.silver_table import KEY, an_entity
 from penstock.core.columns.schema import Schema
 from penstock.core.entities.entity import EntityColumn
 from penstock.core.entities.reading import BadRecords, BronzeFormat, Reading
+from penstock.core.statement import EXACT_JSON
 from penstock.strategies.entities.records import (
     PINNED,
     RawColumn,
@@ -138,7 +139,8 @@ def test_a_value_is_converted_as_the_options_write_it():
     assert sql == f"SELECT `ID`, {day} AS `Day`, {why} AS `__penstock_bad` FROM `penstock_raw`"
     assert bad_sql(entity, found, "it's.csv") == (
         f"SELECT 'it\\'s.csv' AS source_filename, {why} AS reason, coalesce(`__penstock_corrupt`, "
-        f"to_json(struct(`ID`, `Day`))) AS record FROM `penstock_raw` WHERE {why} IS NOT NULL"
+        f"to_json(struct(`ID`, `Day`), {EXACT_JSON})"
+        f") AS record FROM `penstock_raw` WHERE {why} IS NOT NULL"
     )
 
 

@@ -36,10 +36,10 @@ def test_each_check_is_a_line_with_what_it_is_based_on():
     ]
 
 
-@pytest.mark.parametrize("listed", [True, False])
-def test_what_is_printed_can_be_pasted(tmp_path, listed):
-    sql = "select 1.5d as id, 1 as `on`, 'x' as status"
-    text = suggest_text(a_report(listed=listed))
+@pytest.mark.parametrize("path", ["models/orders.sql", "models/orders.yml"])
+def test_what_is_printed_can_be_pasted(tmp_path, path):
+    sql, listed = "select 1.5d as id, 1 as `on`, 'x' as status", path.endswith(".sql")
+    text = suggest_text(a_report(path=path))
     beside = f"name: orders\ndestination: {{dataset: shop, table: orders}}\n{text}\n"
     beside += "versions:\n  - version: 1\n    effective_from: 2024-01-01\n"
     beside += f'    sql: "{sql}"\n    schema: {SCHEMA}\n'
@@ -56,6 +56,17 @@ def test_what_is_printed_can_be_pasted(tmp_path, listed):
     assert [each.type for each in checks] == [each.keys["type"] for each in CHECKS]
     assert checks[3].rule.values == ODD
     assert (checks[2].rule.minimum, checks[2].rule.maximum) == ("-3.5", "0.25")
+
+
+def test_in_a_document_of_json_it_is_json():
+    lines = suggest_text(a_report(path="entities/shop.json")).splitlines()
+
+    assert lines[2] == "# They belong beside the other keys of orders in entities/shop.json."
+    found = json.loads(f"{{{' '.join(lines[3:]).removesuffix(',')}}}")["checks"]["after"]
+    assert found[1:3] == [
+        {"name": "never_null", "type": "not_null", "columns": ["id", "on"]},
+        {"type": "value_range", "column": "id", "min": -3.5, "max": "0.25"},
+    ]
 
 
 def test_without_a_check_only_the_number_of_rows_is_said():
