@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from penstock.core.errors import ProjectError as ProjectError
     from penstock.engine.function_windows import FunctionWindow
     from penstock.engine.function_windows import incremental_filter as incremental_filter
-    from penstock.project.python.declare import PACKAGE
+    from penstock.project.python.decorators import PACKAGE
     from penstock.project.python.parameters import param as param
 
     source, model, table = PACKAGE.source, PACKAGE.model, PACKAGE.table
@@ -105,7 +105,7 @@ _HOMES = {
         ProcessStrategyNotSupportedException=ProcessStrategyNotSupportedError ProjectError
     """,
     "penstock.engine.function_windows": "Window=FunctionWindow incremental_filter",
-    "penstock.project.python.declare": "incremental_table model source table",
+    "penstock.project.python.decorators": "incremental_table model source table",
     "penstock.project.python.parameters": "param",
 }
 _PLACES = {
@@ -131,7 +131,7 @@ def __getattr__(name: str) -> object:
 
     home, inside = _PLACES[name]
     module = import_module(home)
-    if home.endswith(".declare"):
+    if home.endswith(".decorators"):
         module.PACKAGE.runner = _runner_of
         return getattr(module.PACKAGE, name)
     return getattr(module, inside)

@@ -35,12 +35,13 @@ _TYPED = re.compile(r"\b(?:DATE|TIMESTAMP) ?'", re.IGNORECASE)
 _WORDS = {"null": None, "true": True, "false": False}
 
 
-def create(uri: str, columns: str) -> None:
-    """Create an empty table: `id INT, at TIMESTAMP`."""
+def create(uri: str, columns: str, *, feed: bool = False) -> None:
+    """Create an empty table: `id INT, at TIMESTAMP`; with a `feed` it keeps its changes."""
     parts = (column.rsplit(" ", 1) for column in columns.split(", "))
     schema = pa.schema([pa.field(name, _TYPES[kind.lower()]) for name, kind in parts])
-    vectors = {"delta.enableDeletionVectors": "true"}
-    DeltaTable.create(uri, Schema.from_arrow(schema), configuration=vectors)
+    properties = {"delta.enableDeletionVectors": "true"}
+    properties |= {"delta.enableChangeDataFeed": "true"} if feed else {}
+    DeltaTable.create(uri, Schema.from_arrow(schema), configuration=properties)
 
 
 def append(uri: str, values: str) -> None:

@@ -23,6 +23,14 @@ from penstock.core.strategy import Build, HistoryRun, Layout, OnSchemaChange
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
 from penstock.plan.evolution import evolve
+from penstock.strategies.history.feed import (
+    AFTER,
+    BEFORE,
+    KEYS,
+    READS_ALL,
+    UNCLEAR,
+    changed_stage,
+)
 from penstock.strategies.history.snapshot import Snapshot, history, terms_of
 from penstock.strategies.history.terms import Terms
 from penstock.strategies.reshape import allow_widening
@@ -39,6 +47,7 @@ class HistoryTable:
 
     Rows lie by `partition_by` too, within current and closed ones. One that `foretells` compares
     what each MERGE leaves with what was said before it; one that `replays` looks at keys ahead.
+    `is_fed` is whether the changed rows sufficed for the last run.
     """
 
     spark: SparkSession
@@ -52,6 +61,7 @@ class HistoryTable:
     foretells: bool = False
     replays: bool = False
     committed: Commit | None = None
+    is_fed: bool = False
 
     @property
     def uri(self) -> str:
@@ -61,18 +71,27 @@ class HistoryTable:
         """Bring the table up to date; give the metrics. Raises what the rules say."""
         return self.run_sql(at, self._values(source))
 
-    def run_sql(self, at: dt.datetime, sql: str) -> dict[str, int]:
-        """Bring the table up to date with the rows of a query."""
+    def run_fed(self, at: dt.datetime, source: Source, added: Source, gone: Source) -> None:
+        """Bring the table up to date with the images of rows that changes added and removed."""
+        images = {AFTER: self._values(added), BEFORE: self._values(gone)}
+        self.run_sql(at, self._values(source), images)
+
+    def run_sql(
+        self, at: dt.datetime, sql: str, images: Mapping[str, str] | None = None
+    ) -> dict[str, int]:
+        """Bring the table up to date with the rows of a query, or of its changes."""
         spark = self.spark.newSession()
         for key, value in self.confs.items():
             spark.conf.set(key, value)
         session = SparkStepSession(spark, None, lambda: ("0", "store", "shop"), lambda _: None)
         try:
-            return self._run(session, at, sql)
+            return self._run(session, at, sql, images or {})
         finally:
             session.close()
 
-    def _run(self, session: SparkStepSession, at: dt.datetime, sql: str) -> dict[str, int]:
+    def _run(
+        self, session: SparkStepSession, at: dt.datetime, sql: str, images: Mapping[str, str]
+    ) -> dict[str, int]:
         query = session.define(QUERY_VIEW, sql)
         log = DeltaLog()
         facts = log.facts(self.uri)
@@ -90,8 +109,14 @@ class HistoryTable:
             evolution.changes_table,
             replays=self.replays,
         )
+        if table is not None and images:
+            for view, rows in images.items():
+                session.define(view, rows)
+            found = session.stage(changed_stage(self.settings.keys, query))
+            build = replace(build, changed=None if found[UNCLEAR] else found[KEYS])
         work = history(build, self._terms(at), {})
         seen = run_stages(session, work, None)
+        self.is_fed = build.changed is not None and READS_ALL not in seen
         self.committed = work.decide(seen)
         if self.committed is None:
             return dict(work.counts(seen))

@@ -49,7 +49,7 @@ class Place:
         settings = ", ".join(f"{key}={value!r}" for key, value in config.items())
         self.write(f"models/m/{name}.sql", f"{{{{ config({settings}) }}}}\n{sql}\n")
 
-    def source(self, name: str, columns: str) -> None:
+    def source(self, name: str, columns: str, *, feed: bool = False) -> None:
         """Declare the Delta source `raw.NAME` in landing/ and create it empty."""
         self.write(
             f"models/{name}.yml",
@@ -60,7 +60,7 @@ class Place:
                   - {{name: {name}, path: ../landing/{name}}}
             """,
         )
-        delta_tables.create(f"{self.root}/landing/{name}", columns)
+        delta_tables.create(f"{self.root}/landing/{name}", columns, feed=feed)
 
     def insert(self, name: str, values: str) -> None:
         """Append rows to a source."""

@@ -70,11 +70,12 @@ def loaded_histories(tmp_path_factory, spark):
         place = HistoryPlace(folder, spark)
         place.write("penstock.yml", PROJECT)
         for name in ("people", "changes"):
-            place.source(name, COLUMNS)
+            place.source(name, COLUMNS, feed=True)
         place.has("people", "1 a 01-05", "2 b 01-06")
         place.has("changes", "1 a 01-10", "1 b 02-10")
         place.snapshot("by_time", **TS)
         place.snapshot("by_value", **CK, hard_deletes="invalidate")
+        place.snapshot("fed", **CK, hard_deletes="invalidate", change_feed=True)
         place.snapshot("placed", "changes", **EV)
         place.snapshot("marked", **CK, hard_deletes="new_record")
         place.snapshot("pruned", **TS, retention={"keep_last": 1})

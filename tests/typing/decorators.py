@@ -61,6 +61,18 @@ def totals(events: DataFrame) -> DataFrame:
     return events
 
 
+@table(partition_by="country").over(country=["nl", "be"], year={"last": 2024})
+def orders(country: str, year: int, events: DataFrame) -> DataFrame:
+    """Declare a table per country."""
+    return events.where(f"country = '{country}' and year(ts) = {year}")
+
+
+@app.incremental_table(time_column="ts").over(country=["nl", "be"])
+def visits(country: str, events: DataFrame) -> DataFrame:
+    """Declare an incremental table per country."""
+    return events.where(f"country = '{country}'")
+
+
 def calls(frame: DataFrame) -> None:
     """Call what was decorated as the plain function, and as a model."""
     assert_type(events(frame), DataFrame)
@@ -74,7 +86,12 @@ def calls(frame: DataFrame) -> None:
     assert_type(app.run([events, "totals"])["totals"], penstock.ModelResult)
     events.rerun(dt.date(2025, 1, 15), "2025-01-16")
     events.rerun(Decimal("1.5"), 2)
+    assert_type(orders("nl", 2024, frame), DataFrame)
+    assert_type(orders["orders_nl_last"].build(), DataFrame)
+    assert_type([each.name for each in visits], list[str])
+    app.run(orders)
 
+    orders("nl", "2024", frame)  # type: ignore[arg-type]
     events("x")  # type: ignore[arg-type]
     totals(1, 2)  # type: ignore[call-arg, arg-type]
     clean_logs(frame, factr=3)  # type: ignore[call-arg]

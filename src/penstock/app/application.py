@@ -16,7 +16,8 @@ from penstock.core.errors import ProjectPlaceError, PythonModelError, UsageError
 from penstock.core.shown.notebooks import html_of
 from penstock.core.steps.inputs import DeltaRead
 from penstock.project.files.discovery import PROJECT_FILE
-from penstock.project.python.declare import ColumnMeta, Decorators, PythonModel, Registry, TableMeta
+from penstock.project.python.declare import ColumnMeta, PythonModel, Registry, TableMeta
+from penstock.project.python.decorators import Decorators
 from penstock.project.python.imports import LOADING, refuse_foreign
 from penstock.project.python.parameters import WrongParameterError, plain_value
 

@@ -139,6 +139,7 @@ class HistorySettings:
 
     With `event_time`, intervals start at `updated_at`, otherwise when penstock saw the change.
     `by_current` splits the table into current and closed versions on disk (`layout: current`).
+    With `change_feed` a run reads the changes of its input since the last one, where they suffice.
     """
 
     keys: tuple[str, ...]
@@ -151,3 +152,4 @@ class HistorySettings:
     retention: Retention | None = None
     columns: SystemColumns = SystemColumns.with_prefix()
     by_current: bool = True
+    change_feed: bool = False

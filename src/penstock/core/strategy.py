@@ -234,6 +234,7 @@ class Build:
     - `rows_before` are the rows of a table that is replaced as a whole, None if its log does not
       contain them.
     - A query that `replays` returns the same rows each time.
+    - `changed` is the number of keys in the view of changed rows, if the step reads only those.
     """
 
     model: Buildable
@@ -251,6 +252,7 @@ class Build:
     reruns: bool = False
     rows_before: int | None = None
     replays: bool = False
+    changed: int | None = None
 
 
 class Strategy(ABC):

@@ -6,16 +6,18 @@ import datetime as dt
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.history import ColumnsDiffer, HashDiffers, HistorySettings, NewerThan, Retention
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.project import Project
+from penstock.core.query import Query, at
 from penstock.core.records import ModelRecord
-from penstock.core.steps.inputs import NoPin
-from penstock.plan.changes import with_view_inputs
-from penstock.plan.values import Now, Observed, Options, Reason, State
+from penstock.core.steps.inputs import DeltaPin, NoPin, Pin
+from penstock.plan.changes import code_drift, with_view_inputs
+from penstock.plan.values import Now, Observed, Options, Reason, State, as_recorded
 
 PROPERTY = "penstock.history"
 FORMAT = 1
@@ -171,6 +173,87 @@ def refresh_reason(project: Project, model: Model, now: Now, options: Options) -
         if volatile or any(name.kind is InputKind.EXTERNAL for name in query.inputs):
             return "its query gives other values at other times"
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedRange:
+    """The changes to read of an input: those after version `since`, up to and including `upto`."""
+
+    input: str
+    since: int
+    upto: int
+
+    def __str__(self) -> str:
+        """Return it for notes."""
+        return f"the changes of {self.input} since version {self.since}"
+
+
+OTHERS_WROTE = "its table was changed by others, or brought back"
+
+
+def feed_range(
+    project: Project,
+    model: Model,
+    record: ModelRecord | None,
+    pins: Mapping[str, Pin],
+    options: Options,
+) -> FeedRange | str:
+    """Return which changes of the input bring a history up to date, or why all rows are read.
+
+    Keys without a change have the version that the last run left, if that run had the same code.
+    """
+    if record is None or record.fingerprint is None or not record.succeeded_once:
+        return "no run is on record"
+    drift = code_drift(record.fingerprint, model.fingerprint, as_recorded)
+    if any(state is not State.CURRENT for state, _ in drift):
+        return "its code changed"
+    if retention_of(model, options) is not None:
+        return "retention needs every version"
+    read = with_view_inputs(project, model.query.inputs, dated=True)
+    made = [project.models[name.name] for name in read if name.name in project.models]
+    views = [each for each in made if each.is_view]
+    if any(record.pins.get(each.name) != pins.get(each.name) for each in views):
+        return "a view that it reads was built again"
+    if any(_moves(query) for query in (model.query, *(each.query for each in views))):
+        return "its query reads other rows in other runs"
+    return _range_of({name.name for name in read} - {each.name for each in views}, record, pins)
+
+
+_EARLY, _LATE = (dt.datetime(year, year % 12 + 1, 1, tzinfo=dt.UTC) for year in (1999, 2031))
+
+
+def _moves(query: Query) -> bool:
+    """Return whether the rows of a query depend on the run, or on the columns of a history."""
+    is_timed = at(query.text, _EARLY) != at(query.text, _LATE)
+    return is_timed or query.text != query.incremental or bool(query.deleted_flags)
+
+
+def _range_of(tables: set[str], record: ModelRecord, pins: Mapping[str, Pin]) -> FeedRange | str:
+    name = next(iter(tables)) if len(tables) == 1 else ""
+    before, now = record.pins.get(name), pins.get(name)
+    if not isinstance(before, DeltaPin) or not isinstance(now, DeltaPin):
+        return f"{name} is no Delta table" if name else f"it reads {len(tables)} tables"
+    if before.table_id != now.table_id:
+        return f"{name} is another table now"
+    if before.version > now.version:
+        return f"the last run read a later version of {name}"
+    return FeedRange(name, before.version, now.version)
+
+
+def feed_notes(
+    project: Project,
+    model: Model,
+    record: ModelRecord | None,
+    pins: Mapping[str, Pin],
+    options: Options,
+    states: Iterable[State] = (),
+) -> tuple[str, ...]:
+    """Return how a later run of a history with a change feed reads its input."""
+    if model.history is None or not model.history.change_feed:
+        return ()
+    found = feed_range(project, model, record, pins, options)
+    found = OTHERS_WROTE if State.TAMPERED in states else found
+    return (f"reads all rows: {found}" if isinstance(found, str) else f"reads {found}",)
 
 
 def history_refusal(

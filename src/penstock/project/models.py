@@ -44,6 +44,7 @@ from penstock.project.sql.bodies import (
     parameter_findings,
 )
 from penstock.project.sql.names import Named, NameResolver, QueryOwner, link
+from penstock.project.sql.outputs import mixes_rows
 from penstock.project.sql.template_lines import line_of
 
 SNAPSHOTS = "snapshots"
@@ -289,6 +290,11 @@ def _check_columns(item: Draft, strategy: Strategy, layout: Layout) -> None:
     """Report errors in the columns of the query, as far as its text names them."""
     if strategy.history is not None:
         check_outputs(strategy.history, item.config, item.file)
+        mixing = mixes_rows(item.file.branches[0].text) if strategy.history.change_feed else ""
+        if mixing:
+            what = f"change_feed needs a query whose rows each come from one row; it has {mixing}"
+            hint = "take change_feed out, or build that query as a table and read it here"
+            item.config.report("change_feed", "option-conflict", what, hint)
         _check_end(item.config, strategy.history)
     if strategy.is_view or maps_columns(layout.properties):
         return

@@ -121,12 +121,13 @@ class _Binder:
 class StepReads:
     """How a step reads every input that is not a view model, and its run timestamp.
 
-    `windows` are those for its functions.
+    `windows` are those for its functions; the names of its views begin with `prefix`.
     """
 
     by_name: Mapping[InputName, Read]
     moment: dt.datetime
     windows: FunctionWindows | None = None
+    prefix: str = "in"
 
 
 def bind(
@@ -143,7 +144,9 @@ def bind(
     that the text mentions are bound: the table itself, for example, may not exist in a first run.
     """
     require_text(model)
-    binder = _Binder(project, reads.by_name, reads.moment, step_windows=reads.windows)
+    binder = _Binder(
+        project, reads.by_name, reads.moment, prefix=reads.prefix, step_windows=reads.windows
+    )
     text = model.query.incremental if incremental else model.query.text
     read = _read_by(model, incremental=incremental)
     names = {name: binder.windowed_sql(name, windows.get(name.name)) for name in read}

@@ -9,7 +9,8 @@ from penstock.core.findings import Location
 from penstock.core.model import PythonFunction
 from penstock.core.steps.inputs import FunctionRead
 from penstock.engine.functions import call
-from penstock.project.python.declare import Decorators, Registry
+from penstock.project.python.declare import Registry
+from penstock.project.python.decorators import Decorators
 
 WHERE = Location("models/t.py", 3)
 

@@ -23,6 +23,7 @@ from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import Intent, Outcome, StepKind
 from penstock.plan.evolution import layout_changes
 from penstock.plan.values import Step
+from penstock.strategies.history.feed import READS_ALL
 from penstock.strategies.reshape import alter_properties
 
 
@@ -197,7 +198,10 @@ def record(state: StepState) -> StepState:
     if checked is not None and run.model.is_view:
         version = version_of(run.services, run.model, state.inputs)
         run.context.views.keep(version, checked.report)
-    notes = (*ended.notes, *state.step_inputs.notes)
+    decided, found = state.staged.decided, state.step_inputs
+    why = decided.row.get(READS_ALL) if decided is not None else None
+    remarks = (f"all rows were read: {why}",) if why else found.remarks
+    notes = (*ended.notes, *found.notes, *remarks)
     return replace(state, ended=replace(ended, schema_changes=state.changes, notes=notes))
 
 

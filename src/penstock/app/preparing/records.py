@@ -15,6 +15,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.names import InputName, quoted
 from penstock.core.ports.engine import StepSession
 from penstock.core.steps.inputs import (
+    FEED_COLUMNS,
     CatalogRead,
     DeltaPin,
     DeltaRead,
@@ -23,7 +24,6 @@ from penstock.core.steps.inputs import (
     Read,
     Relation,
 )
-from penstock.strategies.entities.events import FEED_COLUMNS
 from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.entities.records import (
     BAD_RECORDS,

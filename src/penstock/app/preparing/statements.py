@@ -115,7 +115,7 @@ def run_stages(session: StepSession, work: Work, where: Location | None) -> Row:
             continue
         chosen = stage.chosen(seen) if stage.chosen else stage
         look = session.stage(chosen)
-        if chosen.retry and (other := chosen.retry(look)):
+        while chosen.retry and (other := chosen.retry(look)):
             chosen, look = other, session.stage(other)
         require_rules(session, chosen, look, where)
         seen |= look
@@ -170,6 +170,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         history=history,
         reruns=context.options.rerun is not None,
         replays=step_inputs.replays,
+        changed=step_inputs.changed,
         rows_before=step_inputs.facts.rows if whole and step_inputs.facts else None,
     )
 

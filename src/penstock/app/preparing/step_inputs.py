@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.observation.late_rows import changed_below
 from penstock.app.observation.log_reader import open_log_reader
+from penstock.app.preparing.feeds import FeedLooking
 from penstock.app.preparing.function_windows import StepWindows, step_windows
 from penstock.app.preparing.measuring import Measuring, arrivals, lag_notes, late_rows, measure
 from penstock.app.preparing.pins import Inputs, version_read
@@ -225,7 +226,8 @@ class StepInputs:
     commit, only new pins. `notes` warn about watermarks. The query `replays` if it returns the same
     rows each time. `work` returns the statements if these depend on rows that were read, and
     `slice_view` holds those of a slice. The step's commit lists slices that are `unchanged`. The
-    rows of `bad_sql` are records that are kept beside the table.
+    rows of `bad_sql` are records that are kept beside the table. A history with a change feed has
+    `changed` keys to look at; None if all rows are read, for a reason that `remarks` tell.
     """
 
     query: Schema
@@ -243,6 +245,8 @@ class StepInputs:
     slice_view: str = ""
     unchanged: tuple[UnchangedSlice, ...] = ()
     bad_sql: str = ""
+    changed: int | None = None
+    remarks: tuple[str, ...] = ()
 
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
@@ -282,7 +286,7 @@ class Looking:
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
         added, opened = (f"added {name}" for name in evolution.added), found.windows
         is_idle = opened is not None and opened.all_empty and not self.step.initial
-        return StepInputs(
+        made = StepInputs(
             query=written,
             evolution=evolution,
             facts=facts,
@@ -295,6 +299,13 @@ class Looking:
             notes=(*found.notes, *(self._future_warnings(opened) if opened else ())),
             replays=self.model.history is not None and session.replays(QUERY_VIEW),
         )
+        history = self.model.history
+        if facts is None or table is None or history is None or not history.change_feed:
+            return made
+        looking = (self.services, self.context, self.model, self.inputs, session)
+        changed = FeedLooking(*looking, written, evolution).changed_keys(history.keys)
+        told = () if isinstance(changed, int) else (f"all rows were read: {changed}",)
+        return replace(made, changed=changed if isinstance(changed, int) else None, remarks=told)
 
     def _define_query(self, session: StepSession, found: FoundWindows) -> Schema:
         """Define the query on its windows; a function's rows are checked against them."""

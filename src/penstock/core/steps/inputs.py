@@ -96,6 +96,11 @@ class DeltaRead:
     changes_since: int | None = None
 
 
+CHANGE, CHANGE_VERSION = "_change_type", "_commit_version"
+FEED_COLUMNS = (CHANGE, CHANGE_VERSION, "_commit_timestamp")
+"""The columns that a change feed adds to the rows of its table."""
+
+
 @dataclass(frozen=True, slots=True)
 class FilesRead:
     """Files that were listed when the step was planned.

@@ -11,9 +11,14 @@ from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import is_decided_alone
-from penstock.plan.changes import code_drift, sources_below, table_input_differences
+from penstock.plan.changes import (
+    code_drift,
+    current_pins,
+    sources_below,
+    table_input_differences,
+)
 from penstock.plan.evolution import has_other_description, layout_changes
-from penstock.plan.history import refresh_reason
+from penstock.plan.history import feed_notes, refresh_reason
 from penstock.plan.obstacles import in_time_order, table_obstacle
 from penstock.plan.rerun import unbuilt_error
 from penstock.plan.slices import no_slice_note, slice_differences
@@ -204,6 +209,10 @@ def table_step(
     notes, owner = _kept_notes(model, reason, initial=initial), seen.owner
     if owner is not None:
         notes = (*notes, f"takes the table from {owner}, whose next run will be refused")
+    if not initial:
+        pins = current_pins(question.project, model, question.records, question.now)
+        how = (question.project, model, record, pins, options)
+        notes = (*notes, *feed_notes(*how, reason.states))
     executed, estimate = "", None
     if record is not None and built:
         took = record.duration_ms / 1000

@@ -26,17 +26,14 @@ from typing import (
     TypedDict,
     TypeVar,
     cast,
-    overload,
 )
 
 from penstock.core.errors import PythonModelError
 from penstock.core.shown.notebooks import ShownInNotebooks, html_of
-from penstock.project.python.parameters import with_defaults
+from penstock.project.python.parameters import Variant, with_defaults
 from penstock.project.python.texts import text_of
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     from penstock.project.python.declared_columns import DeclaredColumns
 
 
@@ -207,19 +204,26 @@ class PythonModel(Generic[P, R]):
     """
 
     def __init__(
-        self, function: Callable[P, R], kind: FunctionKind, options: Mapping[str, object]
+        self,
+        function: Callable[P, R],
+        kind: FunctionKind,
+        options: Mapping[str, object],
+        variant: Variant | None = None,
     ) -> None:
         """Store the function, its name, doc, module and signature."""
         update_wrapper(self, function)
         self.function = function
         self.kind = kind
         self.options = options
+        self.variant = variant
         self.runner: RunnerOf | None = None
         self.text = text_of(self.place[0])  # read now: a file may change while this process runs
         self.meaning: object | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the original function."""
+        if self.variant is not None:
+            return self.variant.call(self.function, args, kwargs)
         return self.function(*args, **with_defaults(self.function, args, kwargs))
 
     def build(self) -> R:
@@ -282,7 +286,8 @@ class PythonModel(Generic[P, R]):
     def name(self) -> str:
         """The name of the model in the project."""
         written, own = self.options.get("name"), getattr(self.function, "__name__", "")
-        return written if isinstance(written, str) and written else own
+        name = written if isinstance(written, str) and written else own
+        return "_".join((name, *(self.variant.labels if self.variant else ())))
 
     @property
     def place(self) -> tuple[str, int]:
@@ -310,90 +315,3 @@ class Registry:
 
 DISCOVERY: ContextVar[Registry | None] = ContextVar("penstock_discovery", default=None)
 """Collects decorated functions while the files of a project are imported."""
-
-
-class Decorators:
-    """The four decorators; they add functions to `registry`, and to a running discovery."""
-
-    def __init__(self, registry: Registry | None = None, runner: RunnerOf | None = None) -> None:
-        """Store the registry and runner of an app; the package's decorators have no registry."""
-        self._registry = registry
-        self.runner = runner
-
-    @overload
-    def source(self, function: Callable[P, R], /) -> PythonModel[P, R]: ...
-    @overload
-    def source(
-        self, **options: Unpack[SourceOptions]
-    ) -> Callable[[Callable[P, R]], PythonModel[P, R]]: ...
-    def source(  # type: ignore[misc]  # mypy does not see through Unpack
-        self, function: Callable[P, R] | None = None, /, **options: Unpack[SourceOptions]
-    ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
-        """Declare a frame from outside: a table, a path, or the result of the function."""
-        return _decorate(self._decorator(FunctionKind.SOURCE, options), function)
-
-    @overload
-    def model(self, function: Callable[P, R], /) -> PythonModel[P, R]: ...
-    @overload
-    def model(
-        self, **options: Unpack[ModelOptions]
-    ) -> Callable[[Callable[P, R]], PythonModel[P, R]]: ...
-    def model(  # type: ignore[misc]  # mypy does not see through Unpack
-        self, function: Callable[P, R] | None = None, /, **options: Unpack[ModelOptions]
-    ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
-        """Declare a frame between other models; it is not stored."""
-        return _decorate(self._decorator(FunctionKind.MODEL, options), function)
-
-    @overload
-    def table(self, function: Callable[P, R], /) -> PythonModel[P, R]: ...
-    @overload
-    def table(
-        self, **options: Unpack[TableOptions]
-    ) -> Callable[[Callable[P, R]], PythonModel[P, R]]: ...
-    def table(  # type: ignore[misc]  # mypy does not see through Unpack
-        self, function: Callable[P, R] | None = None, /, **options: Unpack[TableOptions]
-    ) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
-        """Declare a Delta table that each step replaces completely."""
-        return _decorate(self._decorator(FunctionKind.TABLE, options), function)
-
-    def incremental_table(
-        self, **options: Unpack[IncrementalOptions]
-    ) -> Callable[[Callable[P, R]], PythonModel[P, R]]:
-        """Declare a Delta table that windows of its inputs keep up to date."""
-        if "time_column" not in options:
-            raise TypeError("incremental_table() misses the keyword 'time_column'")
-        return self._decorator(FunctionKind.INCREMENTAL, options)
-
-    def _decorator(
-        self, kind: FunctionKind, options: Mapping[str, object]
-    ) -> Callable[[Callable[P, R]], PythonModel[P, R]]:
-        _refuse_unknown(kind, options)
-
-        def decorate(plain: Callable[P, R]) -> PythonModel[P, R]:
-            found = PythonModel(plain, kind, options)
-            found.runner = self.runner
-            for registry in (self._registry, DISCOVERY.get()):
-                if registry is not None:
-                    registry.models.append(found)
-            return found
-
-        return decorate
-
-
-def _decorate(
-    decorate: Callable[[Callable[P, R]], PythonModel[P, R]], function: Callable[P, R] | None
-) -> PythonModel[P, R] | Callable[[Callable[P, R]], PythonModel[P, R]]:
-    """Decorate at once if the decorator is used without parentheses."""
-    return decorate if function is None else decorate(function)
-
-
-def _refuse_unknown(kind: FunctionKind, options: Mapping[str, object]) -> None:
-    """Raise `TypeError` for an unknown keyword, as Python does."""
-    known = SHAPES[kind].__annotations__
-    for key in options:
-        if key not in known:
-            raise TypeError(f"{kind}() got an unexpected keyword argument {key!r}")
-
-
-PACKAGE = Decorators()
-"""The decorators of `from penstock import ...`: for the project that is being loaded."""

@@ -140,7 +140,8 @@ def _draft(
     entry = entries.pop(name, None)
     section = read_options(declared, where)
     options = fitting_options(declared, section)
-    findings = [*section.findings, *name_findings(name, where)]
+    is_odd = bool(declared.variant and declared.variant.odd_labels)  # it is said of the label
+    findings = [*section.findings, *(() if is_odd else name_findings(name, where))]
     findings += [] if "version" in options else meaning.findings(name)
     described_by = with_hooks(entry_settings(entry.tree)) if entry else {}
     layers = [paragraph_of(declared), described_by, settings_of(declared, options)]
@@ -295,10 +296,13 @@ class _Linking:
             self._report("not-a-function", "is a coroutine or a generator", "return a DataFrame")
             return
         known = inspect.signature(function).parameters
-        given = ParameterValues(self.draft.name, self.draft.vars, self.draft.config.report)
+        own = self.draft.declared.variant
+        given = ParameterValues(self.draft.name, self.draft.vars, self.draft.config.report, own)
         self.values = given.values(function, short_repr)
         parameters = {
-            name: each for name, each in known.items() if not isinstance(each.default, Param)
+            name: each
+            for name, each in known.items()
+            if not (isinstance(each.default, Param) or (own and name in own.given))
         }
         if kind is FunctionKind.SOURCE:
             self._link_source(parameters)
@@ -367,9 +371,11 @@ class _Linking:
     def _find_input(self, name: str) -> Named | list[str] | None:
         """Find a model, a table of one source, or either by `schema__name`."""
         resolver = self.resolver
-        found = resolver.models.get(name.lower())
-        if found is not None:
-            return found
+        variant = self.draft.declared.variant
+        for named in (name, *(variant.namesakes(name) if variant else ())):
+            found = resolver.models.get(named.lower())
+            if found is not None:
+                return found
         ending = f".{name.lower()}"
         sources = [each for key, each in resolver.sources.items() if key.endswith(ending)]
         if len(sources) > 1:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 import json
+import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
+from itertools import combinations, product
 from math import isfinite
 from numbers import Integral
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -82,23 +84,114 @@ def with_defaults(
 
 
 @dataclass(frozen=True)
+class Variant:
+    """One model of a function that is declared `over` values: its own values, by parameter.
+
+    `given` is what the decorator was given, `labels` end the model's name. The first model of a
+    function reports what is wrong with all of them.
+    """
+
+    given: Mapping[str, object]
+    values: Mapping[str, object]
+    labels: tuple[str, ...]
+    is_first: bool = True
+
+    def call(
+        self, function: Callable[..., T], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> T:
+        """Call the function with its values; positions are those of the other parameters."""
+        others = [name for name in signature_of(function) if name not in self.values]
+        if len(args) > len(others):
+            raise TypeError(f"takes {len(others)} positional arguments, and got {len(args)}")
+        given = {**self.values, **dict(zip(others, args, strict=False)), **kwargs}
+        return function(**with_defaults(function, (), given))
+
+    def namesakes(self, name: str) -> Iterator[str]:
+        """Yield the names that an input may have for these values: `clean_nl` before `clean`."""
+        for count in range(len(self.labels), 0, -1):
+            yield from ("_".join((name, *some)) for some in combinations(self.labels, count))
+
+    def problems(self, function: Callable[..., object]) -> Iterator[tuple[str, str, str]]:
+        """Yield what is wrong: the parameter, a sentence and a hint."""
+        from penstock.project.files.values import did_you_mean  # imports 0.3 s of types
+
+        known = signature_of(function)
+        for name, written in self.given.items() if self.is_first else ():
+            labels = [label.lower() for label, _ in _labelled(written)]
+            if not labels:
+                what = f"over({name}=…) has no values: {written!r:.80}"
+                yield name, what, "write a list of values, or a mapping from names to values"
+            for twice in dict.fromkeys(each for each in labels if labels.count(each) > 1):
+                what = f"over({name}=…) names {twice!r} twice, and both models alike"
+                yield name, what, "take one out, or name both with a mapping"
+            if name not in known:
+                hint = did_you_mean(name, known) or "name a parameter of the function"
+                yield name, f"over names {name!r}, which is not a parameter", hint
+        if not self.given:
+            yield "", "over() names no parameter", "write over(parameter=[value, …])"
+        for name, label in self.odd_labels:
+            hint = f"give it a name: over({name}={{'name': {self.values[name]!r:.80}}})"
+            yield name, f"{label[:80]!r} of over({name}=…) cannot end the name of a model", hint
+
+    @property
+    def odd_labels(self) -> list[tuple[str, str]]:
+        """The labels that make no identifier, with their parameters."""
+        named = zip(self.given, self.labels, strict=False)
+        return [(name, label) for name, label in named if not _LABEL.fullmatch(label)]
+
+
+_LABEL = re.compile("[A-Za-z0-9_]+")
+
+
+def variants_of(given: Mapping[str, object]) -> Iterator[Variant]:
+    """Yield a variant for each combination of values; one without values if some are missing."""
+    found = []
+    for each in given.values():
+        unique = {label.lower(): (label, value) for label, value in reversed(_labelled(each))}
+        found.append([*reversed(unique.values())])
+    if not found or not all(found):
+        yield Variant(given, {}, ())
+        return
+    for number, chosen in enumerate(product(*found)):
+        values = {name: value for name, (_, value) in zip(given, chosen, strict=True)}
+        yield Variant(given, values, tuple(label for label, _ in chosen), is_first=not number)
+
+
+def _labelled(given: object) -> list[tuple[str, object]]:
+    """Return the values of a parameter with the names that they give to models."""
+    if isinstance(given, Mapping):
+        return [(str(label), value) for label, value in given.items()]
+    if not isinstance(given, list | tuple | range | set | frozenset):
+        return []
+    plain = (each.value if isinstance(each, Enum) else each for each in given)
+    return [
+        (str(text).lower() if isinstance(text, bool) else str(text), value)
+        for text, value in zip(plain, given, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
 class ParameterValues:
-    """The values of one function, from `vars` or its defaults; `report` takes findings."""
+    """The values of one function, from `over`, `vars` or defaults; `report` takes findings."""
 
     model: str
     vars: Mapping[str, object]
     report: Callable[[str, str, str, str], None]
+    variant: Variant | None = None
 
     def values(
         self, function: Callable[..., object], show: Callable[[object], str]
     ) -> dict[str, object]:
         """Return the values by parameter; report those that do not fit."""
-        found = {}
+        found, own = {}, self.variant.values if self.variant else {}
+        for name, sentence, hint in self.variant.problems(function) if self.variant else ():
+            self.report(name, "bad-value", f"{self.model!r}: {sentence}", hint)
         for name, parameter in signature_of(function).items():
-            if not isinstance(parameter.default, Param):
+            if not isinstance(parameter.default, Param) and name not in own:
                 continue
             label = f"parameter {name!r} of {self.model!r}"
-            value = self.vars.get(name, parameter.default.default)
+            default = parameter.default.default if isinstance(parameter.default, Param) else None
+            value = own.get(name, self.vars.get(name, default))
             if name in RESERVED:
                 sentence = f"{label} has a value, and its name a meaning of its own"
                 self.report(name, "reserved-name", sentence, "rename it")
@@ -113,6 +206,7 @@ class ParameterValues:
                 way_out = (
                     f"change {name} in --vars, params= or vars:" if is_set else "change param(…)"
                 )
+                way_out = f"change {name} in over(…)" if name in own else way_out
                 self.report(name, "bad-value", sentence, way_out)
             else:
                 found[name] = read

@@ -240,6 +240,8 @@ def declares(decorator: ast.expr | None = None) -> bool:
     """Return whether a decorator, bare or called, is one of those that declare models."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     match called:
+        case ast.Attribute(inner, "over") if isinstance(decorator, ast.Call):
+            return declares(inner)
         case ast.Name(name) | ast.Attribute(ast.Name(), name):
             return name in DECLARING
         case _:

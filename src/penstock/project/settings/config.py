@@ -21,6 +21,7 @@ OF_SNAPSHOTS = (
     "null_updated_at",
     "allow_empty",
     "row_hash",
+    "change_feed",
     "retention",
     "layout",
     "system_columns",

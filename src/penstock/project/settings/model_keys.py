@@ -178,6 +178,10 @@ class HistorySettingsSection(StrictSection):
     """Lets an empty source close every key."""
     row_hash = key(SWITCH, example=True, default=False)
     """With `check` and a list: one hash is kept and compared instead of the columns."""
+    change_feed = key(SWITCH, example=True, default=False)
+    """Reads only changed rows, from the change data feed of the one Delta table that the query
+    reads.
+    """
     retention = key(nullable(subsection(KeptVersionsSection)), {"keep_last": 3})
     """Which old versions are removed."""
     system_columns = key(

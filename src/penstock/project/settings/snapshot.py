@@ -48,6 +48,8 @@ def snapshot_of(config: Config) -> HistorySettings:
     if event_time:
         _check_event_time(config)
     _check_dbt(config)
+    if config.flag("change_feed"):
+        _check_feed(config, event_time=event_time)
     return HistorySettings(
         keys=keys,
         change=change,
@@ -59,6 +61,7 @@ def snapshot_of(config: Config) -> HistorySettings:
         retention=_retention(config),
         columns=system_columns_of(config),
         by_current=config.text("layout") not in ("plain", "dbt"),
+        change_feed=config.flag("change_feed"),
     )
 
 
@@ -101,6 +104,19 @@ def _check_dbt(config: Config) -> None:
     if len({*names}) < len(names):
         sentence = "snapshot_meta_column_names names two columns alike"
         config.report("snapshot_meta_column_names", "bad-value", sentence, "give each its own name")
+
+
+def _check_feed(config: Config, *, event_time: bool) -> None:
+    """Report settings with which the changed rows alone do not decide what a run writes."""
+    others = {
+        "valid_from": event_time and "versions that start at updated_at",
+        "retention": _retention(config) is not None and "retention",
+        "null_updated_at": config.text("null_updated_at") == "ignore_row" and "ignored rows",
+    }
+    for key, what in others.items():
+        if what:
+            sentence = f"change_feed reads changed keys alone, and {what} needs others too"
+            config.report("change_feed", "option-conflict", sentence, f"take it out, or {key}")
 
 
 def is_meant_as_snapshot(config: Config) -> bool:

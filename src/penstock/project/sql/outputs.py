@@ -56,6 +56,38 @@ def columns_of_text(text: str, tables: Tables) -> tuple[str, ...] | None:
     return outputs_of(tree, tables).names if tree is not None else None
 
 
+_MIXING: tuple[tuple[tuple[type[exp.Expr], ...], str], ...] = (
+    ((exp.Join,), "a join"),
+    ((exp.Group, exp.Having), "GROUP BY"),
+    ((exp.Distinct,), "DISTINCT"),
+    ((exp.Window,), "a window function"),
+    ((exp.Limit, exp.Offset, exp.Fetch), "LIMIT"),
+    ((exp.Order,), "ORDER BY"),
+    ((exp.Except, exp.Intersect), "EXCEPT or INTERSECT"),
+    ((exp.Lateral, exp.UDTF), "rows made of one row"),
+    ((exp.Pivot, exp.TableSample), "PIVOT or TABLESAMPLE"),
+    ((exp.AggFunc,), "an aggregate"),
+)
+
+
+def mixes_rows(text: str) -> str:
+    """Return what in a query needs several rows of its input, "" if the text shows nothing.
+
+    >>> mixes_rows("select a, max(b) from t group by a"), mixes_rows("select a + 1 as b from t")
+    ('GROUP BY', '')
+    """
+    try:
+        tree = parse_query(tokens_of(text), text)
+    except (NotAQueryError, SqlglotError, *PARSER_BUGS):
+        return ""
+    if tree is None:
+        return ""
+    tables = {table.name.lower() for table in tree.find_all(exp.Table)}
+    tables -= {str(cte.alias).lower() for cte in tree.find_all(exp.CTE)}
+    found = [what for kinds, what in _MIXING if tree.find(*kinds) is not None]
+    return next(iter(found), "several tables" if len(tables) > 1 else "")
+
+
 def _of_query(tree: exp.Expr, above: Tables) -> Outputs:
     tables = dict(above)
     clause = tree.args.get("with_") or tree.args.get("with")  # the older parsers' key

@@ -17,13 +17,11 @@ from penstock.core.findings import Finding
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import quoted
 from penstock.core.statement import EXACT_JSON, TARGET_VIEW, Row, Rule
+from penstock.core.steps.inputs import CHANGE, CHANGE_VERSION
 from penstock.strategies.build import shown_key
 from penstock.strategies.entities.rows import MADE_VIEW, OUT, SliceRows, StagedColumn
 
 IGNORED_ROW = f"{ENGINE_PREFIX}ignored"
-CHANGE, CHANGE_VERSION, CHANGE_TIME = "_change_type", "_commit_version", "_commit_timestamp"
-FEED_COLUMNS = (CHANGE, CHANGE_VERSION, CHANGE_TIME)
-"""The columns that a change feed adds to the rows of its table."""
 LABELS = ("superseded", "ignored", "stale")
 """The reasons why a row does not count, which are counted in the summary of a step."""
 TOMBSTONES = "tombstones"

@@ -23,8 +23,8 @@ from penstock.core.entities.entity import (
 from penstock.core.findings import Finding
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import literal, quoted
+from penstock.core.steps.inputs import FEED_COLUMNS
 from penstock.strategies.entities.events import (
-    FEED_COLUMNS,
     IGNORED_ROW,
     check_events,
     label_events,

@@ -12,6 +12,7 @@ from penstock.core.statement import ROW_CHANGE, Commit, Row
 from penstock.core.strategy import Build
 from penstock.strategies.build import OF_STAGED, create, lost_counts, merged_rows, sent_rows
 from penstock.strategies.history import terms as ps
+from penstock.strategies.history.feed import counts_of_changes
 from penstock.strategies.history.source import is_bad, rehashes, rows_of
 from penstock.strategies.history.terms import Sides
 from penstock.strategies.values import convert
@@ -108,6 +109,7 @@ def counts(sides: Sides) -> Mapping[str, str]:
     pruned = f"coalesce(sum(size({ps.PRUNED})), 0)" if sides.terms.retention else "count_if(false)"
     stays = f"{ps.IN_TABLE} AND coalesce({ps.CLASS} = 'unchanged', true)"
     of_sides = _OF_SIDES if sides.counts else {}
+    of_sides = {**of_sides, **counts_of_changes(sides)}
     return _source_counts(sides) | {
         **of_sides,
         "closed": f"count_if({closed})",
@@ -146,7 +148,8 @@ def counts_late(sides: Sides) -> Mapping[str, str]:
 
 def _source_counts(sides: Sides) -> dict[str, str]:
     empty = "count_if(false)"
-    if sides.terms.closes_missing and sides.table.columns and not sides.terms.allow_empty:
+    closes = sides.terms.closes_missing and not sides.terms.allow_empty
+    if closes and sides.table.columns and sides.changed is None:
         live = f"count_if({ps.IN_TABLE} AND NOT {ps.TOMB})"
         empty = f"CAST(count_if({ps.IN_SOURCE}) = 0 AND {live} > 0 AS BIGINT)"
     return {

@@ -10,6 +10,7 @@ from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
 from penstock.strategies.history import source
 from penstock.strategies.history import terms as ps
+from penstock.strategies.history.feed import changed_versions
 from penstock.strategies.history.source import is_bad, rows_of
 from penstock.strategies.history.terms import Sides, candidates, is_removed, operation, stored_name
 
@@ -48,6 +49,8 @@ def _versions(sides: Sides) -> str:
     keys = sides.terms.keys
     target = f"FROM {quoted(TARGET_VIEW)} WHERE {sides.is_current}"
     current = f"SELECT {listed(keys)}, {columns} {target}"
+    if sides.changed is not None:
+        return changed_versions(sides, current)
     if sides.terms.retention is None:
         return current
     both = (f"coalesce(n.{quoted(key)}, o.{quoted(key)}) AS {quoted(key)}" for key in keys)
@@ -95,6 +98,8 @@ def _joined_columns(sides: Sides) -> Iterator[str]:
     yield from (f"coalesce(c.{name}, false) AS {name}" for name in (ps.IN_TABLE, ps.TOMB, ps.TWICE))
     yield f"coalesce({_is_changed(sides)}, false) AS {ps.CHANGED}"
     yield (f"coalesce(c.{ps.IN_SCOPE}, false)" if terms.scope else "true") + f" AS {ps.IN_SCOPE}"
+    if sides.changed is not None:
+        yield f"c.{ps.NEW}"
     if terms.retention is not None:
         yield f"c.{ps.OLD}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -19,7 +19,7 @@ from penstock.core.history import (
 from penstock.core.names import quoted
 from penstock.core.statement import FEW_ROWS, Commit, Passing, Row, Stage, Work
 from penstock.strategies.build import HASH_JOIN, keeps_types
-from penstock.strategies.history import commit, event_time, operations, run_time, source
+from penstock.strategies.history import commit, event_time, feed, operations, run_time, source
 from penstock.strategies.history import terms as ps
 from penstock.strategies.history.commit import Counts
 from penstock.strategies.history.source import rules
@@ -175,20 +175,38 @@ def _unique_stages(build: port.Build, sides: Sides) -> list[Stage]:
     If it fails, or any row is invalid, other rows of each key are read, and all errors are found.
     """
     counted = dataclasses.replace(sides, twins=False, copies=False, counts=True)
-    if sides.replays and not sides.decisive and not source.rehashes(sides):
-        counted = dataclasses.replace(counted, narrow=True)
-    stage, again = _classify_stage(build, counted), _classify_stage(build, sides)
-
-    def retry(row: Row) -> Stage | None:
-        is_well = source.is_unique(row) and not any(row[rule.count] for rule in stage.rules)
-        return None if is_well else again
-
+    if sides.replays and not sides.decisive and build.changed is None:
+        counted = dataclasses.replace(counted, narrow=not source.rehashes(sides))
+    again = _classify_stage(build, sides)
+    stage = dataclasses.replace(_classify_stage(build, counted), retry=_other(counted, again))
     twice = operations.count_doubles(counted, stage.view)
     return [
-        dataclasses.replace(stage, retry=retry),
+        *([stage] if build.changed is None else _feed_stages(build, counted, stage)),
         dataclasses.replace(twice, retry=lambda seen: again if seen["doubles"] else None),
         *((_fetch_stage(counted, again),) if counted.narrow else ()),
     ]
+
+
+def _other(sides: Sides, again: Stage, *, names: bool = False) -> Callable[[Row], Stage | None]:
+    """Return the retry of a stage that counts its sides: `again` where keys are not unique."""
+    invalid = [rule.count for rule in rules(sides, "", "")]
+
+    def retry(row: Row) -> Stage | None:
+        why = feed.not_enough(row) if names else ""
+        if not why and source.is_unique(row) and not any(row[count] for count in invalid):
+            return None
+        return feed.reading_all(again, why or "rows are invalid") if names else again
+
+    return retry
+
+
+def _feed_stages(build: port.Build, counted: Sides, full: Stage) -> list[Stage]:
+    """Return the stages that classify changed rows alone, and all rows where those are too few."""
+    sides = dataclasses.replace(counted, changed=build.changed)
+    stage = _classify_stage(build, sides)
+    stages = [dataclasses.replace(stage, retry=_other(sides, full, names=True))]
+    asks = sides.terms.closes_missing and not sides.terms.allow_empty
+    return [*stages, feed.any_left(sides, full)] if asks else stages
 
 
 def _fetch_stage(sides: Sides, again: Stage) -> Stage:

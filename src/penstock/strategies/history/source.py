@@ -12,6 +12,7 @@ from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Row, Rule, Stage
 from penstock.strategies.build import any_lost, listed, lost_rules, shown_key
 from penstock.strategies.history import terms as ps
+from penstock.strategies.history.feed import present_rows
 from penstock.strategies.history.terms import Sides, carried_columns
 from penstock.strategies.values import convert, hash_of_values, hashes_alike, row_hash
 
@@ -110,7 +111,8 @@ def is_unique(row: Row) -> bool:
 
 def rows_of(sides: Sides) -> str:
     """Return the query's rows with their hash, their time, and marks for errors."""
-    rows = f"SELECT {', '.join(_flag_columns(sides))} FROM {quoted(QUERY_VIEW)}"
+    read = quoted(QUERY_VIEW) if sides.changed is None else present_rows()
+    rows = f"SELECT {', '.join(_flag_columns(sides))} FROM {read}"
     if not sides.copies:
         return _marked_alone(rows)
     if not sides.apart:

@@ -15,6 +15,8 @@ from penstock.strategies.build import listed, same_key, texts_of
 from penstock.strategies.values import convert, equals, merged_type
 
 ALONE = "penstock_alone"
+CHANGED_ROWS = "penstock_changed"
+LEFT_KEYS = "penstock_left"
 SOURCE_SIDE = "penstock_source_side"
 TABLE_SIDE = "penstock_table_side"
 SEEN = "penstock_seen"
@@ -44,6 +46,7 @@ TOMB = "`__penstock_tomb`"
 CHANGED = "`__penstock_changed`"
 IN_SCOPE = "`__penstock_in_scope`"
 OLD = "`__penstock_old`"
+NEW = "`__penstock_new`"
 PRUNED = "`__penstock_pruned`"
 OPS = "`__penstock_ops`"
 OP = "`__penstock_op`"
@@ -124,6 +127,7 @@ class Sides:
     - The few keys with several rows are processed `apart`; they are in the view `ALONE`.
     - If the sides are `narrow`, only columns that show changes are joined; others are fetched
       later.
+    - `changed` is the number of keys that changed, if other keys are left out on both sides.
     """
 
     terms: Terms
@@ -138,6 +142,7 @@ class Sides:
     apart: bool = False
     counts: bool = False
     narrow: bool = False
+    changed: int | None = None
 
     @classmethod
     def of(cls, build: Build, terms: Terms) -> Sides:

@@ -11,7 +11,8 @@ import penstock
 from penstock.core.errors import ProjectError
 from penstock.project.first_pass import GivenParts
 from penstock.project.load import load_project
-from penstock.project.python.declare import Decorators, Registry
+from penstock.project.python.declare import Registry
+from penstock.project.python.decorators import Decorators
 
 
 def test_two_functions_of_one_name_are_told_with_both_places(files):

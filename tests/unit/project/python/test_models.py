@@ -10,7 +10,8 @@ from penstock.core.errors import ProjectError
 from penstock.core.names import InputKind
 from penstock.project.first_pass import GivenParts
 from penstock.project.load import load_project
-from penstock.project.python.declare import Decorators, Registry
+from penstock.project.python.declare import Registry
+from penstock.project.python.decorators import Decorators
 
 PLACE = "models/m/pipeline.py"
 

@@ -125,6 +125,13 @@ def test_a_bad_value_lists_what_is_allowed_at_its_line(findings):
             "2: warning: option-without-effect: time_column has no effect on strategy snapshot",
         ),
         (
+            "check_cols='value', retention={'keep_last': 1},\nchange_feed=true",
+            (
+                "2: error: option-conflict: "
+                "change_feed reads changed keys alone, and retention needs others too"
+            ),
+        ),
+        (
             "check_cols='value', partition_by='a',\ncluster_by='b'",
             (
                 "2: error: option-conflict: "
