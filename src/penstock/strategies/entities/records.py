@@ -91,6 +91,10 @@ def raw_columns(
         names = [each.name for each in declared.values() if each.name]
         if names:
             columns = Schema(tuple(Column(name, "string") for name in names))
+    if reading.format.names_columns:  # records leave out what is NULL, perhaps all of them
+        absent = (each for each in declared.values() if columns.find(each.name) is None)
+        named = [Column(each.name, "string") for each in absent if each.type or not reading.infer]
+        columns = Schema((*columns.columns, *named))
     made = []
     for column in columns.columns:
         each, name = declared.get(column.name.lower()), column.name.lower()

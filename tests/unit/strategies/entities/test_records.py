@@ -55,7 +55,7 @@ def raw(entity, found, inferred="", pinned=None):
         (
             read_as("json"),
             "ID string, __penstock_corrupt string",
-            [("ID", "string", "string")],
+            [("ID", "string", "string"), ("Day", "string", "date")],
         ),
         (
             read_as("text"),
@@ -91,9 +91,10 @@ def test_the_first_slice_decides_inferred_types_and_later_ones_keep_them():
         RawColumn("ID", "string", "bigint"),
         RawColumn("n", "string", "int"),
         RawColumn("s", "struct<a:int>", "struct<a:int>"),
+        absent := RawColumn("Day", "string", "date"),
     )
-    assert kept == {PINNED: '{"id": "bigint", "n": "int", "s": "struct<a:int>"}'}
-    assert later == (*first, RawColumn("new", "string", ""))
+    assert kept == {PINNED: '{"day": "date", "id": "bigint", "n": "int", "s": "struct<a:int>"}'}
+    assert later == (*first[:3], RawColumn("new", "string", ""), absent)
     assert [*unknown_notes(entity, later)] == [
         "column-unknown: 'new' is in the slice and not under columns; it is left out"
     ]
