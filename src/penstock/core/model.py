@@ -281,6 +281,12 @@ class Model(ShownInNotebooks):
         return tuple(check for each in sets for check in each.all)
 
     @property
+    def added_columns(self) -> tuple[str, ...]:
+        """The columns of its table that penstock adds to its rows."""
+        versions = self.history.columns.names if self.history else ()
+        return (*versions, *(self.entity.added_columns if self.entity else ()))
+
+    @property
     def is_unpinned(self) -> bool:
         """Whether changes of its result cannot be detected: it reads an unnamed input."""
         return self.function is not None and not self.query.inputs

@@ -57,6 +57,8 @@ def spark_frame(spark: SparkSession, value: Any, declared: Schema, model: str) -
         return value.to_spark()  # type: ignore[no-any-return]  # a frame by its contract
     try:
         table = _fitting(_table(value, kind))
+        if not table.num_columns:
+            raise UnfitFrameError("it has no columns")
         schema = _schema(table, declared)
         frame: DataFrame = spark.createDataFrame(table, schema)
     except (pa.ArrowException, TypeError, ValueError) as error:

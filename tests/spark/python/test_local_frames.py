@@ -145,9 +145,8 @@ def test_a_column_without_any_value_has_the_declared_type_or_none(spark):
 
 
 @pytest.mark.matrix
-def test_a_column_without_any_value_becomes_no_table(place):
+def test_a_column_without_any_value_and_type_is_refused(place):
     place.app.table(name="t")(lambda: NOTHING["pandas"].assign(id=1))
 
-    place.app.run()
-
-    assert place.rows("t") == []
+    with pytest.raises(PythonModelError, match="column 'a' of 't' is NULL without a type"):
+        place.app.run()

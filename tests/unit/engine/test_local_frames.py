@@ -109,6 +109,7 @@ def test_missing_numbers_and_times_of_pandas_are_null():
         ),
         (pd.DataFrame({"a": [1, "x"]}), "Conversion failed for column a"),
         (pd.DataFrame({"a": [pd.Timestamp(1, unit="ns")]}), "would lose data"),
+        (pd.DataFrame(), "it has no columns"),
     ],
 )
 def test_what_no_column_can_hold_is_named(frame, said):

@@ -349,15 +349,6 @@ class SuggestReport:
     notes: tuple[str, ...] = ()
 
 
-def _system_columns(model: Model) -> frozenset[str]:
-    """Return the columns that penstock adds to the rows of a model, in lower case."""
-    names = model.history.columns.names if model.history is not None else ()
-    if model.entity is not None:
-        own, key = model.entity.system, model.entity.key_column
-        names = (*names, own.source_hash, own.filename, own.deleted, own.last_seen, key)
-    return frozenset(each.lower() for each in names)
-
-
 def suggest(services: Services, name: str, *, sample: bool) -> SuggestReport:
     """Propose checks that the current rows of a model meet, in two queries; write nothing.
 
@@ -372,9 +363,9 @@ def suggest(services: Services, name: str, *, sample: bool) -> SuggestReport:
     notes = [] if sample else ["values of rows are not read, so no ranges or lists are proposed"]
     with services.engine.session(model.name, model.where) as session:
         session.bind(found.relations)
-        sql, own = found.sql, _system_columns(model)
-        every = session.describe(sql).columns
-        columns = Schema(tuple(each for each in every if each.name.lower() not in own))
+        sql, every = found.sql, session.describe(found.sql).columns
+        added = {name.lower() for name in model.added_columns}
+        columns = Schema(tuple(each for each in every if each.name.lower() not in added))
         if model.history is not None:
             names = model.history.columns
             is_current = quoted(names.is_current) if names.is_current else names.is_open()

@@ -338,6 +338,12 @@ class Entity:
         return f"PK_{normalised(self.destination)}" if self.business_keys else ""
 
     @property
+    def added_columns(self) -> tuple[str, ...]:
+        """The columns of its table that no slice has."""
+        own = self.system
+        return (own.source_hash, own.filename, own.deleted, own.last_seen, self.key_column)
+
+    @property
     def keeps_bad_records(self) -> bool:
         """Whether records that do not fit are kept beside the table."""
         return self.settings.reading.bad_records is BadRecords.QUARANTINE

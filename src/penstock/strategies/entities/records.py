@@ -91,6 +91,10 @@ def raw_columns(
         names = [each.name for each in declared.values() if each.name]
         if names:
             columns = Schema(tuple(Column(name, "string") for name in names))
+    if reading.format.names_columns:  # records leave out what is NULL, perhaps all of them
+        absent = (each for each in declared.values() if columns.find(each.name) is None)
+        named = [Column(each.name, "string") for each in absent if each.type or not reading.infer]
+        columns = Schema((*columns.columns, *named))
     made = []
     for column in columns.columns:
         each, name = declared.get(column.name.lower()), column.name.lower()
@@ -160,8 +164,23 @@ def _parsed(column: RawColumn, options: Mapping[str, str]) -> str:
     return f"try_cast({name} AS {kind})"
 
 
-def _misfit(column: RawColumn, options: Mapping[str, str]) -> str:
-    return f"({quoted(column.name)} IS NOT NULL AND {_parsed(column, options)} IS NULL)"
+def _value(column: RawColumn) -> str:
+    """Return the column with the converted value: it is computed once, and read three times."""
+    return (
+        quoted(f"{ENGINE_PREFIX}value_{column.name}")
+        if column.is_converted
+        else quoted(column.name)
+    )
+
+
+def _values(columns: tuple[RawColumn, ...], options: Mapping[str, str]) -> str:
+    """Return the records with their converted values beside them."""
+    made = (f"{_parsed(each, options)} AS {_value(each)}" for each in columns if each.is_converted)
+    return f"(SELECT {', '.join(('*', *made))} FROM {quoted(RAW_VIEW)})"
+
+
+def _misfit(column: RawColumn) -> str:
+    return f"({quoted(column.name)} IS NOT NULL AND {_value(column)} IS NULL)"
 
 
 def _as_text(column: RawColumn) -> str:
@@ -176,17 +195,11 @@ def _as_text(column: RawColumn) -> str:
 def read_sql(entity: Entity, columns: tuple[RawColumn, ...]) -> str:
     """Return the rows with the types of the entity, and why a record is bad."""
     reading, options = entity.settings.reading, _folded(entity.settings.reading)
-    chosen = [
-        f"{_parsed(each, options)} AS {quoted(each.name)}"
-        if each.is_converted
-        else quoted(each.name)
-        for each in columns
-        if each.want
-    ]
+    chosen = [f"{_value(each)} AS {quoted(each.name)}" for each in columns if each.want]
     if reading.rescued:
-        chosen.append(f"{_rescued(columns, options)} AS {quoted(reading.rescued)}")
+        chosen.append(f"{_rescued(columns)} AS {quoted(reading.rescued)}")
     chosen.append(f"{_reason(entity, columns) or 'CAST(NULL AS STRING)'} AS {quoted(BAD)}")
-    return f"SELECT {', '.join(chosen)} FROM {quoted(RAW_VIEW)}"
+    return f"SELECT {', '.join(chosen)} FROM {_values(columns, options)}"
 
 
 def _folded(reading: Reading) -> dict[str, str]:
@@ -195,34 +208,35 @@ def _folded(reading: Reading) -> dict[str, str]:
 
 def _reason(entity: Entity, columns: tuple[RawColumn, ...]) -> str:
     """Return SQL for why a record is bad, NULL if it is not; "" if none can be."""
-    reading, options = entity.settings.reading, _folded(entity.settings.reading)
+    reading = entity.settings.reading
     has_corrupt = bool(raw_schema(reading, columns))
     reasons = [f"WHEN {quoted(CORRUPT)} IS NOT NULL THEN 'it cannot be read'"] * has_corrupt
     for each in columns if not reading.rescued else ():
         if each.is_converted:
             said = literal(f"{each.name} is not {each.want.upper()}")
-            reasons.append(f"WHEN {_misfit(each, options)} THEN {said}")
+            reasons.append(f"WHEN {_misfit(each)} THEN {said}")
     return f"CASE {' '.join(reasons)} END" if reasons else ""
 
 
 def bad_sql(entity: Entity, columns: tuple[RawColumn, ...], slice_name: str) -> str:
     """Return the bad records of a slice as they are kept, read from the files once more."""
+    records = _values(columns, _folded(entity.settings.reading))
     whole = f"to_json(struct({listed(tuple(each.name for each in columns))}), {EXACT_JSON})"
     if raw_schema(entity.settings.reading, columns):
         whole = f"coalesce({quoted(CORRUPT)}, {whole})"
     return (
         f"SELECT {literal(slice_name)} AS source_filename, {_reason(entity, columns)} AS reason, "
-        f"{whole} AS record FROM {quoted(RAW_VIEW)} WHERE {_reason(entity, columns)} IS NOT NULL"
+        f"{whole} AS record FROM {records} WHERE {_reason(entity, columns)} IS NOT NULL"
     )
 
 
-def _rescued(columns: tuple[RawColumn, ...], options: Mapping[str, str]) -> str:
+def _rescued(columns: tuple[RawColumn, ...]) -> str:
     """Return SQL for the texts that do not fit, as JSON by column; NULL if all fit."""
     pairs = []
     for each in columns:
         text = _as_text(each)
         if each.is_converted:
-            text = f"CASE WHEN {_misfit(each, options)} THEN {text} END"
+            text = f"CASE WHEN {_misfit(each)} THEN {text} END"
         if each.is_converted or not each.want:
             pairs.append(f"{literal(each.name)}, {text}")
     if not pairs:

@@ -55,7 +55,7 @@ def raw(entity, found, inferred="", pinned=None):
         (
             read_as("json"),
             "ID string, __penstock_corrupt string",
-            [("ID", "string", "string")],
+            [("ID", "string", "string"), ("Day", "string", "date")],
         ),
         (
             read_as("text"),
@@ -91,9 +91,10 @@ def test_the_first_slice_decides_inferred_types_and_later_ones_keep_them():
         RawColumn("ID", "string", "bigint"),
         RawColumn("n", "string", "int"),
         RawColumn("s", "struct<a:int>", "struct<a:int>"),
+        absent := RawColumn("Day", "string", "date"),
     )
-    assert kept == {PINNED: '{"id": "bigint", "n": "int", "s": "struct<a:int>"}'}
-    assert later == (*first, RawColumn("new", "string", ""))
+    assert kept == {PINNED: '{"day": "date", "id": "bigint", "n": "int", "s": "struct<a:int>"}'}
+    assert later == (*first[:3], RawColumn("new", "string", ""), absent)
     assert [*unknown_notes(entity, later)] == [
         "column-unknown: 'new' is in the slice and not under columns; it is left out"
     ]
@@ -134,13 +135,15 @@ def test_a_value_is_converted_as_the_options_write_it():
     day = "try_cast(try_to_timestamp(`Day`, 'dd-MM-yyyy') AS date)"
     why = (
         "CASE WHEN `__penstock_corrupt` IS NOT NULL THEN 'it cannot be read' "
-        f"WHEN (`Day` IS NOT NULL AND {day} IS NULL) THEN 'Day is not DATE' END"
+        "WHEN (`Day` IS NOT NULL AND `__penstock_value_Day` IS NULL) THEN 'Day is not DATE' END"
     )
-    assert sql == f"SELECT `ID`, {day} AS `Day`, {why} AS `__penstock_bad` FROM `penstock_raw`"
+    values = f"(SELECT *, {day} AS `__penstock_value_Day` FROM `penstock_raw`)"
+    chosen = "`ID` AS `ID`, `__penstock_value_Day` AS `Day`"
+    assert sql == f"SELECT {chosen}, {why} AS `__penstock_bad` FROM {values}"
     assert bad_sql(entity, found, "it's.csv") == (
         f"SELECT 'it\\'s.csv' AS source_filename, {why} AS reason, coalesce(`__penstock_corrupt`, "
         f"to_json(struct(`ID`, `Day`), {EXACT_JSON})"
-        f") AS record FROM `penstock_raw` WHERE {why} IS NOT NULL"
+        f") AS record FROM {values} WHERE {why} IS NOT NULL"
     )
 
 
@@ -149,7 +152,7 @@ def test_a_value_that_is_rescued_makes_no_record_bad():
     found = raw(entity, "ID string, Day string, x string")
     sql = read_sql(entity, found)
 
-    misfit = "(`Day` IS NOT NULL AND try_cast(`Day` AS date) IS NULL)"
+    misfit = "(`Day` IS NOT NULL AND `__penstock_value_Day` IS NULL)"
     pairs = f"'Day', CASE WHEN {misfit} THEN CAST(`Day` AS STRING) END, 'x', CAST(`x` AS STRING)"
     assert (
         f"nullif(to_json(map_filter(map({pairs}), (k, v) -> v IS NOT NULL)), '{{}}') AS `rest`"
