@@ -232,7 +232,7 @@ def _range_of(tables: set[str], record: ModelRecord, pins: Mapping[str, Pin]) ->
     name = next(iter(tables)) if len(tables) == 1 else ""
     before, now = record.pins.get(name), pins.get(name)
     if not isinstance(before, DeltaPin) or not isinstance(now, DeltaPin):
-        return f"{name} is no Delta table" if name else f"it reads {len(tables)} tables"
+        return f"{name} is not a Delta table" if name else f"it reads {len(tables)} tables"
     if before.table_id != now.table_id:
         return f"{name} is another table now"
     if before.version > now.version:
