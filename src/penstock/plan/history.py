@@ -225,7 +225,8 @@ _EARLY, _LATE = (dt.datetime(year, year % 12 + 1, 1, tzinfo=dt.UTC) for year in 
 def _moves(query: Query) -> bool:
     """Return whether the rows of a query depend on the run, or on the columns of a history."""
     is_timed = at(query.text, _EARLY) != at(query.text, _LATE)
-    return is_timed or query.text != query.incremental or bool(query.deleted_flags)
+    is_other = query.text != query.incremental or bool(query.reads)
+    return is_timed or is_other or bool(query.deleted_flags)
 
 
 def _range_of(tables: set[str], record: ModelRecord, pins: Mapping[str, Pin]) -> FeedRange | str:

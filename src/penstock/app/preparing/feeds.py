@@ -88,7 +88,8 @@ class FeedLooking:
         uri, store = self.services.project.uri_of(self.model.table), self.services.store_id
         commits = self.services.log.commits(uri, made - 1, partial=True)
         changes = [each for each in commits if each.changes_data]
-        ours = [each for each in changes if each.store == store and each.restored is None]
+        moved = [each for each in changes if each.restored is not None or each.cloned]
+        ours = [each for each in changes if each.store == store and each not in moved]
         if [each.version for each in changes] != [made] or changes != ours:
             return OTHERS_WROTE
         if self.evolution.widened:
