@@ -236,7 +236,8 @@ def replays(frame: DataFrame, relations: Iterable[Relation]) -> bool:
 def commented(frame: DataFrame, comments: Mapping[str, str]) -> DataFrame:
     """Return a frame whose columns have these comments, for the tables that are made from it."""
     texts = {name.lower(): text for name, text in comments.items()}
-    if not texts.keys() & {name.lower() for name in frame.columns}:
+    names = {name.lower() for name in frame.columns}
+    if not texts.keys() & names or len(names) < len(frame.columns):  # a name twice is for others
         return frame
     columns = []
     for field in frame.schema.fields:
