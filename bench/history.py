@@ -13,6 +13,8 @@ moves on each round. Prints JSON, and ends with 1 if a bound is missed.
 - `rerun`: penstock again, over a source that was written anew with equal rows.
 - `short`, `long`: penstock, no and 20 closed versions of each key.
 - `event`: penstock in event time, with one late row for a thousand keys on top.
+- `fed`, `whole`: penstock, from the change data feed of a source in which one row of a hundred was
+  updated, and over all rows of that source.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from pathlib import Path
 
 from place import Place, start_spark
 
-CLOSED = {"penstock": 4, "short": 0, "long": 20, "event": 4}  # versions of each key
+CLOSED = {"penstock": 4, "short": 0, "long": 20, "event": 4, "fed": 4, "whole": 4}  # of each key
 FIRST = dt.datetime(2022, 1, 1, tzinfo=dt.UTC)
 MONTH = 30  # days that a closed version lasted
 
@@ -75,12 +77,15 @@ SELECT {OF_SOURCE}, {{now}}, NULL, true FROM {{source}} s LEFT JOIN {{table}} c
 SOURCES = """\
 sources:
   - name: raw
-    tables: [{name: rows, path: ../landing/rows}, {name: late, path: ../landing/late}]
+    tables:
+      - {name: rows, path: ../landing/rows}
+      - {name: late, path: ../landing/late}
+      - {name: updated, path: ../landing/updated}
 """
 HEADER = """\
 {{{{ config(materialized='snapshot', snapshot={{'strategy': 'timestamp', 'valid_from': '{start}'}},
-            unique_key='id', updated_at='updated_at') }}}}
-select * from {{{{ source('raw', 'rows') }}}}
+            unique_key='id', updated_at='updated_at', change_feed={feed}) }}}}
+select * from {{{{ source('raw', '{source}') }}}}
 """
 WITH_LATE = "union all select * from {{ source('raw', 'late') }}\n"
 
@@ -92,10 +97,15 @@ class Histories:
         self.place = place
         self.keys = keys
         self.round = 0
+        self.updated: set[int] = set()
         place.write("models/sources.yml", SOURCES)
         for name in CLOSED:
             by_time = name == "event"
-            text = HEADER.format(start="updated_at" if by_time else "run_timestamp")
+            text = HEADER.format(
+                start="updated_at" if by_time else "run_timestamp",
+                feed=name == "fed",
+                source="updated" if name in ("fed", "whole") else "rows",
+            )
             place.write(f"models/m/{name}.sql", text + WITH_LATE * by_time)
         self.deliver()
         self.run_all()
@@ -112,6 +122,19 @@ class Histories:
         late = ROW.format(salt=1000 + self.round, days=f"-{MONTH}, -{self.round}")
         is_late = f"id % 1000 = {550 + self.round}" if self.round else "false"
         self.write("late", f"SELECT {late} FROM range({self.keys}) WHERE {is_late}")
+        self.update(f"SELECT {row} FROM range({self.keys})")
+
+    def update(self, query: str) -> None:
+        """Change the rows of this round in the source that keeps its changes."""
+        table = self.place.delta("landing/updated")
+        if not self.round:
+            kept = "TBLPROPERTIES (delta.enableChangeDataFeed = true)"
+            self.place.sql(f"CREATE TABLE IF NOT EXISTS {table} USING delta {kept} AS {query}")
+        elif self.round not in self.updated:
+            self.updated.add(self.round)
+            sets = f"name = concat('name', id % 1000, '-', {self.round}), amount = id * 1.5D + "
+            sets += f"{self.round}, updated_at = TIMESTAMP'2022-01-01' + INTERVAL {self.round} DAY"
+            self.place.sql(f"UPDATE {table} SET {sets} WHERE id % 100 = {self.round}")
 
     def write(self, name: str, query: str) -> None:
         """Replace a table of the source."""
@@ -195,6 +218,8 @@ class Measured:
             ("short", lambda: histories.penstock("short")),
             ("long", lambda: histories.penstock("long")),
             ("event", lambda: histories.penstock("event")),
+            ("fed", lambda: histories.penstock("fed")),
+            ("whole", lambda: histories.penstock("whole")),
             ("rewrite", lambda: histories.by_hand(REWRITE, "rewrite")),
         ]
         start = histories.round % len(contenders)
@@ -235,6 +260,7 @@ class Measured:
             ("identical rerun / penstock", self.ratio("rerun", "penstock"), "<=", 0.6),
             ("20 / 0 closed versions", self.ratio("long", "short"), "<=", 1.15),
             ("event time with late rows / penstock", self.ratio("event", "penstock"), "<=", 1.5),
+            ("changed rows of a feed / all rows", self.ratio("fed", "whole"), "<=", 0.3),
         ]
         return [
             {

@@ -37,7 +37,7 @@ class RecordingEngine:
         self.bound.extend(relations)
         return {each.view: self.schemas[each.view] for each in relations}
 
-    def define(self, view: str, sql: str) -> Schema:
+    def define(self, view: str, sql: str, comments: Mapping[str, str] | None = None) -> Schema:
         self.asked.append(sql)
         return self.schemas[view]
 

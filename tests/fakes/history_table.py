@@ -113,10 +113,12 @@ class HistoryTable:
             for view, rows in images.items():
                 session.define(view, rows)
             found = session.stage(changed_stage(self.settings.keys, query))
-            build = replace(build, changed=None if found[UNCLEAR] else found[KEYS])
+            changed = None if found[UNCLEAR] else found[KEYS]
+            build = replace(build, history=HistoryRun(at, changed=changed))
         work = history(build, self._terms(at), {})
         seen = run_stages(session, work, None)
-        self.is_fed = build.changed is not None and READS_ALL not in seen
+        run = build.history
+        self.is_fed = bool(run and run.changed is not None) and READS_ALL not in seen
         self.committed = work.decide(seen)
         if self.committed is None:
             return dict(work.counts(seen))

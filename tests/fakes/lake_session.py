@@ -68,7 +68,7 @@ class FakeSession:
             self.views[relation.view] = schema, relation
         return {relation.view: self.views[relation.view][0] for relation in relations}
 
-    def define(self, view: str, sql: str) -> Schema:
+    def define(self, view: str, sql: str, comments: Mapping[str, str] | None = None) -> Schema:
         self._do("define", sql)
         self.views[view] = self._columns(sql), None
         return self.views[view][0]

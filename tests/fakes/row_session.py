@@ -129,7 +129,7 @@ class RowSession:
                 self._keep(relation.view, names, found)
         return self._schema(relation.view)
 
-    def define(self, view: str, sql: str) -> Schema:
+    def define(self, view: str, sql: str, comments: Mapping[str, str] | None = None) -> Schema:
         self._keep(view, *self._run(sql))
         return self._schema(view)
 

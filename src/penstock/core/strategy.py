@@ -209,13 +209,15 @@ class HistoryRun:
 
     Other tables have the run timestamp alone.
 
-    `properties` are the table's own properties, written with its first version.
+    `properties` are the table's own properties, written with its first version. `changed` is the
+    number of keys in the view of changed rows, if the step reads only those.
     """
 
     run_timestamp: dt.datetime
     retention: Retention | None = None
     allow_empty: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
+    changed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +236,6 @@ class Build:
     - `rows_before` are the rows of a table that is replaced as a whole, None if its log does not
       contain them.
     - A query that `replays` returns the same rows each time.
-    - `changed` is the number of keys in the view of changed rows, if the step reads only those.
     """
 
     model: Buildable
@@ -252,7 +253,6 @@ class Build:
     reruns: bool = False
     rows_before: int | None = None
     replays: bool = False
-    changed: int | None = None
 
 
 class Strategy(ABC):

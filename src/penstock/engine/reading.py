@@ -215,6 +215,20 @@ def replays(frame: DataFrame, relations: Iterable[Relation]) -> bool:
     return bool(sure)
 
 
+def commented(frame: DataFrame, comments: Mapping[str, str]) -> DataFrame:
+    """Return a frame whose columns have these comments, for the tables that are made from it."""
+    texts = {name.lower(): text for name, text in comments.items()}
+    names = {name.lower() for name in frame.columns}
+    if not texts.keys() & names or len(names) < len(frame.columns):  # a name twice is for others
+        return frame
+    columns = []
+    for field in frame.schema.fields:
+        column, text = frame[quoted(field.name)], texts.get(field.name.lower())
+        metadata = {**(field.metadata or {}), "comment": text}
+        columns.append(column.alias(field.name, metadata=metadata) if text else column)
+    return frame.select(*columns)
+
+
 def schema_of(frame: DataFrame) -> Schema:
     """Return a frame's columns as a `Schema`."""
     columns = []

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -27,7 +28,7 @@ from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_token
 from penstock.engine.functions import SharedFrames
 from penstock.engine.log.delta_log import DeltaLog
-from penstock.engine.reading import bad_value, read, replays, schema_of
+from penstock.engine.reading import bad_value, commented, read, replays, schema_of
 from penstock.engine.spark_errors import explaining
 from penstock.engine.staged_files import CONFS, count_rows, write_files, write_log
 
@@ -221,10 +222,12 @@ class SparkStepSession:
                 relation = replace(relation, read=DeltaRead(self._logs[-1].name, 0))
         return _viewed(read(self._spark, relation, self._frames), relation.view)
 
-    def define(self, view: str, sql: str) -> Schema:
+    def define(
+        self, view: str, sql: str, comments: Mapping[str, str] = MappingProxyType({})
+    ) -> Schema:
         """See `StepSession.define`."""
         with self._explaining():
-            return _viewed(self._spark.sql(sql), view)
+            return _viewed(commented(self._spark.sql(sql), comments), view)
 
     def rows(self, sql: str) -> tuple[Row, ...]:
         """See `StepSession.rows`."""

@@ -225,14 +225,15 @@ _EARLY, _LATE = (dt.datetime(year, year % 12 + 1, 1, tzinfo=dt.UTC) for year in 
 def _moves(query: Query) -> bool:
     """Return whether the rows of a query depend on the run, or on the columns of a history."""
     is_timed = at(query.text, _EARLY) != at(query.text, _LATE)
-    return is_timed or query.text != query.incremental or bool(query.deleted_flags)
+    is_other = query.text != query.incremental or bool(query.reads)
+    return is_timed or is_other or bool(query.deleted_flags)
 
 
 def _range_of(tables: set[str], record: ModelRecord, pins: Mapping[str, Pin]) -> FeedRange | str:
     name = next(iter(tables)) if len(tables) == 1 else ""
     before, now = record.pins.get(name), pins.get(name)
     if not isinstance(before, DeltaPin) or not isinstance(now, DeltaPin):
-        return f"{name} is no Delta table" if name else f"it reads {len(tables)} tables"
+        return f"{name} is not a Delta table" if name else f"it reads {len(tables)} tables"
     if before.table_id != now.table_id:
         return f"{name} is another table now"
     if before.version > now.version:

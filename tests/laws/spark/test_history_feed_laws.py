@@ -17,7 +17,7 @@ from fakes.oracle_types import OracleError, Source
 from laws.spark.test_history_laws import PLAIN, rows
 from penstock.core.errors import DataError
 
-GATE = ("timestamp_new_record", "check_all_null_keys")
+GATE = "timestamp_new_record"
 FEEDS = tuple(
     name
     for name, how in COMBINATIONS.items()
@@ -25,7 +25,7 @@ FEEDS = tuple(
 )
 deep = settings.default.max_examples > 100
 SEEDS = range(12 if deep else 3)
-RUNS, KEYS = 6, 24
+RUNS, KEYS = 6 if deep else 4, 24
 
 
 def drawn_rows(chance, seq, before):
@@ -92,10 +92,10 @@ def told_twice(spark, folder, name, seed):
 
 
 def test_changed_rows_alone_make_the_history_of_all_rows(spark, tmp_path):
-    told = [told_twice(spark, tmp_path / name, name, 0) for name in GATE]
+    told, fed = told_twice(spark, tmp_path / "h", GATE, 0)
 
-    assert [each for each, _ in told] == ["", ""]
-    assert sum(fed for _, fed in told) >= 4
+    assert told == ""
+    assert fed >= 2
 
 
 @pytest.mark.matrix

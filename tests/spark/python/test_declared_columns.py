@@ -19,6 +19,7 @@ def test_a_frame_is_compared_with_its_schema_and_written_by_name(place):
     with pytest.raises(PenstockError) as caught:
         place.app.run("wrong")
     place.app.run("right")
+    table = place.spark.table(place.table("right"))
 
     assert caught.value.code == "contract-broken"
     assert caught.value.sentence == (
@@ -31,6 +32,7 @@ def test_a_frame_is_compared_with_its_schema_and_written_by_name(place):
         ("amount", ""),
         ("name", ""),
     ]
+    assert table.schema["id"].metadata == {"comment": "its number"}
 
 
 def right_meta(place):

@@ -87,8 +87,13 @@ def test_so_it_is_with_other_settings_and_after_further_runs(spark, tmp_path):
     told.append(place.snap(T3))
     stranger.delete(place.folder, "id < 7")
     told.append(place.snap(T4))
+    stranger.update(place.folder, "id = 7", value="'y'")
+    stranger.update(place.folder, "id = 7", value="'z'")
+    idle = place.snap(T5)
 
     assert [report.succeeded for report in told] == [True] * 3
+    assert {result.status for result in idle.values()} == {"unchanged"}
+    assert counts(idle["every_fed"]) == {}
     for name in PAIRS:
         assert (name, place.versions(f"{name}_fed")) == (name, place.versions(name))
     notes = {name: [r[f"{name}_fed"].notes for r in told] for name in PAIRS}

@@ -62,8 +62,8 @@ def test_a_view_in_between_may_not_have_been_built_again():
             {"raw.events": DeltaPin("id-events", 2)},
             "the last run read a later version of raw.events",
         ),
-        ({"raw.events": FilesPin("d", 1)}, "raw.events is no Delta table"),
-        ({}, "raw.events is no Delta table"),
+        ({"raw.events": FilesPin("d", 1)}, "raw.events is not a Delta table"),
+        ({}, "raw.events is not a Delta table"),
     ],
 )
 def test_another_table_or_none_has_no_changes(pins, why):
@@ -107,5 +107,5 @@ def test_a_plan_says_how_the_input_is_read_if_the_model_asks_for_changes():
         return feed_notes(project, of, record, {"raw.events": pin}, Options())
 
     assert notes(model, NOW) == ("reads the changes of raw.events since version 3",)
-    assert notes(model, FilesPin("d", 1)) == ("reads all rows: raw.events is no Delta table",)
+    assert notes(model, FilesPin("d", 1)) == ("reads all rows: raw.events is not a Delta table",)
     assert notes(plain, NOW) == ()

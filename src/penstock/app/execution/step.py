@@ -200,7 +200,7 @@ def record(state: StepState) -> StepState:
         run.context.views.keep(version, checked.report)
     decided, found = state.staged.decided, state.step_inputs
     why = decided.row.get(READS_ALL) if decided is not None else None
-    remarks = (f"all rows were read: {why}",) if why else found.remarks
+    remarks = (f"all rows were read: {why}",) if why else found.versions.remarks
     notes = (*ended.notes, *found.notes, *remarks)
     return replace(state, ended=replace(ended, schema_changes=state.changes, notes=notes))
 

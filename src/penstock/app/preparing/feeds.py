@@ -12,7 +12,6 @@ from penstock.core.errors import DataError, QueryError, TableError
 from penstock.core.model import Model
 from penstock.core.names import literal, quoted
 from penstock.core.ports.engine import StepSession
-from penstock.core.statement import QUERY_VIEW
 from penstock.core.steps.inputs import CHANGE, FEED_COLUMNS, DeltaRead, QueryRead, Relation
 from penstock.plan.evolution import Evolution
 from penstock.plan.history import OTHERS_WROTE, FeedRange, feed_range
@@ -30,6 +29,19 @@ _WHOLE, _CHANGES = "penstock_whole_input", "penstock_changes"
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryInputs:
+    """What a step of a history table knows of its input.
+
+    The query `replays` if it returns the same rows each time. With a change feed, `changed` keys
+    are read; None if all rows are, for the reason in `remarks`.
+    """
+
+    replays: bool = False
+    changed: int | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FeedLooking:
     """A step of a history before it begins, with its query and its table."""
 
@@ -41,26 +53,32 @@ class FeedLooking:
     query: Schema
     evolution: Evolution
 
-    def changed_keys(self, keys: tuple[str, ...]) -> int | str:
-        """Keep the changed rows for the step; return the number of their keys.
+    def changed_rows(self, inputs: HistoryInputs) -> HistoryInputs:
+        """Keep the changed rows for the step, and add the number of their keys.
 
-        Return why all rows must be read where the feed does not suffice. Nothing is lost then: the
-        query over all rows is there, and reports what is wrong with them.
+        If the feed does not suffice, add why instead: the query over all rows is there, and shows
+        what is wrong with them.
         """
+        found = self._find(inputs)
+        if isinstance(found, int):
+            return replace(inputs, changed=found)
+        return replace(inputs, remarks=(f"all rows were read: {found}",))
+
+    def _find(self, inputs: HistoryInputs) -> int | str:
         record = self.context.records.get(self.model.name)
         pins = {each.input: each.pin for each in self.inputs.pins}
         options, project = self.context.options, self.services.project
         found = feed_range(project, self.model, record, pins, options)
         if isinstance(found, str):
             return found
-        if obstacle := self._obstacle():
+        if obstacle := self._obstacle(replays=inputs.replays):
             return obstacle
         try:
-            return self._read(found, keys)
+            return self._read(found)
         except (TableError, QueryError, DataError) as error:
             return f"{found} cannot be read: {error.sentence}"
 
-    def _obstacle(self) -> str:
+    def _obstacle(self, *, replays: bool) -> str:
         """Return what of the table or the query forbids it, "" if nothing does."""
         record = self.context.records.get(self.model.name)
         made = record.commit_version if record else None
@@ -70,7 +88,8 @@ class FeedLooking:
         uri, store = self.services.project.uri_of(self.model.table), self.services.store_id
         commits = self.services.log.commits(uri, made - 1, partial=True)
         changes = [each for each in commits if each.changes_data]
-        ours = [each for each in changes if each.store == store and each.restored is None]
+        moved = [each for each in changes if each.restored is not None or each.cloned]
+        ours = [each for each in changes if each.store == store and each not in moved]
         if [each.version for each in changes] != [made] or changes != ours:
             return OTHERS_WROTE
         if self.evolution.widened:
@@ -81,21 +100,21 @@ class FeedLooking:
         if any(isinstance(each, DeltaRead) and each.tombstones for each in reads):
             return "it reads a history without its tombstones"
         rows = "its query does not make each row out of one row, without user code"
-        return "" if self.session.replays(QUERY_VIEW) else rows
+        return "" if replays else rows
 
-    def _read(self, found: FeedRange, keys: tuple[str, ...]) -> int | str:
+    def _read(self, changes: FeedRange) -> int | str:
         name, read = next(
-            (name, read) for name, read in self.inputs.reads.items() if name.name == found.input
+            (name, read) for name, read in self.inputs.reads.items() if name.name == changes.input
         )
         if not isinstance(read, DeltaRead):
-            return f"{found.input} is no Delta table"
-        changes = replace(read, version=found.upto, changes_since=found.since)
-        relations = [Relation(name, _WHOLE, read), Relation(name, _CHANGES, changes)]
+            return f"{changes.input} is not a Delta table"
+        feed = replace(read, version=changes.upto, changes_since=changes.since)
+        relations = [Relation(name, _WHOLE, read), Relation(name, _CHANGES, feed)]
         schemas = self.session.bind(relations)
         of_feed = [(c.name, c.type) for c in schemas[_CHANGES].columns]
         columns = [(c.name, c.type) for c in schemas[_WHOLE].columns]
         if [each for each in of_feed if each[0] not in FEED_COLUMNS] != columns:
-            return f"{found} have other columns"
+            return f"{changes} have other columns"
         names = listed(schemas[_WHOLE].names)
         for view, kinds in IMAGES.items():
             images = ", ".join(literal(kind) for kind in kinds)
@@ -104,7 +123,7 @@ class FeedLooking:
             bound = bind(self.services.project, self.model, reads, {}, incremental=True)
             self.session.bind(bound.relations)
             self.session.define(view, bound.sql)
-        row = self.session.stage(changed_stage(keys, self.query))
+        row = self.session.stage(changed_stage(self.model.strategy.keys, self.query))
         if row[UNCLEAR]:
             return f"{row[UNCLEAR]} keys have several changed rows"
         return int(row[KEYS] or 0)

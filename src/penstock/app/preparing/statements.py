@@ -155,7 +155,8 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
     history, options = HistoryRun(context.run_timestamp), context.options
     if model.history is not None:
         retention, messages = retention_of(model, options), {PROPERTY: property_of(model)}
-        history = HistoryRun(context.run_timestamp, retention, options.allow_empty, messages)
+        changed, empty = step_inputs.versions.changed, options.allow_empty
+        history = HistoryRun(context.run_timestamp, retention, empty, messages, changed)
     whole = step_inputs.table is None or model.writing is Writing.WHOLE
     return Build(
         replaced=_replaced_rows(context, model, step_inputs),
@@ -169,8 +170,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         view_sql=view_sql,
         history=history,
         reruns=context.options.rerun is not None,
-        replays=step_inputs.replays,
-        changed=step_inputs.changed,
+        replays=step_inputs.versions.replays,
         rows_before=step_inputs.facts.rows if whole and step_inputs.facts else None,
     )
 

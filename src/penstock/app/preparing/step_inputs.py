@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.observation.late_rows import changed_below
 from penstock.app.observation.log_reader import open_log_reader
-from penstock.app.preparing.feeds import FeedLooking
+from penstock.app.preparing.feeds import FeedLooking, HistoryInputs
 from penstock.app.preparing.function_windows import StepWindows, step_windows
 from penstock.app.preparing.measuring import Measuring, arrivals, lag_notes, late_rows, measure
 from penstock.app.preparing.pins import Inputs, version_read
@@ -223,11 +223,10 @@ class StepInputs:
     `evolution` is how the query's columns fit the table, `schema_changes` the same as text. `late`
     counts rows below a watermark, None if unknown. `passed_by` are inputs that changed rows below
     the watermarks. `is_idle` is whether all windows are empty: then there is no statement and no
-    commit, only new pins. `notes` warn about watermarks. The query `replays` if it returns the same
-    rows each time. `work` returns the statements if these depend on rows that were read, and
-    `slice_view` holds those of a slice. The step's commit lists slices that are `unchanged`. The
-    rows of `bad_sql` are records that are kept beside the table. A history with a change feed has
-    `changed` keys to look at; None if all rows are read, for a reason that `remarks` tell.
+    commit, only new pins. `notes` warn about watermarks. `versions` are for a history table. `work`
+    returns the statements if these depend on rows that were read, and `slice_view` holds those of a
+    slice. The step's commit lists slices that are `unchanged`. The rows of `bad_sql` are records
+    that are kept beside the table.
     """
 
     query: Schema
@@ -240,13 +239,11 @@ class StepInputs:
     passed_by: tuple[str, ...] = ()
     is_idle: bool = False
     notes: tuple[str, ...] = ()
-    replays: bool = False
+    versions: HistoryInputs = HistoryInputs()
     work: Callable[[Build], Work] | None = None
     slice_view: str = ""
     unchanged: tuple[UnchangedSlice, ...] = ()
     bad_sql: str = ""
-    changed: int | None = None
-    remarks: tuple[str, ...] = ()
 
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
@@ -286,7 +283,7 @@ class Looking:
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
         added, opened = (f"added {name}" for name in evolution.added), found.windows
         is_idle = opened is not None and opened.all_empty and not self.step.initial
-        made = StepInputs(
+        return StepInputs(
             query=written,
             evolution=evolution,
             facts=facts,
@@ -297,15 +294,20 @@ class Looking:
             passed_by=self._passed_inputs(is_idle=is_idle),
             is_idle=is_idle,
             notes=(*found.notes, *(self._future_warnings(opened) if opened else ())),
-            replays=self.model.history is not None and session.replays(QUERY_VIEW),
+            versions=self._history_inputs(session, written, evolution, is_new=table is None),
         )
-        history = self.model.history
-        if facts is None or table is None or history is None or not history.change_feed:
-            return made
+
+    def _history_inputs(
+        self, session: StepSession, query: Schema, evolution: Evolution, *, is_new: bool
+    ) -> HistoryInputs:
+        """Return what a history table needs to know of its query, and of a change feed below it."""
+        if self.model.history is None:
+            return HistoryInputs()
+        read = HistoryInputs(session.replays(QUERY_VIEW))
+        if is_new or not self.model.history.change_feed:
+            return read
         looking = (self.services, self.context, self.model, self.inputs, session)
-        changed = FeedLooking(*looking, written, evolution).changed_keys(history.keys)
-        told = () if isinstance(changed, int) else (f"all rows were read: {changed}",)
-        return replace(made, changed=changed if isinstance(changed, int) else None, remarks=told)
+        return FeedLooking(*looking, query, evolution).changed_rows(read)
 
     def _define_query(self, session: StepSession, found: FoundWindows) -> Schema:
         """Define the query on its windows; a function's rows are checked against them."""
@@ -315,11 +317,12 @@ class Looking:
         incremental = not self.step.initial
         bound = bind(self.services.project, model, reads, windows, incremental=incremental)
         session.bind(bound.relations)
-        query = session.define(QUERY_VIEW, bound.sql)
+        comments = {c.name: c.description for c in model.columns if c.description}
+        query = session.define(QUERY_VIEW, bound.sql, comments)
         if model.function is not None:
             check_output(model, query)
             if model.contract.columns:
-                query = session.define(QUERY_VIEW, contract_rows(model, query))
+                query = session.define(QUERY_VIEW, contract_rows(model, query), comments)
         if found.windows is None or found.called is None:
             return query
         found.windows = found.called.with_own(found.windows)
@@ -328,7 +331,8 @@ class Looking:
         if not found.windows.windows and options.rerun is None:
             direct = {each.name: Schema() for each in model.inputs}
             raise no_windowed_input(model, found.called.settings, direct)
-        return session.define(QUERY_VIEW, checked_rows(model, query, self._range(found.windows)))
+        inside = checked_rows(model, query, self._range(found.windows))
+        return session.define(QUERY_VIEW, inside, comments)
 
     def with_findings(self, intent: Intent, step_inputs: StepInputs) -> Intent:
         """Add the results to the intent; a rerun keeps the pins of the last run."""

@@ -169,8 +169,13 @@ class StepSession(QuerySession, Protocol):
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         """Create the views of the relations, in order; return their columns."""
 
-    def define(self, view: str, sql: str) -> Schema:
-        """Create a view of a query without running it; return its columns. Raises `QueryError`."""
+    def define(
+        self, view: str, sql: str, comments: Mapping[str, str] = MappingProxyType({})
+    ) -> Schema:
+        """Create a view of a query without running it; return its columns. Raises `QueryError`.
+
+        A table that is made from it gets the `comments` of its columns.
+        """
 
     def replays(self, view: str) -> bool:
         """Return whether a view is certain to return the same rows each time.

@@ -169,8 +169,11 @@ def _conflicts(options: Mapping[str, Any], where: Location) -> Iterable[Finding]
     return {each.sentence.partition(" ")[0]: each for each in reversed(found)}.values()
 
 
-def name_findings(name: str, where: Location) -> list[Finding]:
-    """Return findings for an invalid name of a function."""
+def name_findings(declared: PythonModel[..., Any], where: Location) -> list[Finding]:
+    """Return findings for an invalid name of a function; a value in it has findings of its own."""
+    name = declared.name
+    if declared.variant is not None and declared.variant.odd_labels:
+        return []
     if name in RESERVED:
         sentence = f"{name!r} is a reserved parameter and cannot name a model"
         return [Finding(where, "reserved-name", sentence, "rename the function")]

@@ -140,8 +140,7 @@ def _draft(
     entry = entries.pop(name, None)
     section = read_options(declared, where)
     options = fitting_options(declared, section)
-    is_odd = bool(declared.variant and declared.variant.odd_labels)  # it is said of the label
-    findings = [*section.findings, *(() if is_odd else name_findings(name, where))]
+    findings = [*section.findings, *name_findings(declared, where)]
     findings += [] if "version" in options else meaning.findings(name)
     described_by = with_hooks(entry_settings(entry.tree)) if entry else {}
     layers = [paragraph_of(declared), described_by, settings_of(declared, options)]
@@ -302,7 +301,7 @@ class _Linking:
         parameters = {
             name: each
             for name, each in known.items()
-            if not (isinstance(each.default, Param) or (own and name in own.given))
+            if not (isinstance(each.default, Param) or (own and name in own.choices))
         }
         if kind is FunctionKind.SOURCE:
             self._link_source(parameters)
@@ -372,8 +371,9 @@ class _Linking:
         """Find a model, a table of one source, or either by `schema__name`."""
         resolver = self.resolver
         variant = self.draft.declared.variant
-        for named in (name, *(variant.namesakes(name) if variant else ())):
-            found = resolver.models.get(named.lower())
+        alike = variant.namesakes(name) if variant else ()
+        for each in (*(other for other in alike if other != self.draft.name), name):
+            found = resolver.models.get(each.lower())
             if found is not None:
                 return found
         ending = f".{name.lower()}"

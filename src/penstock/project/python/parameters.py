@@ -87,11 +87,11 @@ def with_defaults(
 class Variant:
     """One model of a function that is declared `over` values: its own values, by parameter.
 
-    `given` is what the decorator was given, `labels` end the model's name. The first model of a
+    `choices` are the values of all models, `labels` end the model's name. The first model of a
     function reports what is wrong with all of them.
     """
 
-    given: Mapping[str, object]
+    choices: Mapping[str, object]
     values: Mapping[str, object]
     labels: tuple[str, ...]
     is_first: bool = True
@@ -116,7 +116,7 @@ class Variant:
         from penstock.project.files.values import did_you_mean  # imports 0.3 s of types
 
         known = signature_of(function)
-        for name, written in self.given.items() if self.is_first else ():
+        for name, written in self.choices.items() if self.is_first else ():
             labels = [label.lower() for label, _ in _labelled(written)]
             if not labels:
                 what = f"over({name}=…) has no values: {written!r:.80}"
@@ -127,7 +127,7 @@ class Variant:
             if name not in known:
                 hint = did_you_mean(name, known) or "name a parameter of the function"
                 yield name, f"over names {name!r}, which is not a parameter", hint
-        if not self.given:
+        if not self.choices:
             yield "", "over() names no parameter", "write over(parameter=[value, …])"
         for name, label in self.odd_labels:
             hint = f"give it a name: over({name}={{'name': {self.values[name]!r:.80}}})"
@@ -136,37 +136,37 @@ class Variant:
     @property
     def odd_labels(self) -> list[tuple[str, str]]:
         """The labels that make no identifier, with their parameters."""
-        named = zip(self.given, self.labels, strict=False)
+        named = zip(self.choices, self.labels, strict=False)
         return [(name, label) for name, label in named if not _LABEL.fullmatch(label)]
 
 
 _LABEL = re.compile("[A-Za-z0-9_]+")
 
 
-def variants_of(given: Mapping[str, object]) -> Iterator[Variant]:
+def variants_of(choices: Mapping[str, object]) -> Iterator[Variant]:
     """Yield a variant for each combination of values; one without values if some are missing."""
     found = []
-    for each in given.values():
+    for each in choices.values():
         unique = {label.lower(): (label, value) for label, value in reversed(_labelled(each))}
         found.append([*reversed(unique.values())])
     if not found or not all(found):
-        yield Variant(given, {}, ())
+        yield Variant(choices, {}, ())
         return
     for number, chosen in enumerate(product(*found)):
-        values = {name: value for name, (_, value) in zip(given, chosen, strict=True)}
-        yield Variant(given, values, tuple(label for label, _ in chosen), is_first=not number)
+        values = {name: value for name, (_, value) in zip(choices, chosen, strict=True)}
+        yield Variant(choices, values, tuple(label for label, _ in chosen), is_first=not number)
 
 
-def _labelled(given: object) -> list[tuple[str, object]]:
+def _labelled(values: object) -> list[tuple[str, object]]:
     """Return the values of a parameter with the names that they give to models."""
-    if isinstance(given, Mapping):
-        return [(str(label), value) for label, value in given.items()]
-    if not isinstance(given, list | tuple | range | set | frozenset):
+    if isinstance(values, Mapping):
+        return [(str(label), value) for label, value in values.items()]
+    if not isinstance(values, list | tuple | range | set | frozenset):
         return []
-    plain = (each.value if isinstance(each, Enum) else each for each in given)
+    plain = (each.value if isinstance(each, Enum) else each for each in values)
     return [
         (str(text).lower() if isinstance(text, bool) else str(text), value)
-        for text, value in zip(plain, given, strict=True)
+        for text, value in zip(plain, values, strict=True)
     ]
 
 

@@ -64,7 +64,7 @@ _MIXING: tuple[tuple[tuple[type[exp.Expr], ...], str], ...] = (
     ((exp.Limit, exp.Offset, exp.Fetch), "LIMIT"),
     ((exp.Order,), "ORDER BY"),
     ((exp.Except, exp.Intersect), "EXCEPT or INTERSECT"),
-    ((exp.Lateral, exp.UDTF), "rows made of one row"),
+    ((exp.Lateral, exp.UDTF), "a generator of rows"),
     ((exp.Pivot, exp.TableSample), "PIVOT or TABLESAMPLE"),
     ((exp.AggFunc,), "an aggregate"),
 )

@@ -175,13 +175,14 @@ def _unique_stages(build: port.Build, sides: Sides) -> list[Stage]:
     If it fails, or any row is invalid, other rows of each key are read, and all errors are found.
     """
     counted = dataclasses.replace(sides, twins=False, copies=False, counts=True)
-    if sides.replays and not sides.decisive and build.changed is None:
+    changed = build.history.changed if build.history else None
+    if sides.replays and not sides.decisive and changed is None:
         counted = dataclasses.replace(counted, narrow=not source.rehashes(sides))
     again = _classify_stage(build, sides)
     stage = dataclasses.replace(_classify_stage(build, counted), retry=_other(counted, again))
     twice = operations.count_doubles(counted, stage.view)
     return [
-        *([stage] if build.changed is None else _feed_stages(build, counted, stage)),
+        *([stage] if changed is None else _feed_stages(build, counted, stage, changed)),
         dataclasses.replace(twice, retry=lambda seen: again if seen["doubles"] else None),
         *((_fetch_stage(counted, again),) if counted.narrow else ()),
     ]
@@ -200,9 +201,9 @@ def _other(sides: Sides, again: Stage, *, names: bool = False) -> Callable[[Row]
     return retry
 
 
-def _feed_stages(build: port.Build, counted: Sides, full: Stage) -> list[Stage]:
+def _feed_stages(build: port.Build, unique: Sides, full: Stage, changed: int) -> list[Stage]:
     """Return the stages that classify changed rows alone, and all rows where those are too few."""
-    sides = dataclasses.replace(counted, changed=build.changed)
+    sides = dataclasses.replace(unique, changed=changed)
     stage = _classify_stage(build, sides)
     stages = [dataclasses.replace(stage, retry=_other(sides, full, names=True))]
     asks = sides.terms.closes_missing and not sides.terms.allow_empty

@@ -7,6 +7,7 @@ import pytest
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.history import ColumnsDiffer, HardDeletes
+from penstock.core.strategy import HistoryRun
 from penstock.strategies.history.feed import changed_stage, ungrouped_column
 from penstock.strategies.history.snapshot import history
 from penstock.strategies.history.terms import Terms
@@ -29,7 +30,8 @@ WELL = {
 
 
 def stages(terms=CHECK, changed=3):
-    return history(a_build(query=QUERY, table=TABLE, changed=changed), terms, {}).stages
+    run = HistoryRun(T, changed=changed)
+    return history(a_build(query=QUERY, table=TABLE, history=run), terms, {}).stages
 
 
 @pytest.mark.parametrize(
