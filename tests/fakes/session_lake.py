@@ -12,7 +12,8 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import ManifestRow, PassEvents, PlannedPass, executed
-from penstock.core.sessions.package import SessionPackage, SessionTable
+from penstock.core.sessions.options import SessionTable
+from penstock.core.sessions.package import SessionPackage
 from penstock.plan.kinds.manifest import (
     KnownPackage,
     ModelEnd,

@@ -6,7 +6,7 @@ from fakes.session_lake import SCHEMA
 from fakes.session_world import at, package
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.sessions.manifest import Limits, RunState
-from penstock.core.sessions.package import SessionTable
+from penstock.core.sessions.options import SessionTable
 from penstock.strategies.sessions import this_run, users, window
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 

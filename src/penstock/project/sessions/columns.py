@@ -9,13 +9,13 @@ from typing import Any
 from penstock.core.columns.schema import Schema
 from penstock.core.findings import Finding, Location
 from penstock.core.names import is_plain
-from penstock.core.sessions.package import (
+from penstock.core.sessions.options import (
     CarriedColumn,
     SessionOptions,
-    SessionPackage,
     SessionTable,
     prefixed_name,
 )
+from penstock.core.sessions.package import SessionPackage
 from penstock.project.checks.scene import KnownColumns
 from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.files.values import did_you_mean

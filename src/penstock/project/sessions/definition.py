@@ -9,12 +9,10 @@ from math import ceil
 from typing import Any
 
 from penstock.core.findings import Finding, Location, Severity
+from penstock.core.sessions.options import LateRows, SessionOptions, SessionTable, SessionUser
 from penstock.core.sessions.package import (
-    SessionOptions,
     SessionPackage,
     SessionSchemas,
-    SessionTable,
-    SessionUser,
     session_models,
     unresolved,
 )
@@ -30,6 +28,7 @@ _COMPAT: Mapping[str, object] = {
     "strict_seed_limits": True,
     "skip_unchanged": False,
     "user_of_session": SessionUser.FIRST_RUN,
+    "late_loaded": LateRows.COUNT,
 }
 """The defaults of `compat: snowplow`."""
 _HORIZON = (
@@ -74,13 +73,15 @@ class SessionFile:
 class SessionScene:
     """The common context of a project's packages: variables, and the default schema.
 
-    `asked_vars` are the variables of the command.
+    `asked_vars` are the variables of the command, `of_target` the keys that the target sets, by
+    package.
     """
 
     schema: str
     schema_prefix: str = ""
     vars: Mapping[str, YamlNode] = field(default_factory=dict)
     asked_vars: Mapping[str, YamlNode] = field(default_factory=dict)
+    of_target: Mapping[str, Mapping[str, YamlNode]] = field(default_factory=dict)
 
 
 def read_package(
@@ -119,7 +120,7 @@ def read_package(
 
 
 def _with_variables(node: YamlNode, scene: SessionScene, findings: list[Finding]) -> YamlNode:
-    """Return a file with variables under their keys: command before file before project.
+    """Return a file with variables under their keys: command, target, file, project.
 
     If a key and a variable of the same file differ, that is a finding.
     """
@@ -131,6 +132,8 @@ def _with_variables(node: YamlNode, scene: SessionScene, findings: list[Finding]
         if _value(key, known) != _value(key, member):
             sentence = f"{key} is {_plain(known)} but vars has {variable} {_plain(member)}"
             findings.append(Finding(known.where, "conflicting-settings", sentence, "keep one"))
+    if "name" in members:
+        members |= scene.of_target.get(str(members["name"].plain), {})
     for key, (variable, member) in aliased(scene.asked_vars).items():
         written = members.get(key)
         where = written.key if written else members.get("name", node).where

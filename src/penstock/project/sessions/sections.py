@@ -11,11 +11,12 @@ from typing import Any
 
 from penstock.core.findings import Finding
 from penstock.core.names import is_plain
-from penstock.core.sessions.package import (
+from penstock.core.sessions.options import (
     MODULES,
     SNOWPLOW,
     BackfillOrder,
     CarriedColumn,
+    LateRows,
     Passthrough,
     SessionOptions,
     SessionTable,
@@ -324,6 +325,9 @@ class PackageSection(KeyedSection, filled=SessionOptions()):
     """SQL; one event that fulfils it makes a session engaged."""
     passthrough = key(_PASSTHROUGH, {"page_views": ["page_title"]})
     """[Columns that modules take over](#passthrough)."""
+    late_loaded = key(word(tuple(LateRows)), "count")
+    """How to treat rows that arrive after their time was processed: `take` builds their sessions
+    again, `count` only counts them, `fail` stops the run."""
     backfill = key(word(tuple(BackfillOrder)), "per_model")
     """Whether the package waits for models that catch up."""
     strict_seed_limits = key(FLAG, example=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ScalarType, parse_type
 from penstock.core.names import literal, quoted
 from penstock.core.sessions.manifest import Limits
-from penstock.core.sessions.package import SessionPackage, SessionTable
+from penstock.core.sessions.options import SessionTable
+from penstock.core.sessions.package import SessionPackage
 from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.values import hash_of_values
 
@@ -32,12 +33,29 @@ class ReleasedSession:
     start: dt.datetime
 
 
+Spans = tuple[tuple[dt.datetime, dt.datetime], ...]
+"""Ranges of time, ascending; both ends are inclusive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """The sessions that a pass builds again beside those of its window.
+
+    `spans` contain their events. `rebuilds` ignores earlier rows, because events may be missing.
+    With `maps`, some users are mapped again from their events alone.
+    """
+
+    spans: Spans
+    rebuilds: bool = False
+    maps: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class SessionRun:
     """Everything that the SQL of one pass depends on; `schema` is that of the events.
 
     `seq` is the number of the run, `now` its timestamp. At most `rows` events are read at once;
-    None if unknown.
+    None if unknown. `head` is up to where some model has events, at least the upper limit.
     """
 
     package: SessionPackage
@@ -48,6 +66,8 @@ class SessionRun:
     now: dt.datetime
     released: tuple[ReleasedSession, ...] = ()
     rows: int | None = None
+    reread: Reread | None = None
+    head: dt.datetime | None = None
 
     @property
     def is_small(self) -> bool:
@@ -82,6 +102,21 @@ class SessionRun:
     def high(self) -> str:
         """The upper limit as a literal."""
         return instant_literal(self.limits.upper_limit)
+
+    @property
+    def known_to(self) -> str:
+        """The time up to which some model has events, as a literal."""
+        return instant_literal(max(self.limits.upper_limit, self.head or self.limits.upper_limit))
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether it builds sessions again as if nothing was known of them."""
+        return self.reread is not None and self.reread.rebuilds
+
+    @property
+    def spans(self) -> Spans:
+        """The ranges of events that are read beside those of the window."""
+        return self.reread.spans if self.reread else ()
 
     @property
     def max_span(self) -> str:
@@ -154,8 +189,16 @@ def event_hash(columns: Iterable[Column]) -> str:
     return hash_of_values(values)
 
 
-def classify(run: SessionRun, low: str, high: str, *, with_released: bool = False) -> str:
-    """Return the events from `low` to `high` with their clocks, ids and classes.
+def classify(
+    run: SessionRun,
+    low: str,
+    high: str,
+    *,
+    with_released: bool = False,
+    spans: Spans = (),
+    source: str = EVENTS,
+) -> str:
+    """Return the events from `low` to `high`, and in `spans`, with their clocks, ids and classes.
 
     With `with_released`, those of released sessions start at their session's start. NULL in `ts` is
     in no range.
@@ -180,8 +223,11 @@ def classify(run: SessionRun, low: str, high: str, *, with_released: bool = Fals
         ]
         kept = f"({' OR '.join((kept, *again))})"
         first = f"least({', '.join((low, *starts.values()))})"
-    where = f"{kept}{_pruning(run, first, high)}"
-    rows = f"SELECT *, {named} FROM {EVENTS} WHERE {where}"
+    days = [(first, high), *((instant_literal(a), instant_literal(b)) for a, b in spans)]
+    if spans:
+        kept = f"({' OR '.join((kept, *(in_range(run, a, b) for a, b in days[1:])))})"
+    where = f"{kept}{_pruning(run, days)}"
+    rows = f"SELECT *, {named} FROM {source} WHERE {where}"
     return f"SELECT *, {_class(run)} AS {CLASS} FROM ({rows})"
 
 
@@ -193,14 +239,17 @@ def _clock(run: SessionRun, column: str | None, ts: str) -> str:
     return f"coalesce({time}, {ts})" if run.package.options.allow_null_device_timestamps else time
 
 
-def _pruning(run: SessionRun, low: str, high: str) -> str:
-    """Return conditions on partitions for events of a range; arrival and partition may differ."""
+def _pruning(run: SessionRun, ranges: Sequence[tuple[str, str]]) -> str:
+    """Return conditions on partitions for events of ranges; arrival and partition may differ."""
     options = run.package.options
     if options.partition_column is None:
         return ""
-    pad = options.partition_pad_days
-    first, last = f"date_sub(DATE({low}), {pad})", f"date_add(DATE({high}), {pad})"
-    return f" AND {quoted(options.partition_column)} BETWEEN {first} AND {last}"
+    pad, column = options.partition_pad_days, quoted(options.partition_column)
+    days = [
+        f"{column} BETWEEN date_sub(DATE({low}), {pad}) AND date_add(DATE({high}), {pad})"
+        for low, high in ranges
+    ]
+    return f" AND {days[0]}" if len(days) == 1 else f" AND ({' OR '.join(days)})"
 
 
 def _class(run: SessionRun) -> str:

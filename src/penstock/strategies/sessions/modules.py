@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.names import literal, quoted
-from penstock.core.sessions.package import CarriedColumn, SessionTable
+from penstock.core.sessions.options import CarriedColumn, SessionTable
 from penstock.strategies.sessions.events import SessionRun, as_time, event_hash, first_text, texts
 from penstock.strategies.sessions.this_run import carried_columns
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import NoReturn, Self
 
 from penstock.core import strategy as port
@@ -55,13 +55,17 @@ MANIFEST_COLUMNS: Mapping[str, str] = {
     "run_id": "string",
     "updated_at": "timestamp",
 }
+_FIELDS = {"run_id": "run"}
 MANIFEST_OF = "penstock.manifestOf"
 """The property that names the package whose manifest a table holds."""
 
 
 def manifest_export(target: str, package: str, rows: Sequence[ManifestRow], location: str) -> str:
     """Return the statement that replaces a table's rows by those of a manifest."""
-    lines = [", ".join(map(_cell, astuple(row))) for row in rows]
+    lines = [
+        ", ".join(_cell(getattr(row, _FIELDS.get(name, name))) for name in MANIFEST_COLUMNS)
+        for row in rows
+    ]
     listed = ", ".join(MANIFEST_COLUMNS)
     found = f"VALUES {', '.join(f'({line})' for line in lines)} AS t({listed})"
     none = ", ".join(f"NULL AS {name}" for name in MANIFEST_COLUMNS)

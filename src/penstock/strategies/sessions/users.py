@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.names import quoted
-from penstock.core.sessions.package import CarriedColumn, SessionTable, prefixed_name
+from penstock.core.sessions.options import CarriedColumn, SessionTable, prefixed_name
 from penstock.strategies.sessions.events import SessionRun, as_time
 from penstock.strategies.sessions.modules import ModuleRows, module_events, page_views, sessions
+from penstock.strategies.sessions.reread import REPLACED, RESET_USERS
 from penstock.strategies.sessions.window import in_dates
 
 GONE, LIES = "_ps_gone", "_ps_lies"
@@ -18,10 +19,29 @@ _ID, _USER = "session_identifier", "user_identifier"
 
 def touched_users(run: SessionRun) -> str:
     """Return the users of the sessions of this run, and the earlier users of these sessions."""
-    this_run = run.table(SessionTable.SESSIONS_THIS_RUN)
     every = f"array_union(past_user_identifiers, array({_USER}))"
-    rows = f"SELECT explode({every}) AS {_USER} FROM {this_run}"
+    rows = f"SELECT explode({every}) AS {_USER} FROM {_touched(run)}"
     return f"SELECT DISTINCT {_USER} FROM ({rows}) WHERE {_USER} IS NOT NULL"
+
+
+def _touched(run: SessionRun) -> str:
+    """Return the sessions of this run, and what those were that are built as if new."""
+    this_run = run.table(SessionTable.SESSIONS_THIS_RUN)
+    if not run.rebuilds:
+        return this_run
+    names = f"{_ID}, {_USER}, session_start_date, past_user_identifiers, past_start_dates"
+    return f"(SELECT {names} FROM {this_run} UNION ALL SELECT {names} FROM {REPLACED})"
+
+
+def replaced_days(run: SessionRun) -> str:
+    """Return the sessions to replace, with the partitions in which their rows may lie."""
+    days = "array_union(past_start_dates, array(session_start_date))"
+    if not run.rebuilds:
+        return f"(SELECT {_ID}, {days} AS days FROM {_touched(run)})"
+    return (
+        f"(SELECT {_ID}, array_distinct(flatten(collect_list({days}))) AS days "
+        f"FROM {_touched(run)} GROUP BY {_ID})"
+    )
 
 
 def users(run: SessionRun) -> ModuleRows:
@@ -91,7 +111,20 @@ def user_mapping(run: SessionRun) -> ModuleRows:
         f"({rows}) b LEFT JOIN {mapping} t ON t.{_USER} = b.{_USER} "
         f"WHERE t.{_USER} IS NULL OR {newer}{stored}"
     )
+    if _maps_again(run):  # what is stored of these users counts no more
+        columns[_USER] = f"coalesce(b.{_USER}, r.{_USER})"
+        source = (
+            f"({rows}) b FULL OUTER JOIN {RESET_USERS} r ON r.{_USER} = b.{_USER} "
+            f"LEFT JOIN {mapping} t ON t.{_USER} = coalesce(b.{_USER}, r.{_USER}) "
+            f"WHERE CASE WHEN r.{_USER} IS NULL THEN t.{_USER} IS NULL OR {newer}{stored} "
+            f"WHEN b.{_USER} IS NULL THEN t.{_USER} IS NOT NULL ELSE NOT best <=> {stored} END"
+        )
     return ModuleRows(columns, source)
+
+
+def _maps_again(run: SessionRun) -> bool:
+    """Return whether some users are mapped again from their events alone."""
+    return run.reread is not None and run.reread.maps
 
 
 def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Sequence[str]) -> str:
@@ -101,7 +134,10 @@ def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Se
     Stored rows determine their partition, so an older session with the same id is not affected.
     """
     model = run.package.model(part)
-    if model is None or run.package.options.is_snowplow or part is SessionTable.USER_MAPPING:
+    if part is SessionTable.USER_MAPPING and _maps_again(run):
+        return f"SELECT *, user_id IS NULL AS {GONE} FROM ({rows.sql})"
+    replaces = run.rebuilds or not run.package.options.is_snowplow
+    if model is None or not replaces or part is SessionTable.USER_MAPPING:
         return f"SELECT *, false AS {GONE} FROM ({rows.sql})"
     key = [quoted(name) for name in model.key]
     if part is SessionTable.USERS:
@@ -113,9 +149,8 @@ def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Se
         there = (
             f"SELECT {run.hint('r')}{', '.join(f't.{name}' for name in key)}, "
             f"t.session_start_date AS {LIES} "
-            f"FROM {run.table(part)} t JOIN {run.table(SessionTable.SESSIONS_THIS_RUN)} r "
-            f"ON r.{_ID} = t.{_ID} AND array_contains("
-            "array_union(r.past_start_dates, array(r.session_start_date)), t.session_start_date) "
+            f"FROM {run.table(part)} t JOIN {replaced_days(run)} r "
+            f"ON r.{_ID} = t.{_ID} AND array_contains(r.days, t.session_start_date) "
             f"WHERE {in_dates('t.session_start_date', dates)}"
         )
         lies = f", t.{LIES}"

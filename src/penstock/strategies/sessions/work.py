@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from penstock.core.names import quoted
-from penstock.core.sessions.package import SessionTable
+from penstock.core.sessions.options import SessionTable
 from penstock.core.statement import Commit, Passing, Row, Rule, Stage, Work
 from penstock.core.strategy import Build
 from penstock.strategies.build import create
@@ -92,14 +92,19 @@ def no_rows(part: SessionTable) -> str:
     return f"SELECT {columns} WHERE false"
 
 
-def touched_dates() -> dict[str, str]:
+def touched_dates(run: SessionRun) -> dict[str, str]:
     """Return aggregates over the sessions of this run: their dates, before and now, and starts.
 
-    The dates are one comma-separated text, the first start is in microseconds since 1970.
+    The dates are one comma-separated text, the first start is in microseconds since 1970: that of
+    sessions whose events are not read in ranges of their own.
     """
     every = "flatten(collect_set(array_union(past_start_dates, array(session_start_date))))"
     dates = f"array_join(array_sort(array_distinct({every})), ',')"
-    return {"dates": dates, "first": "unix_micros(min(start_tstamp))"}
+    begun = ""
+    if run.reread is not None:
+        begun = f" FILTER (WHERE start_tstamp >= {run.low} - {run.max_span}"
+        begun += f" OR {_ID} IN {run.released_ids})" if run.released else ")"
+    return {"dates": dates, "first": f"unix_micros(min(start_tstamp){begun})"}
 
 
 def lifecycle_work(run: SessionRun, build: Build) -> Work:
@@ -112,10 +117,10 @@ def lifecycle_work(run: SessionRun, build: Build) -> Work:
     )
     changes = f"SELECT *, count(*) OVER (PARTITION BY {_ID}) AS times FROM"
     dates = "array_join(array_sort(collect_set(CAST(old_start_date AS STRING))), ',')"
-    counts = {**_COUNT, _DOUBLED: "count_if(times > 1)", _DATES: dates}
+    counts = {**_COUNT, _DOUBLED: "count_if(times > 1 AND NOT gone)", _DATES: dates}
     stage = _stage(run, CHANGES, f"{changes} ({lifecycle_changes(run)})", counts)
     known = _stage(run, KNOWN, known_sessions(run), {"sessions_known": "count(*)"})
-    rows = f"SELECT {', '.join(LIFECYCLE_COLUMNS)} FROM {CHANGES}"
+    rows = f"SELECT {', '.join(LIFECYCLE_COLUMNS)} FROM {CHANGES} WHERE NOT gone"
 
     def decide(row: Row) -> Commit | None:
         if build.table is None:
@@ -175,7 +180,7 @@ def requarantined(run: SessionRun) -> str:
 def sessions_work(run: SessionRun, build: Build) -> Work:
     """Write the sessions to rebuild, and return the dates of their partitions."""
     table = run.table(SessionTable.SESSIONS_THIS_RUN)
-    stage, rows = (_stage(run, table, sessions_this_run(run), touched_dates()), _all(table))
+    stage, rows = (_stage(run, table, sessions_this_run(run), touched_dates(run)), _all(table))
     stages = (stage,) if run.package.options.quarantine else (touched_stage(run), stage)
     return Work(stages, lambda _: _create_of(run, build, rows, scratch=True), rows=lambda _: rows)
 

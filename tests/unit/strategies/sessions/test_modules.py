@@ -3,7 +3,7 @@
 from fakes.session_lake import SCROLLED
 from fakes.session_sql import a_run
 from penstock.core.columns.schema import Schema
-from penstock.core.sessions.package import CarriedColumn, Passthrough
+from penstock.core.sessions.options import CarriedColumn, Passthrough
 from penstock.strategies.sessions.modules import has_scroll, module_events, page_views, sessions
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from fakes.session_sql import a_run
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.sessions.package import CarriedColumn, Passthrough, SessionTable
+from penstock.core.sessions.options import CarriedColumn, Passthrough, SessionTable
 from penstock.strategies.sessions.users import (
     columns_of,
     module_merge,

@@ -7,7 +7,7 @@ import sqlglot
 
 from fakes.session_sql import a_run
 from fakes.session_world import at
-from penstock.core.sessions.package import SessionTable
+from penstock.core.sessions.options import SessionTable
 from penstock.strategies.sessions.work import (
     events_work,
     lifecycle_work,
@@ -112,7 +112,7 @@ def test_the_window_is_held_and_the_dates_of_a_run_are_one_text():
     assert window.view == "penstock_window"
     assert before.view == "penstock_base_quarantined_sessions_before"
     assert window.passing.counts["window_read"] == "coalesce(sum(read), 0)"
-    assert touched_dates()["dates"].startswith("array_join(array_sort(array_distinct(")
+    assert touched_dates(a_run())["dates"].startswith("array_join(array_sort(array_distinct(")
     assert [stage.view for stage in window_stages(a_run(quarantine=False))] == ["penstock_window"]
 
 
