@@ -107,9 +107,10 @@ def rebuild_stages(run: SessionRun, request: RebuildRequest, *, maps: bool) -> t
             f"{old}start_date BETWEEN {span} UNION ALL SELECT {SESSION} AS {_ID}, {TS} AS low, "
             f"{TS} AS high FROM ({events}) WHERE {CLASS} = '{PASS}'"
         )
+    # a column of its own: Spark takes it for that of the manifest otherwise
     found = (
-        f"SELECT {_ID}, min(low) AS low, max(high) AS n_end, CAST(NULL AS TIMESTAMP) AS user_low "
-        f"FROM ({found}) GROUP BY {_ID}"
+        f"SELECT concat({_ID}, '') AS {_ID}, min(low) AS low, max(high) AS n_end, "
+        f"CAST(NULL AS TIMESTAMP) AS user_low FROM ({found}) GROUP BY {_ID}"
     )
     cap = f"p.start_tstamp + {run.max_span}"
     first = f"greatest({_start(run)}, least(f.low, p.start_tstamp) - {run.max_span})"

@@ -100,11 +100,12 @@ def touched_dates(run: SessionRun) -> dict[str, str]:
     """
     every = "flatten(collect_set(array_union(past_start_dates, array(session_start_date))))"
     dates = f"array_join(array_sort(array_distinct({every})), ',')"
-    begun = ""
-    if run.reread is not None:
-        begun = f" FILTER (WHERE start_tstamp >= {run.low} - {run.max_span}"
-        begun += f" OR {_ID} IN {run.released_ids})" if run.released else ")"
-    return {"dates": dates, "first": f"unix_micros(min(start_tstamp){begun})"}
+    start = "start_tstamp"
+    if run.reread is not None:  # what is observed may have no FILTER
+        near = f"start_tstamp >= {run.low} - {run.max_span}"
+        near += f" OR {_ID} IN {run.released_ids}" if run.released else ""
+        start = f"CASE WHEN {near} THEN start_tstamp END"
+    return {"dates": dates, "first": f"unix_micros(min({start}))"}
 
 
 def lifecycle_work(run: SessionRun, build: Build) -> Work:
