@@ -29,9 +29,9 @@ def test_rows_of_last_week_are_counted_and_in_their_session(spark, tmp_path):
     assert problems(report) == []
     assert web.passes()[0].events.late_loaded == 2
     assert web.stored("sessions", *SESSIONS) == [
-        ("s1", 4, "01-10 09", "2021-01-10"),
-        ("s2", 2, "01-30 10", "2021-01-30"),
-        ("s3", 2, "01-31 01", "2021-01-31"),
+        ("s1", 4, "01-10 09:00", "2021-01-10"),
+        ("s2", 2, "01-30 10:00", "2021-01-30"),
+        ("s3", 2, "01-31 01:00", "2021-01-31"),
     ]
     assert web.stored("page_views", "page_view_id") == [f"pe{n}" for n in range(1, 9)]
     assert web.stored("users", "sessions", "page_views") == [(3, 8)]
@@ -85,10 +85,10 @@ def test_a_late_start_moves_the_cap_and_frees_nobody_from_quarantine(spark, tmp_
 
     assert problems(web.at("01-31 12:00")) == []
 
-    assert web.stored("sessions", *SESSIONS)[-1] == ("sL", 2, "01-18 10", "2021-01-18")
+    assert web.stored("sessions", *SESSIONS)[-1] == ("sL", 2, "01-18 10:00", "2021-01-18")
     life = ("session_identifier", "start_tstamp", "end_tstamp", "past_start_dates")
     assert web.stored("base_sessions_lifecycle_manifest", *life)[-1][:3] == (
-        *("sL", "01-18 10", "01-21 10"),
+        *("sL", "01-18 10:00", "01-21 10:00"),
     )
     assert web.stored("base_quarantined_sessions", "session_identifier") == ["sL"]
 
@@ -116,12 +116,12 @@ def test_models_that_were_left_out_or_failed_get_the_late_rows_later(spark, tmp_
     for _ in range(4):
         assert problems(web.at("01-31 12:00")) == []
 
-    assert web.stored("sessions", *SESSIONS)[0] == ("s1", 3, "01-10 09", "2021-01-10")
+    assert web.stored("sessions", *SESSIONS)[0] == ("s1", 3, "01-10 09:00", "2021-01-10")
     assert web.stored("users", "sessions", "page_views") == [(3, 5)]
     web.take_back("sessions")
     for _ in range(3):
         assert problems(web.at("01-31 12:00")) == []
-    assert web.stored("sessions", *SESSIONS)[0] == ("s1", 3, "01-10 09", "2021-01-10")
+    assert web.stored("sessions", *SESSIONS)[0] == ("s1", 3, "01-10 09:00", "2021-01-10")
 
 
 def test_late_rows_below_a_view_are_found_in_the_tables_that_it_reads(spark, tmp_path):
@@ -133,13 +133,13 @@ def test_late_rows_below_a_view_are_found_in_the_tables_that_it_reads(spark, tmp
         (tmp_path / "sessions/web.yml").read_text().replace("raw.events", "clean"),
     )
     web.add("e1 s1 01-10 10:00", "e3 s2 01-30 10:00")
-    assert problems(web.at("01-31")) == []
+    assert problems(web.at("01-31", "web clean")) == []
     web.add("e4 s1 01-10 09:00", an_event("x", "s1", "01-10 08:00", app_id="z"))
 
     assert problems(web.at("01-31 12:00")) == []
 
     assert web.passes()[0].events.late_loaded == 1
-    assert web.stored("sessions", *SESSIONS)[0] == ("s1", 2, "01-10 09", "2021-01-10")
+    assert web.stored("sessions", *SESSIONS)[0] == ("s1", 2, "01-10 09:00", "2021-01-10")
 
 
 def test_commits_that_rewrite_are_named_and_appends_beside_them_are_taken(spark, tmp_path):
@@ -150,6 +150,6 @@ def test_commits_that_rewrite_are_named_and_appends_beside_them_are_taken(spark,
     report = web.at("01-31 12:00")
 
     assert problems(report) == []
-    assert web.stored("sessions", *SESSIONS)[0] == ("s1", 2, "01-10 09", "2021-01-10")
+    assert web.stored("sessions", *SESSIONS)[0] == ("s1", 2, "01-10 09:00", "2021-01-10")
     codes = [each.split(": ")[2] for each in report.notes]
     assert codes == ["events-behind-window", "events-rewritten"]

@@ -60,12 +60,12 @@ def test_a_visitor_whose_events_are_gone_vanishes_from_every_table(spark, tmp_pa
         assert {*web.stored(part, "user_identifier")} == {"b"}, part
     found = web.sql(f"SELECT event_id FROM delta.`{tmp_path}/warehouse/m/m5` ORDER BY 1")
     assert [row[0] for row in found] == ["b1", "b2", "b3"]
-    assert web.stored("sessions", *SESSIONS) == [("sB", 2, "01-10 10"), ("sC", 1, "01-20 10")]
+    assert web.stored("sessions", *SESSIONS) == [("sB", 2, "01-10 10:00"), ("sC", 1, "01-20 10:00")]
     assert web.manifest() == manifest
     last = web.passes()[0]
     assert (last.kind, str(last.status), last.events.history.kept) == ("rebuild", "SUCCESS", 2)
     assert problems(web.at("02-01", "web m5")) == []
-    assert web.stored("sessions", *SESSIONS) == [("sB", 2, "01-10 10"), ("sC", 1, "01-20 10")]
+    assert web.stored("sessions", *SESSIONS) == [("sB", 2, "01-10 10:00"), ("sC", 1, "01-20 10:00")]
 
 
 def test_corrected_events_move_sessions_users_and_names(spark, tmp_path):
@@ -76,7 +76,7 @@ def test_corrected_events_move_sessions_users_and_names(spark, tmp_path):
     assert problems(rebuild(web, session=["sB", "sC", "sA"])) == []
 
     assert web.stored("sessions", *SESSIONS) == [
-        *(("sA", 1, "01-10 10"), ("sB", 1, "01-11 10"), ("sC", 1, "01-20 10")),
+        *(("sA", 1, "01-10 10:00"), ("sB", 1, "01-11 10:00"), ("sC", 1, "01-20 10:00")),
     ]
     assert web.stored("user_mapping", "user_identifier", "user_id") == [("a", "Ann"), ("b", "Bo")]
     assert web.stored("sessions", "stitched_user_id") == ["Ann", "Bo", "Bo"]
