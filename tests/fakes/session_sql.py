@@ -31,7 +31,7 @@ def statements(run):
         "limits": this_run.limits_view(run.limits, run.run),
         "window": window.window_groups(run),
         "changes": window.lifecycle_changes(run),
-        "lifecycle": window.lifecycle_merge("t", dates),
+        "lifecycle": window.lifecycle_merge(run, "t", dates),
         "known": window.known_sessions(run),
         "touched": window.touched_sessions(run),
         "marks": this_run.quarantine_rows(run),

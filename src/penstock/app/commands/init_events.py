@@ -140,6 +140,8 @@ def _without(key: str, taken: dict[str, str]) -> Guess:
     """Return what a key says if no column looks like it."""
     if key in _OPTIONAL:
         return Guess(key, "null", "  # not found: null switches it off")
+    if key == "session_id":
+        return Guess("session_timeout", "30 minutes", "  # no session id found: after this silence")
     event = taken.get("event_id")
     if key == "page_view_id" and event:
         return Guess(key, column_sql(event), "  # not found: every event is a view of its own")

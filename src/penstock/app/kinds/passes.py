@@ -35,6 +35,7 @@ from penstock.project.sessions.columns import events_findings
 from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.relations import bind_tables
 from penstock.strategies.sessions.events import EVENTS, ReleasedSession, as_time, texts
+from penstock.strategies.sessions.tables import MEMBERS, no_rows
 from penstock.strategies.sessions.this_run import limits_view
 from penstock.strategies.sessions.users import replaced_days
 from penstock.strategies.sessions.window import BEFORE
@@ -42,7 +43,6 @@ from penstock.strategies.sessions.work import (
     events_work,
     lifecycle_work,
     module_work,
-    no_rows,
     quarantine_work,
     requarantined,
     sessions_work,
@@ -92,6 +92,8 @@ _READ: Mapping[SessionTable, tuple[SessionTable, ...]] = {
     SessionTable.USERS: (*_THIS_RUN, SessionTable.SESSIONS, SessionTable.USERS),
 }
 """The tables of the package that the SQL of each one reads, under their views."""
+_EMPTY = (SessionTable.LIFECYCLE, SessionTable.USER_MAPPING, SessionTable.USERS)
+"""The tables that are read before they exist."""
 _REPLACED_IDS = "penstock_replaced_ids"
 _MICROSECOND = dt.timedelta(microseconds=1)
 
@@ -142,7 +144,11 @@ class PassLooking(Looking):
         if self.work.part.kind is PassStepKind.STITCH:
             self._bind_tables(session, (SessionTable.USER_MAPPING, part), facts)
         else:
-            self._bind_tables(session, _READ.get(part, ()), facts)
+            by_person = run.package.options.by_person and part is SessionTable.USERS
+            more = (SessionTable.USER_MAPPING,) if by_person else ()
+            self._bind_tables(session, (*_READ.get(part, ()), *more), facts)
+            if part is SessionTable.USERS and table is not None:
+                self._require_users(run, table)
         query = Schema()
         if part is SessionTable.LIMITS:
             query = session.define(QUERY_VIEW, limits_view(run.begun.limits, run.begun.run))
@@ -171,6 +177,17 @@ class PassLooking(Looking):
             step_inputs,
             work=lambda build: strategy.work(replace(build, reruns=True, replaced=replaced)),
         )
+
+    def _require_users(self, run: PassRun, table: Schema) -> None:
+        """Raise if rows are visitors and the package wants persons, or the other way round."""
+        if (table.find(MEMBERS) is not None) is not run.package.options.by_person:
+            package, wanted = run.package, run.package.options.users_by
+            raise SchemaError(
+                "options-changed",
+                f"{self.model.name} has other users than users_by: {wanted} says",
+                where=package.places.get("users_by", package.where),
+                hint=f"penstock sessions forget {package.name} {self.model.name} --truncate",
+            )
 
     def _target_table(self) -> SessionTable:
         """Return which table of the package the step writes."""
@@ -201,7 +218,7 @@ class PassLooking(Looking):
         asked = [] if run.begun.rebuild else [each.session for each in releases]
         run.released_ids = tuple(asked)
         if run.quarantined_at is None:
-            session.define(BEFORE, no_rows(SessionTable.QUARANTINE))
+            session.define(BEFORE, no_rows(SessionTable.QUARANTINE, run.package.options))
             return
         uri = self.services.project.uri_of(quarantine.table)
         self._bind_version(session, BEFORE, uri, run.quarantined_at)
@@ -236,8 +253,10 @@ class PassLooking(Looking):
                 head = None
             if head is not None:
                 self._bind_version(session, f"penstock_{part}", uri, head.version)
-            elif part in (SessionTable.LIFECYCLE, SessionTable.USER_MAPPING):
-                session.define(f"penstock_{part}", no_rows(part))
+            elif part in _EMPTY and (
+                part is not SessionTable.USERS or self.run.package.options.by_person
+            ):
+                session.define(f"penstock_{part}", no_rows(part, self.run.package.options))
 
     def _bind_version(self, session: StepSession, view: str, uri: str, version: int) -> None:
         name = InputName(InputKind.THIS, "")

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from penstock.app.preparing.open_pass import PassRun, delta_versions
 from penstock.app.services.services import Services
-from penstock.core.errors import DataError, PenstockError
+from penstock.core.errors import DataError, PenstockError, SchemaError
 from penstock.core.facts import AddedFile
 from penstock.core.findings import some
 from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.ports.engine import StepSession
-from penstock.core.sessions.manifest import INSTANT, instant_text
+from penstock.core.sessions.manifest import INSTANT, RebuildRequest, instant_text
 from penstock.core.sessions.options import LateRows, SessionTable
 from penstock.core.statement import Stage
 from penstock.core.steps.inputs import DeltaRead, Read, Relation
@@ -30,7 +30,15 @@ from penstock.strategies.sessions.reread import (
     rebuild_stages,
     spans_of,
 )
-from penstock.strategies.sessions.work import no_rows
+from penstock.strategies.sessions.tables import PAST_IDS, no_rows
+from penstock.strategies.sessions.timeouts import (
+    asked_days,
+    asked_stage,
+    rebuilt_points,
+    region_stage,
+    session_stages,
+    window_points,
+)
 
 _KEPT = {SessionTable.LIFECYCLE: OLD_SESSIONS, SessionTable.USER_MAPPING: OLD_MAPPING}
 
@@ -42,8 +50,14 @@ def find_old_sessions(services: Services, session: StepSession, run: PassRun) ->
     """
     if run.begun.rebuild is not None:
         _open_before(services, session, run)
+        if run.package.options.finds_sessions:
+            _rebuild_by_timeout(session, run, run.begun.rebuild)
+            return
         stages = rebuild_stages(run.sql, run.begun.rebuild, maps=run.maps)
         _stage(session, run, stages, rebuilds=True)
+        return
+    if run.package.options.finds_sessions:
+        _find_by_timeout(services, session, run)
         return
     bound = _bound(run)
     if run.begun.limits.is_empty or bound is None:
@@ -68,12 +82,42 @@ def _bound(run: PassRun) -> dt.datetime | None:
     return None if run.head is None else max(below, run.head) if is_exact else below
 
 
-def _stage(session: StepSession, run: PassRun, stages: Iterable[Stage], *, rebuilds: bool) -> None:
-    """Compute the sessions, and share what modules need of them."""
+def _find_by_timeout(services: Services, session: StepSession, run: PassRun) -> None:
+    """Find the sessions of a pass whose events have no session ids."""
+    _open_before(services, session, run)
+    bound = None if run.begun.limits.is_empty else _bound(run)
+    early = 0 if bound is None else _count(services, session, run, bound)
+    options = run.package.options
+    if run.late_loaded and options.late_loaded is LateRows.FAIL:
+        raise _refused(run)
+    is_late = options.takes_late_rows and early > run.beyond_horizon
+    session.stage(window_points(run.sql, bound if is_late else None))
+    row = session.stage(region_stage(run.sql, rebuilds=False))
+    spans = spans_of(str(row["long_days"] or ""))
+    stages = session_stages(run.sql, spans, rebuilds=False, maps=run.maps and is_late)
+    _stage(session, run, stages, rebuilds=False)
+
+
+def _rebuild_by_timeout(session: StepSession, run: PassRun, request: RebuildRequest) -> None:
+    """Find the sessions to rebuild if events have no session ids."""
+    found = str(session.stage(asked_stage(run.sql, request))["days"] or "")
+    days = asked_days(request, found)
+    session.stage(rebuilt_points(run.sql, request, spans_of(days)))
+    row = session.stage(region_stage(run.sql, rebuilds=True))
+    spans = spans_of(str(row["long_days"] or ""))
+    stages = session_stages(run.sql, spans, rebuilds=True, maps=run.maps)
+    _stage(session, run, stages, rebuilds=True, days=days)
+
+
+def _stage(
+    session: StepSession, run: PassRun, stages: Iterable[Stage], *, rebuilds: bool, days: str = ""
+) -> None:
+    """Compute the sessions, and share what modules need of them; `days` are read in any case."""
     row: dict[str, object] = {}
     for stage in stages:
         row |= session.stage(stage)
-    run.reread = Reread(spans_of(str(row["days"] or "")), rebuilds, maps=bool(row.get("reset")))
+    read = {*str(row["days"] or "").split(","), *days.split(",")} - {""}
+    run.reread = Reread(spans_of(",".join(sorted(read))), rebuilds, maps=bool(row.get("reset")))
     run.old_dates = tuple(each for each in str(row["old_dates"] or "").split(",") if each)
     shared = (*([REPLACED] if rebuilds else []), *([RESET_USERS] if run.reread.maps else []))
     run.old_views = {view: session.share(view) for view in shared}
@@ -92,9 +136,16 @@ def _open_before(services: Services, session: StepSession, run: PassRun) -> None
         head = services.log.head(uri) if known is None and not asked else None
         version = known.version if known else head.version if head else None
         if version is None or model.name in overwrites:
-            session.define(view, no_rows(part))
+            session.define(view, no_rows(part, run.package.options))
             continue
-        session.bind([Relation(InputName(InputKind.THIS, ""), view, DeltaRead(uri, version))])
+        relation = Relation(InputName(InputKind.THIS, ""), view, DeltaRead(uri, version))
+        schema = session.bind([relation])[view]
+        if (
+            part is SessionTable.LIFECYCLE
+            and run.package.options.finds_sessions
+            and not schema.find(PAST_IDS)
+        ):
+            raise _has_other_sessions(run)
         run.maps |= part is SessionTable.USER_MAPPING
 
 
@@ -165,6 +216,16 @@ def _appends(
 def _may_be_late(file: AddedFile, column: str, run: PassRun, bound: dt.datetime) -> bool:
     start = run.package.options.start_date
     return not (file.begins_after(column, bound) or file.ends_before(column, start))
+
+
+def _has_other_sessions(run: PassRun) -> SchemaError:
+    package = run.package
+    return SchemaError(
+        "options-changed",
+        f"{package.name} has sessions by id, and session_timeout finds other ones",
+        where=package.places.get("session_timeout", package.where),
+        hint=f"penstock run --select {package.name} --full-refresh",
+    )
 
 
 def _refused(run: PassRun) -> DataError:

@@ -14,6 +14,8 @@ from penstock.core.findings import Location
 
 SNOWPLOW = "snowplow"
 EVERY_COLUMN = ("*",)
+CHANNEL = "channel"
+"""The column of the channel by which a session came."""
 
 
 class SessionTable(StrEnum):
@@ -56,6 +58,13 @@ class LateRows(StrEnum):
     FAIL = "fail"
 
 
+class UsersBy(StrEnum):
+    """What one row of users is."""
+
+    VISITOR = "visitor"
+    STITCHED = "stitched"
+
+
 class BackfillOrder(StrEnum):
     """Whether models that are behind block the others."""
 
@@ -87,6 +96,41 @@ class Passthrough:
     sessions_agg: tuple[CarriedColumn, ...] = ()
     users_first: tuple[CarriedColumn, ...] = ()
     users_last: tuple[CarriedColumn, ...] = ()
+    users_agg: tuple[CarriedColumn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A kind of event that counts; `value` is SQL, "" for none."""
+
+    name: str
+    when: str
+    value: str = ""
+    where: Location | None = field(default=None, compare=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Its columns in sessions and users: the number, whether, when first, and the sum."""
+        words = ("volume", "converted", "first_conversion", *(["total"] if self.value else []))
+        return tuple(f"cv_{self.name}_{word}" for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelStep:
+    """A step that leads to a conversion; its event comes not before that of the step above."""
+
+    step: str
+    when: str
+    where: Location | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A rule: sessions whose first event fulfils `when` came by this channel."""
+
+    channel: str
+    when: str
+    where: Location | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +146,8 @@ class SessionOptions:
     event_id: str = "event_id"
     session_id: tuple[str, ...] = ("domain_sessionid",)
     user_id: tuple[str, ...] = ("domain_userid",)
+    session_timeout: dt.timedelta | None = None
+    """After which silence of a user a session ends; None: events have the ids of sessions."""
     created_tstamp: str | None = "dvce_created_tstamp"
     sent_tstamp: str | None = "dvce_sent_tstamp"
     start_date: dt.datetime = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
@@ -134,6 +180,14 @@ class SessionOptions:
     bot_pattern: str | None = None
     engaged_when: str | None = None
     passthrough: Passthrough = Passthrough()
+    conversions: tuple[Conversion, ...] = ()
+    """Events that count for sessions and users."""
+    funnel: tuple[FunnelStep, ...] = ()
+    """Steps of a session, in their order."""
+    channels: tuple[Channel, ...] = ()
+    """How sessions came; the first rule that holds counts."""
+    users_by: UsersBy = UsersBy.VISITOR
+    """Whether users are visitors or known persons."""
     user_of_session: SessionUser = SessionUser.EARLIEST_EVENT
     late_loaded: LateRows = LateRows.TAKE
     """How to treat rows that arrive after their time was processed."""
@@ -154,9 +208,27 @@ class SessionOptions:
         return dt.timedelta(hours=self.lookback_window_hours)
 
     @property
+    def finds_sessions(self) -> bool:
+        """Whether sessions are found among the events of a user, because they have no ids."""
+        return self.session_timeout is not None
+
+    @property
+    def by_person(self) -> bool:
+        """Whether users are known persons, over all their visitors."""
+        return self.users_by is UsersBy.STITCHED
+
+    @property
     def takes_late_rows(self) -> bool:
         """Whether sessions of late rows are built again."""
         return self.late_loaded is LateRows.TAKE
+
+    @property
+    def goal_columns(self) -> tuple[str, ...]:
+        """The columns of sessions from conversions, the funnel, and channels."""
+        found = [name for each in self.conversions for name in each.columns]
+        if self.funnel:
+            found += ["funnel_step", *(f"funnel_{each.step}_tstamp" for each in self.funnel)]
+        return (*found, *([CHANNEL] if self.channels else []))
 
     @property
     def is_snowplow(self) -> bool:
@@ -186,6 +258,8 @@ class SessionOptions:
         return tuple(each for each in SessionTable if each in built)
 
 
+LATER_KEYS = frozenset({"session_timeout", "conversions", "funnel", "channels", "users_by"})
+"""The options that older releases did not have: their defaults are in no fingerprint."""
 COST_KEYS = frozenset(
     {
         "backfill_limit_days",
@@ -206,6 +280,7 @@ BASE_KEYS = frozenset(
         "event_id",
         "session_id",
         "user_id",
+        "session_timeout",
         "created_tstamp",
         "sent_tstamp",
         "max_session_days",

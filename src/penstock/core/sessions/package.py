@@ -184,6 +184,9 @@ def _model(
     after = _AFTER.get(part, ())
     if part in options.stitched:
         after = (SessionTable.USER_MAPPING,)
+    reads = _READS.get(part, ())
+    if part is SessionTable.USERS and options.by_person:
+        reads = (*reads, SessionTable.USER_MAPPING)
     is_keyed_alone = part is SessionTable.PAGE_VIEWS and options.is_snowplow
     return SessionModel(
         name=f"{package}_{part}",
@@ -192,7 +195,7 @@ def _model(
         kind=kind,
         key=("page_view_id",) if is_keyed_alone else _KEYS.get(part, ()),
         partition_by=_PARTITIONS.get(part, ""),
-        reads=names_of(_READS.get(part, ())),
+        reads=names_of(reads),
         after=names_of(after),
         reads_events=part in _READ_EVENTS,
         tags=(tag_of(package),) if kind is SessionTableKind.MODULE else (),

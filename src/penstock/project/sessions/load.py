@@ -6,14 +6,19 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, Severity
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, is_plain
 from penstock.core.sessions.options import (
     BASE_KEYS,
     COST_KEYS,
+    LATER_KEYS,
     CarriedColumn,
+    Channel,
+    Conversion,
+    FunnelStep,
     Passthrough,
+    SessionOptions,
 )
 from penstock.core.sessions.package import SessionPackage, package_fingerprint
 from penstock.project.checks.scene import KnownColumns
@@ -26,11 +31,16 @@ from penstock.project.files.nodes import YamlNode, node_of
 from penstock.project.files.parsed import place_key
 from penstock.project.files.values import Plain, did_you_mean, digest, mapping_of
 from penstock.project.first_pass import FirstPass
-from penstock.project.sessions.aliases import PREFIX, unknown_variables
 from penstock.project.sessions.columns import carried_findings, column_findings, sql_findings
 from penstock.project.sessions.definition import SessionFile, SessionScene, read_package
 from penstock.project.sessions.models import SessionDraft, drafts_of_package, tracked_findings
-from penstock.project.sessions.variables import FilledFile, target_keys, unknown_packages
+from penstock.project.sessions.variables import (
+    PREFIX,
+    FilledFile,
+    target_keys,
+    unknown_packages,
+    unknown_variables,
+)
 from penstock.project.settings.project import Settings
 from penstock.project.sql.names import Named, NameResolver
 
@@ -81,6 +91,13 @@ class ReadSessions:
         """Check the models that packages track."""
         for file in self.files:
             self.findings += tracked_findings(file.package, models)
+        tags = {file.package.tag for file in self.files}
+        for name, model in models.items():
+            if model.strategy.replace_by and tags.isdisjoint(model.tags):
+                sentence = f"{name!r} has replace_by, and no session package tracks it"
+                hint = f"tag it {' or '.join(sorted(tags)) or 'with the tag of a package'}"
+                said = ("option-without-effect", sentence, hint, Severity.WARNING)
+                self.findings.append(Finding(model.where, *said))
 
 
 def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) -> ReadSessions:
@@ -160,11 +177,24 @@ def _fingerprint(file: SessionFile, facts: Callable[[str], ExpressionFacts]) -> 
             case CarriedColumn(name, sql):
                 return [name, plain(sql)]
             case Passthrough():
-                return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+                named = {each.name: getattr(value, each.name) for each in fields(value)}
+                later = set[str]() if value.users_agg else {"users_agg"}
+                return {name: plain(each) for name, each in named.items() if name not in later}
+            case Conversion() | FunnelStep() | Channel():
+                parts = (each.name for each in fields(value) if each.name != "where")
+                return [plain(getattr(value, name)) for name in parts]
         return str(value)
 
     options = file.package.options
-    names = [each.name for each in fields(options) if each.name not in COST_KEYS]
+    usual = SessionOptions()
+    names = [
+        each.name
+        for each in fields(options)
+        if each.name not in COST_KEYS
+        and (
+            each.name not in LATER_KEYS or getattr(options, each.name) != getattr(usual, each.name)
+        )
+    ]
     base, other = (
         {name: plain(getattr(options, name)) for name in names if (name in BASE_KEYS) is is_base}
         for is_base in (True, False)

@@ -21,6 +21,11 @@ PASS = "pass"  # noqa: S105  a class of events
 TS, SESSION, USER, EVENT = "_ps_ts", "_ps_session", "_ps_user", "_ps_event"
 CREATED, SENT, CLASS = "_ps_created", "_ps_sent", "_ps_class"
 CLASSES = ("filtered", "null_device", "late", "null_session", PASS)
+REREAD = "penstock_reread_sessions"
+"""The view of sessions to build again, with the first and the last time of their events.
+
+With a timeout these are all sessions of a pass.
+"""
 MOST_ROWS, ROWS_OF_A_PARTITION = 1_000_000, 100_000
 """Up to this number of events a pass is small; and the rows in one partition of a small pass."""
 
@@ -203,20 +208,48 @@ def classify(
     With `with_released`, those of released sessions start at their session's start. NULL in `ts` is
     in no range.
     """
-    options = run.package.options
+    if not run.package.options.finds_sessions:
+        released = run.released if with_released else ()
+        return _with_class(run, _events_in(run, (low, high), spans, source, released))
+    rows = _events_in(run, (low, high), spans, source)
+    return _with_class(
+        run,
+        f"SELECT e.* EXCEPT ({SESSION}), r.session_identifier AS {SESSION} FROM ({rows}) e "
+        f"LEFT JOIN {REREAD} r ON r.user_identifier = e.{USER} "
+        f"AND e.{TS} BETWEEN r.first_tstamp AND r.last_tstamp",
+    )
+
+
+def user_events(
+    run: SessionRun, low: str, high: str, *, spans: Spans = (), source: str = EVENTS
+) -> str:
+    """Return events as `classify` does if their sessions are still to be found."""
+    return _with_class(run, _events_in(run, (low, high), spans, source))
+
+
+def _events_in(
+    run: SessionRun,
+    ends: tuple[str, str],
+    spans: Spans,
+    source: str,
+    released: tuple[ReleasedSession, ...] = (),
+) -> str:
+    """Return the events in ranges of time, with their clocks and ids."""
+    options, (low, high) = run.package.options, ends
     ts = as_time(run, options.timestamp)
     clocks = {CREATED: options.created_tstamp, SENT: options.sent_tstamp}
+    has_ids = not options.finds_sessions
     terms = {
         TS: ts,
-        SESSION: first_text(options.session_id),
+        SESSION: first_text(options.session_id) if has_ids else "CAST(NULL AS STRING)",
         USER: first_text(options.user_id),
         EVENT: first_text([options.event_id]),
         **{name: _clock(run, column, ts) for name, column in clocks.items()},
     }
     named = ", ".join(f"{sql} AS {name}" for name, sql in terms.items())
     kept, first = in_range(run, low, high), low
-    if with_released and run.released:
-        starts = {each.session: instant_literal(each.start) for each in run.released}
+    if released:
+        starts = {each.session: instant_literal(each.start) for each in released}
         again = [
             f"{terms[SESSION]} = {literal(name)} AND {in_range(run, start, high)}"
             for name, start in starts.items()
@@ -226,8 +259,10 @@ def classify(
     days = [(first, high), *((instant_literal(a), instant_literal(b)) for a, b in spans)]
     if spans:
         kept = f"({' OR '.join((kept, *(in_range(run, a, b) for a, b in days[1:])))})"
-    where = f"{kept}{_pruning(run, days)}"
-    rows = f"SELECT *, {named} FROM {source} WHERE {where}"
+    return f"SELECT *, {named} FROM {source} WHERE {kept}{_pruning(run, days)}"
+
+
+def _with_class(run: SessionRun, rows: str) -> str:
     return f"SELECT *, {_class(run)} AS {CLASS} FROM ({rows})"
 
 
@@ -261,7 +296,9 @@ def _class(run: SessionRun) -> str:
     if options.tests_lateness:
         cases.append((f"{CREATED} IS NULL OR {SENT} IS NULL", "null_device"))
         cases.append((f"NOT {SENT} <= {CREATED} + {days(options.days_late_allowed)}", "late"))
-    cases.append((f"{SESSION} IS NULL", "null_session"))
+    cases.append(
+        (f"{USER if run.package.options.finds_sessions else SESSION} IS NULL", "null_session")
+    )
     return (
         f"CASE {' '.join(f'WHEN {when} THEN {literal(to)}' for when, to in cases)} ELSE 'pass' END"
     )

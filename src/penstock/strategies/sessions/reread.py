@@ -15,6 +15,7 @@ from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.sessions.events import (
     CLASS,
     PASS,
+    REREAD,
     SESSION,
     TS,
     USER,
@@ -25,7 +26,7 @@ from penstock.strategies.sessions.events import (
     days,
     texts,
 )
-from penstock.strategies.sessions.window import REREAD, is_near, previous_rows
+from penstock.strategies.sessions.window import is_near, previous_rows
 
 LATE = "penstock_late_events"
 """The view of all rows of new files."""
@@ -50,7 +51,7 @@ def late_counts(run: SessionRun, bound: dt.datetime) -> str:
     """
     ts = as_time(run, run.package.options.timestamp)
     return (
-        f"SELECT count_if({ts} < {run.low}) AS late, count_if({ts} < {_horizon(run)}) AS beyond, "
+        f"SELECT count_if({ts} < {run.low}) AS late, count_if({ts} < {horizon(run)}) AS beyond, "
         f"count(*) AS early FROM {LATE} "
         f"WHERE {ts} BETWEEN {_start(run)} AND {instant_literal(bound)}"
     )
@@ -60,7 +61,8 @@ def _start(run: SessionRun) -> str:
     return instant_literal(run.package.options.start_date)
 
 
-def _horizon(run: SessionRun) -> str:
+def horizon(run: SessionRun) -> str:
+    """Return the time before which a late row belongs to no session."""
     back = run.package.options.session_lookback_days
     return _start(run) if back is None else f"greatest({_start(run)}, {run.low} - {days(back)})"
 
@@ -71,7 +73,7 @@ def late_stages(run: SessionRun, bound: dt.datetime, *, maps: bool) -> tuple[Sta
     With `maps`, users who may lose the event that says who they are are among `RESET_USERS`: rows
     inside the window can take it, too.
     """
-    rows = classify(run, _horizon(run), instant_literal(bound), source=LATE)
+    rows = classify(run, horizon(run), instant_literal(bound), source=LATE)
     found = (
         f"SELECT {SESSION} AS {_ID}, min({TS}) AS low, max({TS}) AS n_end, "
         f"min(CASE WHEN {USER} IS NOT NULL THEN {TS} END) AS user_low FROM ({rows}) "
@@ -141,25 +143,30 @@ def _stages(
     users: tuple[Stage, ...] = ()
     if maps:
         users = (
-            _stage(run, RESET_USERS, _reset_users(run, rebuilds=rebuilds), {"reset": "count(*)"}),
+            counted_stage(
+                run, RESET_USERS, reset_users(run, rebuilds=rebuilds), {"reset": "count(*)"}
+            ),
         )
-        again += f" UNION ALL {_sessions_of_users(run, near)}"
-    dates = "flatten(collect_set(sequence(DATE(first_tstamp), DATE(last_tstamp))))"
-    read = {"days": f"array_join(array_sort(array_distinct({dates})), ',')", "again": "count(*)"}
+        last = f"least(p.start_tstamp + {run.max_span}, {run.known_to})"
+        others = sessions_of_users(near, last)
+        nothing = "CAST(NULL AS TIMESTAMP) AS seen_tstamp"
+        again += f" UNION ALL SELECT {_ID}, first_tstamp, last_tstamp, {nothing} FROM ({others})"
+    read = {"days": days_of("first_tstamp", "last_tstamp"), "again": "count(*)"}
     return (
-        _stage(run, _FOUND, ids, {"asked": "count(*)"}),
-        _stage(run, REPLACED, replaced, counts),
+        counted_stage(run, _FOUND, ids, {"asked": "count(*)"}),
+        counted_stage(run, REPLACED, replaced, counts),
         *users,
-        _stage(run, REREAD, again, read),
+        counted_stage(run, REREAD, again, read),
     )
 
 
-def _stage(run: SessionRun, view: str, sql: str, counts: dict[str, str]) -> Stage:
+def counted_stage(run: SessionRun, view: str, sql: str, counts: dict[str, str]) -> Stage:
+    """Return rows that are computed once, with their counts."""
     passing = Passing(f"{view}_all", sql, counts)
     return Stage(view, f"SELECT * FROM {view}_all", passing=passing, confs=run.confs)
 
 
-def _reset_users(run: SessionRun, *, rebuilds: bool) -> str:
+def reset_users(run: SessionRun, *, rebuilds: bool) -> str:
     """Return users whose known name may come from an event that is theirs no more.
 
     One whose mapping is gone already was found by an attempt before.
@@ -181,18 +188,23 @@ def _reset_users(run: SessionRun, *, rebuilds: bool) -> str:
     )
 
 
-def _sessions_of_users(run: SessionRun, near: str) -> str:
-    """Return the other known sessions of these users."""
-    last = f"least(p.start_tstamp + {run.max_span}, {run.known_to})"
+def sessions_of_users(near: str, last: str) -> str:
+    """Return the other known sessions of these users, up to a time."""
     newest = f"row_number() OVER (PARTITION BY p.{_ID} ORDER BY p.start_tstamp DESC)"
     rows = (
-        f"SELECT p.{_ID}, p.start_tstamp AS first_tstamp, {last} AS last_tstamp, {newest} AS n "
+        f"SELECT p.{_ID}, p.{_USER}, p.start_tstamp AS first_tstamp, {last} AS last_tstamp, "
+        f"{newest} AS n "
         f"FROM ({near}) p "
         f"LEFT SEMI JOIN {RESET_USERS} u ON u.{_USER} = p.{_USER} "
         f"LEFT ANTI JOIN {REPLACED} r ON r.{_ID} = p.{_ID}"
     )
-    nothing = "CAST(NULL AS TIMESTAMP) AS seen_tstamp"
-    return f"SELECT {_ID}, first_tstamp, last_tstamp, {nothing} FROM ({rows}) WHERE n = 1"
+    return f"SELECT {_ID}, {_USER}, first_tstamp, last_tstamp FROM ({rows}) WHERE n = 1"
+
+
+def days_of(first: str, last: str) -> str:
+    """Return the aggregate of the days between two times, comma-separated and ascending."""
+    dates = f"flatten(collect_set(sequence(DATE({first}), DATE({last}))))"
+    return f"array_join(array_sort(array_distinct({dates})), ',')"
 
 
 def spans_of(dates: str) -> Spans:

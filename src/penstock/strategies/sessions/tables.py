@@ -10,6 +10,7 @@ from typing import NoReturn, Self
 from penstock.core import strategy as port
 from penstock.core.names import literal
 from penstock.core.sessions.manifest import ManifestRow
+from penstock.core.sessions.options import SessionOptions, SessionTable
 from penstock.core.sessions.package import SessionModel, SessionPackage, SessionTableKind
 from penstock.strategies.entities.moments import instant_literal
 
@@ -44,6 +45,27 @@ MAPPING_COLUMNS: Mapping[str, str] = {
     "changed_seq": "bigint",
     "run_id": "string",
 }
+MEMBERS = "user_identifiers"
+"""The column of the visitors of a person."""
+PAST_IDS = "past_session_identifiers"
+"""The column of the ids of sessions that were joined to one."""
+
+
+def kept_columns(part: SessionTable, options: SessionOptions) -> Mapping[str, str]:
+    """Return the columns of a table whose rows last, with their types."""
+    if part is SessionTable.LIFECYCLE:
+        more = {PAST_IDS: "array<string>"} if options.finds_sessions else {}
+        return {**LIFECYCLE_COLUMNS, **more}
+    if part is SessionTable.USERS:  # what is read of it
+        return {"user_identifier": "string", MEMBERS: "array<string>"}
+    return QUARANTINE_COLUMNS if part is SessionTable.QUARANTINE else MAPPING_COLUMNS
+
+
+def no_rows(part: SessionTable, options: SessionOptions) -> str:
+    """Return an empty table in place of one that does not exist yet."""
+    kept = kept_columns(part, options)
+    columns = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in kept.items())
+    return f"SELECT {columns} WHERE false"
 
 
 MANIFEST_COLUMNS: Mapping[str, str] = {

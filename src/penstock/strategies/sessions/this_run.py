@@ -13,6 +13,7 @@ from penstock.strategies.sessions.events import (
     CLASS,
     EVENT,
     PASS,
+    REREAD,
     SESSION,
     TS,
     SessionRun,
@@ -21,8 +22,8 @@ from penstock.strategies.sessions.events import (
     event_hash,
     order_of,
 )
-from penstock.strategies.sessions.tables import QUARANTINE_COLUMNS
-from penstock.strategies.sessions.window import BEFORE, KNOWN, REREAD, TOUCHED, old_quarantine
+from penstock.strategies.sessions.tables import PAST_IDS, QUARANTINE_COLUMNS
+from penstock.strategies.sessions.window import BEFORE, KNOWN, TOUCHED, old_quarantine
 
 _ID = "session_identifier"
 VERDICT, SCOPE = "_ps_verdict", "_ps_scope"
@@ -36,10 +37,11 @@ CANDIDATES = "penstock_event_candidates"
 
 def sessions_this_run(run: SessionRun) -> str:
     """Return the sessions to rebuild, including quarantined ones whose cap is in the window."""
+    ids = f"{PAST_IDS}, " if run.package.options.finds_sessions else ""
     return (
         f"SELECT {_ID}, user_identifier, start_tstamp, "
         f"least(end_tstamp, {run.high}) AS end_tstamp, start_date AS session_start_date, "
-        f"past_user_identifiers, past_start_dates, {run.run_id} AS run_id "
+        f"past_user_identifiers, past_start_dates, {ids}{run.run_id} AS run_id "
         f"FROM {TOUCHED}"
     )
 

@@ -8,8 +8,15 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.names import quoted
 from penstock.core.sessions.options import CarriedColumn, SessionTable, prefixed_name
 from penstock.strategies.sessions.events import SessionRun, as_time
-from penstock.strategies.sessions.modules import ModuleRows, module_events, page_views, sessions
+from penstock.strategies.sessions.modules import (
+    ModuleRows,
+    channel,
+    module_events,
+    page_views,
+    sessions,
+)
 from penstock.strategies.sessions.reread import REPLACED, RESET_USERS
+from penstock.strategies.sessions.tables import MEMBERS, PAST_IDS
 from penstock.strategies.sessions.window import in_dates
 
 GONE, LIES = "_ps_gone", "_ps_lies"
@@ -18,10 +25,32 @@ _ID, _USER = "session_identifier", "user_identifier"
 
 
 def touched_users(run: SessionRun) -> str:
-    """Return the users of the sessions of this run, and the earlier users of these sessions."""
+    """Return the users whose rows may change: those of the sessions of this run, now and before.
+
+    Persons are those of these visitors, those that had them, and those whose visitors moved.
+    """
     every = f"array_union(past_user_identifiers, array({_USER}))"
     rows = f"SELECT explode({every}) AS {_USER} FROM {_touched(run)}"
-    return f"SELECT DISTINCT {_USER} FROM ({rows}) WHERE {_USER} IS NOT NULL"
+    found = f"SELECT DISTINCT {_USER} FROM ({rows}) WHERE {_USER} IS NOT NULL"
+    if not run.package.options.by_person:
+        return found
+    stored = (
+        f"SELECT {_USER} AS person, explode({MEMBERS}) AS visitor "
+        f"FROM {run.table(SessionTable.USERS)}"
+    )
+    pairs = (
+        f"SELECT p.person, coalesce(p.visitor, u.{_USER}) AS visitor, "
+        f"u.{_USER} IS NOT NULL AS is_touched FROM ({stored}) p "
+        f"FULL OUTER JOIN ({found}) u ON u.{_USER} = p.visitor"
+    )
+    both = (
+        f"SELECT v.person, coalesce(m.user_id, v.visitor) AS now, v.is_touched FROM ({pairs}) v "
+        f"LEFT JOIN {run.table(SessionTable.USER_MAPPING)} m ON m.{_USER} = v.visitor"
+    )
+    return (
+        f"SELECT DISTINCT {_USER} FROM (SELECT explode(array(person, now)) AS {_USER} "
+        f"FROM ({both}) WHERE is_touched OR NOT person <=> now) WHERE {_USER} IS NOT NULL"
+    )
 
 
 def _touched(run: SessionRun) -> str:
@@ -36,27 +65,37 @@ def _touched(run: SessionRun) -> str:
 def replaced_days(run: SessionRun) -> str:
     """Return the sessions to replace, with the partitions in which their rows may lie."""
     days = "array_union(past_start_dates, array(session_start_date))"
-    if not run.rebuilds:
+    if not run.rebuilds and not run.package.options.finds_sessions:
         return f"(SELECT {_ID}, {days} AS days FROM {_touched(run)})"
+    rows = f"SELECT {_ID}, {days} AS days FROM {_touched(run)}"
+    if run.package.options.finds_sessions:  # rows of sessions that were joined to others
+        this_run = run.table(SessionTable.SESSIONS_THIS_RUN)
+        rows += f" UNION ALL SELECT explode({PAST_IDS}), {days} FROM {this_run}"
     return (
-        f"(SELECT {_ID}, array_distinct(flatten(collect_list({days}))) AS days "
-        f"FROM {_touched(run)} GROUP BY {_ID})"
+        f"(SELECT {_ID}, array_distinct(flatten(collect_list(days))) AS days "
+        f"FROM ({rows}) GROUP BY {_ID})"
     )
 
 
 def users(run: SessionRun) -> ModuleRows:
-    """Return one row per affected user, from all of the user's sessions."""
+    """Return one row per affected user, or known person, from all of their sessions."""
     carried = run.package.options.passthrough
+    came = tuple(CarriedColumn(each.name, each.name) for each in channel(run))
+    first, last = (*carried.users_first, *came), (*carried.users_last, *came)
     own = [_ID, "user_id", "first_page_url", "last_page_url"]
-    own += [quoted(each.sql) for each in (*carried.users_first, *carried.users_last)]
+    own += [quoted(each.sql) for each in (*first, *last)]
     row = f"struct({', '.join(f's.{name}' for name in dict.fromkeys(own))})"
+    rows, person = _sessions_of_persons(run)
+    added = _user_aggregates(run)
+    more = "".join(f", {sql} AS agg{n}" for n, sql in enumerate(added.values()))
     whole = (
-        f"SELECT {run.hint('u')}s.{_USER}, min(start_tstamp) AS low, max(end_tstamp) AS high, "
+        f"SELECT {run.hint('u')}{person} AS {_USER}, min(start_tstamp) AS low, "
+        "max(end_tstamp) AS high, "
         "count(*) AS sessions, sum(page_views) AS pages, sum(engaged_time_in_s) AS engaged, "
         f"max_by({row}, struct(-unix_micros(start_tstamp), s.{_ID})) AS f, "
-        f"max_by({row}, struct(end_tstamp, s.{_ID})) AS l "
-        f"FROM {run.table(SessionTable.SESSIONS)} s JOIN ({touched_users(run)}) u "
-        f"ON u.{_USER} = s.{_USER} GROUP BY s.{_USER}"
+        f"max_by({row}, struct(end_tstamp, s.{_ID})) AS l{more} "
+        f"FROM {rows} s LEFT SEMI JOIN ({touched_users(run)}) u "
+        f"ON u.{_USER} = {person} GROUP BY {person}"
     )
     columns = {
         _USER: f"w.{_USER}",
@@ -70,11 +109,36 @@ def users(run: SessionRun) -> ModuleRows:
         "last_session_identifier": f"w.l.{_ID}",
         "first_page_url": "w.f.first_page_url",
         "last_page_url": "w.l.last_page_url",
-        **_with_prefix("first", "w.f", carried.users_first),
-        **_with_prefix("last", "w.l", carried.users_last),
+        **_with_prefix("first", "w.f", first),
+        **_with_prefix("last", "w.l", last),
+        **{name: f"w.agg{n}" for n, name in enumerate(added)},
         "run_id": run.run_id,
     }
     return ModuleRows(columns, f"({whole}) w")
+
+
+def _sessions_of_persons(run: SessionRun) -> tuple[str, str]:
+    """Return all sessions, and the column of the user, or of the person, that they belong to."""
+    rows = run.table(SessionTable.SESSIONS)
+    if not run.package.options.by_person:
+        return rows, f"s.{_USER}"
+    known = f"LEFT JOIN {run.table(SessionTable.USER_MAPPING)} m ON m.{_USER} = t.{_USER}"
+    person = f"coalesce(m.user_id, t.{_USER}) AS _ps_person"
+    return f"(SELECT t.*, {person} FROM {rows} t {known})", "s._ps_person"
+
+
+def _user_aggregates(run: SessionRun) -> dict[str, str]:
+    """Return the aggregates over the sessions of a user that the package adds, by column."""
+    options = run.package.options
+    found = {each.name: f"({each.sql})" for each in options.passthrough.users_agg}
+    for each in options.conversions:
+        volume, converted, first, *total = (f"s.{quoted(name)}" for name in each.columns)
+        terms = [f"coalesce(sum({volume}), 0)", f"coalesce(bool_or({converted}), false)"]
+        terms += [f"min({first})", *(f"coalesce(sum({of_all}), 0)" for of_all in total)]
+        found |= dict(zip(each.columns, terms, strict=True))
+    if options.by_person:
+        found[MEMBERS] = f"array_sort(collect_set(s.{_USER}))"
+    return found
 
 
 def _with_prefix(word: str, alias: str, carried: Sequence[CarriedColumn]) -> dict[str, str]:

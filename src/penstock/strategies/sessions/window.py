@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from penstock.core.names import literal
 from penstock.core.sessions.options import SessionTable, SessionUser
@@ -12,6 +12,7 @@ from penstock.strategies.sessions.events import (
     CLASSES,
     EVENT,
     PASS,
+    REREAD,
     SESSION,
     TS,
     USER,
@@ -19,7 +20,7 @@ from penstock.strategies.sessions.events import (
     classify,
     days,
 )
-from penstock.strategies.sessions.tables import LIFECYCLE_COLUMNS
+from penstock.strategies.sessions.tables import PAST_IDS, kept_columns
 
 WINDOW = "penstock_window"
 """The view of the sessions with an event in the window, kept for the whole run."""
@@ -29,8 +30,8 @@ CHANGES = "penstock_lifecycle_changes"
 """The view of the changes to the lifecycle manifest."""
 BEFORE = f"penstock_{SessionTable.QUARANTINE}_before"
 """The view of the quarantine at the start of the run."""
-REREAD = "penstock_reread_sessions"
-"""The view of old sessions to build again, with the first and the last time of their events."""
+REGIONS = "penstock_user_regions"
+"""The view of the times of users in which sessions may change, if events have no session."""
 TOUCHED = "penstock_touched_sessions"
 """The view of the manifest rows to rebuild, kept for later base tables."""
 MOST_DATES = 400
@@ -172,7 +173,9 @@ def touched_sessions(run: SessionRun) -> str:
         return (
             f"SELECT l.* FROM ({rows}{near}) l LEFT JOIN {REREAD} r ON r.{_ID} = l.{_ID} "
             "AND l.start_tstamp BETWEEN r.first_tstamp AND r.last_tstamp "
-            f"WHERE r.{_ID} IS NOT NULL OR ({in_window(run, 'l.')})"
+            f"WHERE r.{_ID} IS NOT NULL"
+            # with a timeout, the pass has no events of other sessions
+            + ("" if run.package.options.finds_sessions else f" OR ({in_window(run, 'l.')})")
             + (f" OR l.{_ID} IN {run.released_ids}" if run.released else "")
         )
     if not run.released:
@@ -191,7 +194,7 @@ def previous_rows(run: SessionRun, ids: str, near: str = "") -> str:
     Of several generations, it is the latest one that has begun by then. `near` are the rows among
     which it is; by default those of the manifest within the horizon.
     """
-    own = ", ".join(f"p.{name}" for name in LIFECYCLE_COLUMNS)
+    own = ", ".join(f"p.{name}" for name in _columns(run))
     began = "p.start_tstamp <= n.n_end"
     order = f"{began} DESC, abs(unix_micros(p.start_tstamp) - unix_micros(n.n_end))"
     rank = f"row_number() OVER (PARTITION BY p.{_ID} ORDER BY {order})"
@@ -212,7 +215,9 @@ def known_sessions(run: SessionRun) -> str:
     held = "false"
     if run.package.options.quarantine:
         held = f"n.{_ID} IN (SELECT {_ID} FROM {old_quarantine(run)})"
-    again, seen, join = "false", "CAST(NULL AS TIMESTAMP)", ""
+    again, seen, join, own = "false", "CAST(NULL AS TIMESTAMP)", "", ""
+    if run.package.options.finds_sessions:
+        own = f", r.joined_ids, r.joined_dates, p.{PAST_IDS}"
     if run.reread is not None:
         again, seen = f"r.{_ID} IS NOT NULL", "r.seen_tstamp"
         join = f" LEFT JOIN {REREAD} r ON r.{_ID} = n.{_ID}"
@@ -221,7 +226,7 @@ def known_sessions(run: SessionRun) -> str:
         f"{again} AS is_again, {seen} AS seen_tstamp, "
         "p.start_tstamp AS old_start, p.start_date AS old_start_date, p.end_tstamp AS old_end, "
         "p.user_identifier AS old_user, p.user_tstamp, p.user_event_id, p.past_user_identifiers, "
-        f"p.past_start_dates, p.first_run_id FROM {passing} n "
+        f"p.past_start_dates, p.first_run_id{own} FROM {passing} n "
         f"LEFT JOIN ({previous_rows(run, passing)}) p ON p.{_ID} = n.{_ID}{join}"
     )
     is_open = f"old_start IS NULL OR old_end < old_start + {run.max_span}"
@@ -232,7 +237,7 @@ def known_sessions(run: SessionRun) -> str:
         taken = f"coalesce({taken} OR n_start <= old_start + {run.max_span}, false)"
     taken = f"SELECT *, {taken} AS is_taken FROM ({joined})"
     first, last = "least(n_start, old_start)", "greatest(n_end, old_end, seen_tstamp)"
-    if run.rebuilds:
+    if run.rebuilds or run.package.options.finds_sessions:
         first, last = "n_start", "n_end"
     start = f"CASE WHEN is_taken THEN {first} ELSE old_start END"
     end = f"least(start_tstamp + {run.max_span}, {last})"
@@ -269,21 +274,36 @@ def lifecycle_changes(run: SessionRun) -> str:
     )
     if run.rebuilds:  # what they were is among the sessions before
         past_users, past_dates = _NO_TEXTS, _NO_DATES
+    ids, start_date = "", "DATE(start_tstamp)"
+    if run.package.options.finds_sessions:
+        known = f"coalesce({PAST_IDS}, {_NO_TEXTS})"
+        ids = f"array_except(array_union({known}, joined_ids), array({_ID})) AS {PAST_IDS}, "
+        # the date of its own rows is not past
+        past_dates = f"array_except(array_union({past_dates}, joined_dates), array({start_date}))"
     rows = (
         f"SELECT {_ID}, old_start_date, winner.user AS user_identifier, start_tstamp, "
-        "end_tstamp, DATE(start_tstamp) AS start_date, "
+        f"end_tstamp, {start_date} AS start_date, "
         "winner.ts AS user_tstamp, nullif(winner.event, '') AS user_event_id, "
         f"{past_users} AS past_user_identifiers, {past_dates} AS past_start_dates, "
         f"coalesce(first_run_id, {run.run_id}) AS first_run_id, "
-        f"{run.run_id} AS last_run_id, false AS gone FROM ({chosen})"
+        f"{run.run_id} AS last_run_id, {ids}false AS gone FROM ({chosen})"
     )
-    return f"{rows} UNION ALL {_gone_sessions(run)}" if run.rebuilds else rows
+    deletes = run.rebuilds or run.package.options.finds_sessions
+    return f"{rows} UNION ALL {_gone_sessions(run)}" if deletes else rows
 
 
 def _gone_sessions(run: SessionRun) -> str:
     """Return the manifest rows of sessions to rebuild that have no event any more."""
-    nothing = {name: f"CAST(NULL AS {kind}) AS {name}" for name, kind in LIFECYCLE_COLUMNS.items()}
+    nothing = {name: f"CAST(NULL AS {kind}) AS {name}" for name, kind in _columns(run).items()}
     del nothing[_ID]
+    if run.package.options.finds_sessions:
+        return (
+            f"SELECT l.{_ID}, l.start_date AS old_start_date, {', '.join(nothing.values())}, "
+            f"true AS gone FROM {run.table(SessionTable.LIFECYCLE)} l LEFT SEMI JOIN {REGIONS} g "
+            "ON g.user_identifier = l.user_identifier "
+            "AND l.start_tstamp BETWEEN g.first_tstamp AND g.last_tstamp "
+            f"LEFT ANTI JOIN {REREAD} r ON r.{_ID} = l.{_ID} WHERE {is_near(run)}"
+        )
     return (
         f"SELECT l.{_ID}, l.start_date AS old_start_date, {', '.join(nothing.values())}, "
         "true AS gone "
@@ -296,7 +316,7 @@ def _gone_sessions(run: SessionRun) -> str:
 def _user_winner(run: SessionRun) -> str:
     """Return the event that determines the user, of the recorded one and the window's."""
     rule = run.package.options.user_of_session
-    if run.rebuilds:
+    if run.rebuilds or run.package.options.finds_sessions:
         is_first = rule is SessionUser.FIRST_RUN
         return "candidate" if is_first else "CASE WHEN candidate.ts <= cap THEN candidate END"
     old = {
@@ -318,7 +338,11 @@ def _user_winner(run: SessionRun) -> str:
     return f"{best}({so_far}, {found})"
 
 
-def lifecycle_merge(target: str, dates: Sequence[str]) -> str:
+def _columns(run: SessionRun) -> Mapping[str, str]:
+    return kept_columns(SessionTable.LIFECYCLE, run.package.options)
+
+
+def lifecycle_merge(run: SessionRun, target: str, dates: Sequence[str]) -> str:
     """Return the statement that merges the changes into the manifest.
 
     `dates` are the distinct dates of the changed rows, as `2021-01-01`: only these partitions are
@@ -326,10 +350,10 @@ def lifecycle_merge(target: str, dates: Sequence[str]) -> str:
     """
     pruned = in_dates("t.start_date", dates)
     on = f"t.{_ID} = s.{_ID} AND t.start_date = s.old_start_date AND {pruned}"
-    own = [name for name in LIFECYCLE_COLUMNS if name not in (_ID, "first_run_id")]
+    own = [name for name in _columns(run) if name not in (_ID, "first_run_id")]
     changed = ", ".join(f"t.{name} = s.{name}" for name in own)
-    columns = ", ".join(LIFECYCLE_COLUMNS)
-    values = ", ".join(f"s.{name}" for name in LIFECYCLE_COLUMNS)
+    columns = ", ".join(_columns(run))
+    values = ", ".join(f"s.{name}" for name in _columns(run))
     return (
         f"MERGE INTO {target} t USING {CHANGES} s ON {on} WHEN MATCHED AND s.gone THEN DELETE "
         f"WHEN MATCHED THEN UPDATE SET {changed} "

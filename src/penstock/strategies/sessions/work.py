@@ -17,11 +17,7 @@ from penstock.core.statement import Commit, Passing, Row, Rule, Stage, Work
 from penstock.core.strategy import Build
 from penstock.strategies.build import create
 from penstock.strategies.sessions.events import SessionRun
-from penstock.strategies.sessions.tables import (
-    LIFECYCLE_COLUMNS,
-    MAPPING_COLUMNS,
-    QUARANTINE_COLUMNS,
-)
+from penstock.strategies.sessions.tables import QUARANTINE_COLUMNS, kept_columns
 from penstock.strategies.sessions.this_run import (
     CANDIDATES,
     ROWS_HELD,
@@ -57,11 +53,6 @@ _COUNT = {_ROWS: "count(*)"}
 _SCRATCH = {"delta.enableDeletionVectors": "false"}  # nothing is ever deleted from it
 _MERGED = {"spark.databricks.delta.merge.materializeSource": "none"}  # a stage is computed once
 _BY_DATE = (SessionTable.PAGE_VIEWS, SessionTable.SESSIONS)
-_KNOWN: Mapping[SessionTable, Mapping[str, str]] = {
-    SessionTable.LIFECYCLE: LIFECYCLE_COLUMNS,
-    SessionTable.QUARANTINE: QUARANTINE_COLUMNS,
-    SessionTable.USER_MAPPING: MAPPING_COLUMNS,
-}
 
 
 def _stage(run: SessionRun, view: str, sql: str, counts: Mapping[str, str] = _COUNT) -> Stage:
@@ -84,12 +75,6 @@ def window_stages(run: SessionRun) -> tuple[Stage, ...]:
 def touched_stage(run: SessionRun) -> Stage:
     """Return the manifest rows to rebuild; they already include this run."""
     return _stage(run, TOUCHED, touched_sessions(run))
-
-
-def no_rows(part: SessionTable) -> str:
-    """Return an empty table in place of one that does not exist yet."""
-    columns = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in _KNOWN[part].items())
-    return f"SELECT {columns} WHERE false"
 
 
 def touched_dates(run: SessionRun) -> dict[str, str]:
@@ -121,13 +106,14 @@ def lifecycle_work(run: SessionRun, build: Build) -> Work:
     counts = {**_COUNT, _DOUBLED: "count_if(times > 1 AND NOT gone)", _DATES: dates}
     stage = _stage(run, CHANGES, f"{changes} ({lifecycle_changes(run)})", counts)
     known = _stage(run, KNOWN, known_sessions(run), {"sessions_known": "count(*)"})
-    rows = f"SELECT {', '.join(LIFECYCLE_COLUMNS)} FROM {CHANGES} WHERE NOT gone"
+    columns = ", ".join(kept_columns(SessionTable.LIFECYCLE, run.package.options))
+    rows = f"SELECT {columns} FROM {CHANGES} WHERE NOT gone"
 
     def decide(row: Row) -> Commit | None:
         if build.table is None:
             return _create_of(run, build, rows)
         dates = [each for each in str(row[_DATES] or "").split(",") if each]
-        return _merge_of(run, lifecycle_merge(build.target, dates), row)
+        return _merge_of(run, lifecycle_merge(run, build.target, dates), row)
 
     return Work((known, replace(stage, rules=(doubled,))), decide, rows=lambda _: rows)
 

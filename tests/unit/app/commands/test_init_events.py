@@ -80,7 +80,8 @@ def test_a_column_that_is_missing_is_named_by_its_line(lake):
     init_package(lake / "shop", "lake/raw")
 
     lines = (lake / "shop/sessions/web.yml").read_text().splitlines()
-    assert "session_id: [domain_sessionid]  # not found: write the column, or SQL" in lines
+    assert "user_id: [domain_userid]  # not found: write the column, or SQL" in lines
+    assert "session_timeout: 30 minutes  # no session id found: after this silence" in lines
     assert "timestamp: ts  # guessed" in lines
     assert "start_date: 2020-01-01  # guessed: earlier events are left out" in lines
 

@@ -42,8 +42,8 @@ def test_released_sessions_are_found_beyond_the_horizon_too():
 
 
 def test_rows_are_looked_for_under_the_dates_where_they_lie():
-    assert "t.start_date IN (DATE '2021-01-01')" in lifecycle_merge("t", ["2021-01-01"])
-    assert "AND false WHEN MATCHED" in lifecycle_merge("t", [])
+    assert "t.start_date IN (DATE '2021-01-01')" in lifecycle_merge(a_run(), "t", ["2021-01-01"])
+    assert "AND false WHEN MATCHED" in lifecycle_merge(a_run(), "t", [])
     many = [f"2021-01-{n:04}" for n in range(MOST_DATES + 1)]
     assert in_dates("d", many[1:]).startswith("d IN (DATE '2021-01-0001', ")
     assert in_dates("d", many) == "d BETWEEN DATE '2021-01-0000' AND DATE '2021-01-0400'"

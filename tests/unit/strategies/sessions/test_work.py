@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 import sqlglot
 
 from fakes.session_sql import a_run
@@ -12,7 +11,6 @@ from penstock.strategies.sessions.work import (
     events_work,
     lifecycle_work,
     module_work,
-    no_rows,
     quarantine_work,
     sessions_work,
     stitch_work,
@@ -96,14 +94,6 @@ def test_without_a_changed_mapping_nothing_is_stitched():
     assert work.decide(NOTHING) is None
     assert work.stages[0].passing.sql.endswith("WHERE changed_seq > 3")
     assert work.decide(ROWS).sql.startswith("MERGE ")
-
-
-@pytest.mark.parametrize(
-    "part", [SessionTable.LIFECYCLE, SessionTable.QUARANTINE, SessionTable.USER_MAPPING]
-)
-def test_a_table_that_is_not_there_is_read_as_one_without_rows(part):
-    assert no_rows(part).startswith("SELECT CAST(NULL AS string) AS ")
-    assert no_rows(part).endswith(" WHERE false")
 
 
 def test_the_window_is_held_and_the_dates_of_a_run_are_one_text():
