@@ -43,6 +43,8 @@ _ID, _USER = "session_identifier", "user_identifier"
 _POINTS = "penstock_user_events"
 _ASKED = "penstock_asked_sessions"
 _FOUND = "penstock_found_sessions"
+_OWN = f"concat(k.{_ID}, '') AS {_ID}, concat(k.{_USER}, '') AS {_USER}"
+"""Columns of their own: in a join with the same view, Spark takes one for the other otherwise."""
 _TIMES = "CAST(array() AS ARRAY<TIMESTAMP>)"
 _NO_TEXTS, _NO_DATES = "CAST(array() AS ARRAY<STRING>)", "CAST(array() AS ARRAY<DATE>)"
 
@@ -53,7 +55,7 @@ def asked_stage(run: SessionRun, request: RebuildRequest) -> Stage:
     if request.first is not None and request.last is not None:
         first, last = (literal(str(each)) for each in (request.first, request.last))
         where = f"start_date <= DATE {last} AND DATE(end_tstamp) >= DATE {first}"
-    rows = f"SELECT * FROM {OLD_SESSIONS} WHERE {where}"
+    rows = f"SELECT {_OWN}, start_tstamp, end_tstamp FROM {OLD_SESSIONS} k WHERE {where}"
     return counted_stage(run, _ASKED, rows, {"days": days_of("start_tstamp", "end_tstamp")})
 
 
@@ -212,7 +214,7 @@ def session_stages(
     overlap = f"r.{_USER} = k.{_USER} AND k.start_tstamp <= r.last_tstamp"
     ranked = f"row_number() OVER (PARTITION BY k.{_ID}, k.start_tstamp ORDER BY r.first_tstamp)"
     replaced = (
-        f"SELECT k.{_ID}, k.{_USER}, k.start_tstamp, k.start_date AS session_start_date, "
+        f"SELECT {_OWN}, k.start_tstamp, k.start_date AS session_start_date, "
         f"k.past_user_identifiers, k.past_start_dates, k.{PAST_IDS}, "
         "coalesce(r.first_tstamp, k.start_tstamp) AS first_tstamp, r.last_tstamp, r.late AS low, "
         f"{str(rebuilds).lower()} AS is_moved, r.{_USER} IS NULL AS is_gone, {ranked} AS n "
@@ -245,17 +247,15 @@ def _named_sessions(run: SessionRun, of_users: str) -> str:
     """Return the found sessions with their ids: the earliest known one in it, or a new one."""
     dates = "flatten(collect_list(array_union(past_start_dates, array(session_start_date))))"
     known = (
-        f"SELECT concat({_USER}, '') AS {_USER}, first_tstamp, "
+        f"SELECT {_USER}, first_tstamp, "
         f"min_by({_ID}, struct(start_tstamp, {_ID})) AS id, "
         f"array_union(collect_list({_ID}), flatten(collect_list({PAST_IDS}))) AS ids, "
         f"array_distinct({dates}) AS dates FROM {REPLACED} WHERE NOT is_gone "
         f"GROUP BY {_USER}, first_tstamp"
     )
-    # columns of their own: Spark takes them for those of other views otherwise
     taken = (
-        f"SELECT {_USER}, flatten(collect_list(ids)) AS taken FROM (SELECT concat({_USER}, '') "
-        f"AS {_USER}, array_union({PAST_IDS}, array({_ID})) AS ids FROM ({of_users})) "
-        f"GROUP BY {_USER}"
+        f"SELECT {_USER}, flatten(collect_list(array_union({PAST_IDS}, array({_ID})))) AS taken "
+        f"FROM (SELECT {_OWN}, {PAST_IDS} FROM ({of_users}) k) GROUP BY {_USER}"
     )
     event = f"concat(f.{_USER}, ' ', unix_micros(f.first_tstamp))"
     is_taken = f"coalesce(array_contains(t.taken, md5({event})), false)"
