@@ -88,7 +88,7 @@ def test_a_session_is_cut_at_its_cap_and_cut_elsewhere_when_it_begins_earlier(sp
     assert problems(web.at("01-04 12:00", "web m5")) == []
 
     assert life(web) == [
-        ("a", "01-01 04:00", "01-02 00:00"),
+        ("a", "01-01 04:00", "01-02"),
         ("a", "01-02 08:00", "01-02 20:00"),
     ]
     assert ids(web) == {"01-01 04:00": first, "01-02 08:00": second}
