@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 FIRST = dt.datetime(2021, 1, 1, tzinfo=dt.UTC)
 PER_SESSION = 12
+DELAY = 7
+"""Rows that arrive late come so many days after the others."""
 START = "timestamp'2021-01-01 00:00:00Z'"
 # A session begins on one day; a third of them so late that most of these cross midnight. One in a
 # thousand has the id of the one ten days before.
@@ -125,8 +127,8 @@ BY_HAND = {
 class SessionBench:
     """A package over events that come day by day, and statements by hand beside it."""
 
-    def __init__(self, place: Place, rows: int, days: int) -> None:
-        self.place, self.days = place, days
+    def __init__(self, place: Place, rows: int, days: int, late: int = 0) -> None:
+        self.place, self.days, self.late = place, days, late
         place.write("models/raw.yml", SOURCE)
         place.write("sessions/web.yml", PACKAGE)
         if not (self.place.root / "made" / "_SUCCESS").exists():
@@ -143,11 +145,17 @@ class SessionBench:
         )
 
     def deliver(self, first: int, last: int) -> None:
-        """Append the events of some days, in one commit."""
+        """Append the events of some days, in one commit; of a thousand some come late."""
         low, high = ((FIRST + dt.timedelta(days=day)).date() for day in (first, last))
         if (self.place.root / "landing" / "events" / f"collector_date={high}").exists():
             return  # before a process that was stopped
-        days = f"collector_date BETWEEN '{low}' AND '{high}'"
+        waits = f"pmod(xxhash64(event_id, 9), 1000) < {self.late}"
+        late = " AND ".join(
+            f"collector_date {sign} DATE '{day}' - {DELAY}"
+            for sign, day in ((">=", low), ("<=", high))
+        )
+        days = f"(collector_date BETWEEN '{low}' AND '{high}' AND NOT {waits})"
+        days += f" OR ({late} AND {waits})"
         rows = f"SELECT * FROM parquet.`{self.place.root}/made` WHERE {days}"
         table = self.place.delta("landing/events")
         if first:

@@ -218,6 +218,7 @@ def test_runs_are_told_with_what_became_of_their_events(web, call):
         "  window  read 10  kept 3  filtered 0  null_device 0  late 7  null_session 0  "
         "quarantined 0  before_start 0  beyond_cap 0  duplicate 0\n"
         "  history  read 2  kept 2\n"
+        "  late  late_loaded 1\n"
         "seq 1  head  state 4  2021-01-01 14:00:00 to 2021-01-03 00:00:00  running\n"
     )
     passes = json.loads(call("sessions", "runs", "web", "--limit", "1", "--json").out)["passes"]

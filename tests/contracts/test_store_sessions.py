@@ -38,7 +38,7 @@ EVENTS = PassEvents(
     later_events=False,
     window=EventCounts(read=10, kept=3, late=7),
     history=EventCounts(read=2, kept=2),
-    behind=1,
+    late_loaded=1,
 )
 ROW = ManifestRow("web_users", at("01-02 01:00"), at("01-03"), None, "f")
 

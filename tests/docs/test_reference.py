@@ -78,7 +78,13 @@ models/silver/prices.yml:
     bronze: {path: /data/prices}
     columns: [{name: ID, datatype: long, fieldroles: [businesskey]}]
     transformations: [{deduplicate: {order_by: [ID]}}]
-sessions/web.yml: {strategy: sessions, name: web, events: raw.events}
+sessions/web.yml:
+  strategy: sessions
+  name: web
+  events: raw.events
+  conversions: [{name: buy, when: x}]
+  funnel: [{step: buy, when: x}]
+  channels: [{channel: Mail, when: x}]
 tests/users.csv: "id,n\n1,1\n"
 tests/fixtures/users.csv: "id,n\n1,1\n"
 tests/m.yml:
@@ -166,6 +172,9 @@ PLACES = {
     "sessions.passthrough": ("sessions/web.yml", "passthrough"),
     "sessions.passthrough.sessions": ("sessions/web.yml", "passthrough.sessions"),
     "sessions.passthrough.users": ("sessions/web.yml", "passthrough.users"),
+    "sessions.conversions": ("sessions/web.yml", "conversions.0"),
+    "sessions.funnel": ("sessions/web.yml", "funnel.0"),
+    "sessions.channels": ("sessions/web.yml", "channels.0"),
     "unit_tests": (TESTS, ""),
     "test": (TESTS, "unit_tests.0"),
     "run": (TESTS, "unit_tests.0.runs.0"),

@@ -253,7 +253,9 @@ class FakeSession:
         if told is not None:
             return told() if callable(told) else told
         row: dict[str, str | int | None] = {"rows": 1, "copied": 0, "null_keys": 0, "late": 0}
-        row |= {"new": 1, "changed": 0} | {f"nulls_{number}": 0 for number in range(9)}
+        row |= {"new": 1, "changed": 0, "beyond": 0, "early": 0} | {
+            f"nulls_{number}": 0 for number in range(9)
+        }
         return row | {high: self._high(view, column) for column, high, view in _HIGH.findall(sql)}
 
     def _high(self, view: str, column: str) -> str | None:

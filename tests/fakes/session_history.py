@@ -296,7 +296,7 @@ class SessionHistory:
         self.seq = found[0].seq
         for told, real in zip(expected, found, strict=True):
             late = [n for n, newest in self.files if newest < told.low] if was else []
-            assert real.events.behind == sum(late)
+            assert real.events.late_loaded >= sum(late)  # a failed model has older ones to take
             self._pass(told, real, now, wanted, set(fails))
         self.told.changed, self.files = False, []
         self.told.pending = bool(self.anew)

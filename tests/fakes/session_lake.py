@@ -12,7 +12,8 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import ManifestRow, PassEvents, PlannedPass, executed
-from penstock.core.sessions.package import SessionPackage, SessionTable
+from penstock.core.sessions.options import SessionTable
+from penstock.core.sessions.package import SessionPackage
 from penstock.plan.kinds.manifest import (
     KnownPackage,
     ModelEnd,
@@ -188,7 +189,7 @@ class SessionLake:
         self.hold(window.KNOWN, spark.sql(window.known_sessions(run)))
         changes = self.hold(window.CHANGES, spark.sql(window.lifecycle_changes(run)))
         dates = [str(r[0]) for r in changes.select("old_start_date").distinct().collect() if r[0]]
-        spark.sql(window.lifecycle_merge(self.sql(SessionTable.LIFECYCLE), dates))
+        spark.sql(window.lifecycle_merge(run, self.sql(SessionTable.LIFECYCLE), dates))
         self.hold(window.TOUCHED, spark.sql(window.touched_sessions(run)))
         if self.package.options.quarantine:
             self.hold(this_run.ROWS_HELD, spark.sql(this_run.quarantine_rows(run)))

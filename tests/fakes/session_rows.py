@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fakes.session_lake import CLOCKS, SCHEMA
 from fakes.session_world import at
-from penstock.core.sessions.package import CarriedColumn, Passthrough
+from penstock.core.sessions.options import CarriedColumn, Passthrough
 
 START, DAYS = at("01-01"), 20
 NOW = START + dt.timedelta(days=DAYS)

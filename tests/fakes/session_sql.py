@@ -6,7 +6,7 @@ from fakes.session_lake import SCHEMA
 from fakes.session_world import at, package
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.sessions.manifest import Limits, RunState
-from penstock.core.sessions.package import SessionTable
+from penstock.core.sessions.options import SessionTable
 from penstock.strategies.sessions import this_run, users, window
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 
@@ -31,7 +31,7 @@ def statements(run):
         "limits": this_run.limits_view(run.limits, run.run),
         "window": window.window_groups(run),
         "changes": window.lifecycle_changes(run),
-        "lifecycle": window.lifecycle_merge("t", dates),
+        "lifecycle": window.lifecycle_merge(run, "t", dates),
         "known": window.known_sessions(run),
         "touched": window.touched_sessions(run),
         "marks": this_run.quarantine_rows(run),

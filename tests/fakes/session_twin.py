@@ -9,7 +9,7 @@ from typing import Any
 
 from fakes.oracle_sessions import SessionOracle
 from fakes.session_lake import SessionLake
-from penstock.core.sessions.package import SessionTable
+from penstock.core.sessions.options import SessionTable
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 
 KEPT = (

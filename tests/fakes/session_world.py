@@ -8,12 +8,8 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import ManifestRow, PassEvents, executed
-from penstock.core.sessions.package import (
-    SessionOptions,
-    SessionPackage,
-    SessionSchemas,
-    session_models,
-)
+from penstock.core.sessions.options import LateRows, SessionOptions
+from penstock.core.sessions.package import SessionPackage, SessionSchemas, session_models
 from penstock.plan.kinds.manifest import (
     KnownPackage,
     ModelEnd,
@@ -43,7 +39,8 @@ def shown(time):
 
 
 def options(**keys):
-    return SessionOptions(**{"start_date": at("01-01"), **keys})
+    usual = {"start_date": at("01-01"), "late_loaded": LateRows.COUNT}
+    return SessionOptions(**{**usual, **keys})
 
 
 def package(**keys):

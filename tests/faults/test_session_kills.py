@@ -17,6 +17,13 @@ NOW = "2021-01-05T00:00:00Z"
 STEPS = 10
 """All of the second run that commit, the view of limits apart; each does."""
 WORDS = ("run", "--select", "web m5", "--as-of", NOW)
+REBUILD = ("sessions", "rebuild", "web", "--from", "2021-01-01", "--to", "2021-01-01")
+LATE = (
+    an_event("e0", "s1", "01-01 09:00", domain_userid="v", user_id="z"),
+    "e4 s9 01-01 08:00",
+    "e5 s2 01-01 21:00",
+)
+"""Of a time before the window: another user of a session, a new session, one more event."""
 LEFT = {
     "base_sessions_lifecycle_manifest": "* except (first_run_id, last_run_id)",
     "base_quarantined_sessions": "* except (run_id)",
@@ -45,6 +52,16 @@ def loaded_package(tmp_path_factory, spark):
         assert problems(web.at("01-02", "web m5")) == []
         undisturbed = web.copied(folder / "undisturbed")
         assert problems(undisturbed.at("01-05", "web m5")) == []
+
+        late = web.copied(folder / "late")
+        late.add(*LATE)
+        undisturbed = late.copied(folder / "late-undisturbed")
+        assert problems(undisturbed.at("01-05", "web m5")) == []
+        erased = SessionPlace.at_folder(folder / "undisturbed", spark).copied(folder / "erased")
+        erased.sql(f"DELETE FROM delta.`{erased.landing_events}` WHERE domain_sessionid = 's1'")
+        undisturbed = erased.copied(folder / "erased-undisturbed")
+        Command(undisturbed.root, *REBUILD, spark=spark).ended()
+        run_until_in_sync(undisturbed)
 
     return built_once(tmp_path_factory, "loaded-package", build)
 
@@ -124,3 +141,26 @@ def test_a_run_that_was_silent_loses_its_package(web, loaded_package):
 
     assert (code, "lease-lost" in output) == (1, True), output
     assert left(web) == left(SessionPlace.at_folder(loaded_package / "undisturbed", web.spark))
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("number", range(1, 11))
+@pytest.mark.parametrize(
+    ("place", "words", "least"),
+    [("late", WORDS, 8), ("erased", REBUILD, 6)],
+    ids=["late", "erased"],
+)
+def test_what_is_built_again_ends_as_undisturbed_wherever_it_is_killed(
+    loaded_package, spark, tmp_path, place, words, least, number
+):
+    shutil.copytree(loaded_package / place, tmp_path / "shop")
+    web = SessionPlace.at_folder(tmp_path / "shop", spark)
+    point = "after-commit" if number % 3 else "after-begin"
+    code, output = Command(web.root, *words, spark=spark, fault=f"{point}:{number}").ended()
+    if code != -signal.SIGKILL:
+        assert (code, number > least) == (0, True), output  # it has fewer steps than that
+
+    run_until_in_sync(web)
+
+    undisturbed = SessionPlace.at_folder(loaded_package / f"{place}-undisturbed", spark)
+    assert left(web) == left(undisturbed)

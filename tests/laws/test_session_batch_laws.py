@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fakes.session_rows import CARRIED, DAYS, EVENTS, NOW, START
 from fakes.session_twin import SessionTwin
-from penstock.core.sessions.package import BackfillOrder, SessionUser
+from penstock.core.sessions.options import BackfillOrder, SessionUser
 
 pytestmark = pytest.mark.laws
 KEYS = st.fixed_dictionaries(

@@ -10,8 +10,8 @@ import penstock.strategies.registry  # noqa: F401  strategies are found by their
 from fakes.session_files import source
 from penstock.core.errors import ProjectError
 from penstock.project.load import load_project
-from penstock.project.sessions.aliases import ALIASES
 from penstock.project.sessions.sections import PackageSection
+from penstock.project.sessions.variables import ALIASES
 
 pytestmark = pytest.mark.laws
 WORDS = ("raw.events", "web", "sessions", "users", "uuid()", "a >", "count(*)", "2021-01-01", "(")

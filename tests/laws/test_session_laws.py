@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fakes.session_world import CORE, SessionWorld, at, options, package
 from penstock.core.sessions.manifest import Limits, ManifestRow, RunState
-from penstock.core.sessions.package import BackfillOrder
+from penstock.core.sessions.options import BackfillOrder
 from penstock.plan.kinds.manifest import manifest_status, run_limits
 
 pytestmark = pytest.mark.laws

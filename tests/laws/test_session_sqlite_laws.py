@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fakes.session_rows import DAYS, EVENTS, NOW, START
 from fakes.session_twin import SessionTwin
 from fakes.sqlite_sessions import SqliteSessions, micros
-from penstock.core.sessions.package import SessionUser
+from penstock.core.sessions.options import SessionUser
 
 pytestmark = pytest.mark.laws
 SEED = {"compat": "snowplow", "strict_seed_limits": True, "user_of_session": SessionUser.FIRST_RUN}

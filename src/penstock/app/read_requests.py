@@ -10,12 +10,14 @@ from penstock.app.flags import (
     AsOf,
     Exclude,
     FlagSpec,
+    From,
     Name,
     Package,
     Partition,
     Project,
     Select,
     SkipChecks,
+    To,
     Wait,
     a_count,
     read_time,
@@ -25,9 +27,11 @@ from penstock.app.request import (
     Dated,
     ModelsRequest,
     RunRequest,
+    StepsRequest,
     WorkRequest,
 )
 from penstock.core.errors import UsageError
+from penstock.core.sessions.manifest import RebuildRequest
 
 _SINCE = FlagSpec(
     "Begin with what the sources held at this time.",
@@ -97,6 +101,32 @@ class LimitsRequest(CommandRequest, Dated):
     package: Package
     _: KW_ONLY
     as_of: AsOf = None
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildSessionsRequest(StepsRequest):
+    """Arguments of `sessions rebuild`: sessions that begin in a range of days, or by name."""
+
+    project: Project
+    package: Package
+    _: KW_ONLY
+    from_: From = None
+    to: To = None
+    session: Annotated[
+        Sequence[str], FlagSpec("Build this session again.", metavar="ID", read=tuple)
+    ] = ()
+
+    def refuse_conflicts(self) -> None:
+        """Raise for a range beside names of sessions."""
+        self.refuse("session", ("from_", "to"))
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildRun(RunRequest):
+    """A run of one package that only builds old sessions again."""
+
+    _: KW_ONLY
+    rebuild: RebuildRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

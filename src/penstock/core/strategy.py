@@ -231,8 +231,8 @@ class Build:
     - `partition_by` are the partition columns of the existing table, None if the model's layout
       decides.
     - `view_sql` is the SQL of a view for the catalog.
-    - `replaced` is the condition of the rows that the query replaces, and `reruns` whether a user
-      asked to rebuild them.
+    - `replaced` is the condition of the rows that the query replaces, and `reruns` whether stored
+      rows among them are deleted if it does not return them.
     - `rows_before` are the rows of a table that is replaced as a whole, None if its log does not
       contain them.
     - A query that `replays` returns the same rows each time.
@@ -271,6 +271,7 @@ class Strategy(ABC):
     - `command` is the command that builds it, `dbt` dbt's names for it: `materialized` and
       `incremental_strategy`.
     - `window` is how it finds new rows; None reads its inputs whole.
+    - `replace_by` is the column of the sessions whose rows a pass of a package replaces, or "".
     """
 
     __slots__ = ()
@@ -290,6 +291,7 @@ class Strategy(ABC):
     command: ClassVar[str] = "run"
     dbt: ClassVar[tuple[str, str]] = ("table", "")
     window: WindowSettings | None = None
+    replace_by: str = ""
 
     @classmethod
     @abstractmethod

@@ -31,7 +31,7 @@ from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import Span
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import Status
-from penstock.core.sessions.manifest import PassEvents, PassKind
+from penstock.core.sessions.manifest import LogVersion, PassEvents, PassKind, RebuildRequest
 from penstock.core.steps.inputs import Pin
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.token import Keys
@@ -52,7 +52,7 @@ from penstock.state.columns import (
 )
 from penstock.state.transitions.model_state import RecordedChecks
 
-REVISION = "0007"  # the newest file under migrations/versions; a test compares
+REVISION = "0008"  # the newest file under migrations/versions; a test compares
 FORMAT = 1
 Metrics = Mapping[str, Any]  # counts; what others wrote is not looked at
 
@@ -322,6 +322,7 @@ session_manifest = Table(
     Column("advanced_to", UtcTime),
     *texts("fingerprint", "run"),
     Column("updated_at", UtcTime),
+    document("late_to", Mapping[str, LogVersion]),  # NULL: unknown
 )
 
 session_runs = Table(
@@ -342,6 +343,7 @@ session_runs = Table(
     Column("future_events", Boolean),
     Column("started", UtcTime),
     Column("ended", UtcTime),
+    document("rebuild", RebuildRequest),
 )
 
 session_releases = Table(

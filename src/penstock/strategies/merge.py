@@ -9,6 +9,7 @@ from typing import Self
 from penstock.core import strategy as port
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import parse_type, scalars
+from penstock.core.errors import SchemaError
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Passing, Row, Rule, Stage, Work
 from penstock.strategies import build as pieces
@@ -38,13 +39,14 @@ class Merge(port.Strategy):
     match_null_keys: bool = False
     newest: str = ""
     options: MergeOptions = MergeOptions()
+    replace_by: str = ""
 
     name = "merge"
     settings = (
         port.STORED
         | port.WINDOWED
         | {"unique_key", "null_keys", "on_duplicate", "order_by", "incremental_predicates"}
-        | {"merge_update_columns", "merge_exclude_columns"}
+        | {"merge_update_columns", "merge_exclude_columns", "replace_by"}
     )
     writing = port.Writing.MERGED
     keeps_rows = True
@@ -68,7 +70,8 @@ class Merge(port.Strategy):
             settings.warn("order_by", "option-without-effect", sentence)
         match, newest = settings.text("null_keys") == "match", settings.text("newest_by")
         options = MergeOptions.read(settings)
-        return cls(keys, settings.window(), order if latest else (), match, newest, options)
+        by = settings.text("replace_by")
+        return cls(keys, settings.window(), order if latest else (), match, newest, options, by)
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
         """Return all its settings: each affects the values of rows."""
@@ -80,6 +83,7 @@ class Merge(port.Strategy):
             "match_null_keys": self.match_null_keys,
             **({"newest": self.newest} if self.newest else {}),
             **self.options.fingerprint,
+            **({"replace_by": self.replace_by} if self.replace_by else {}),
         }
 
     def work(self, build: port.Build) -> Work:
@@ -255,9 +259,17 @@ def _differs(build: port.Build, strategy: Merge) -> str:
 
 
 def _range_condition(build: port.Build, alias: str) -> str:
-    """Return the condition for table rows in the range of a rerun."""
-    name = quoted(build.model.strategy.window.time_column) if build.model.strategy.window else ""
-    return f"({build.replaced.replace(name, f'{alias}.{name}')})"
+    """Return the condition for table rows in the range of a rerun, or of a pass's sessions."""
+    column = build.model.strategy.replace_by
+    if build.model.strategy.window is not None:
+        column = build.model.strategy.window.time_column
+    elif build.query.find(column) is None:
+        sentence = f"replace_by: column {column!r} is not selected"
+        hint = f"the query of {build.model.name} has {', '.join(build.query.names)}"
+        raise SchemaError("column-not-selected", sentence, hint=hint)
+    elif build.table is not None and build.table.find(column) is None:
+        return "false"  # stored rows are of no session
+    return f"({build.replaced.replace(quoted(column), f'{alias}.{quoted(column)}')})"
 
 
 def _missing_keys(build: port.Build, strategy: Merge) -> Stage:
@@ -277,8 +289,9 @@ def _rerun_commit(build: port.Build, strategy: Merge, row: Row) -> Commit | None
         return None
     names = build.query.names
     updated = _sets(strategy.options.updated_columns(build))
+    evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
     return Commit(
-        f"MERGE INTO {build.target} t USING ({_merge_rows(build, strategy)}) s "
+        f"MERGE {evolution}INTO {build.target} t USING ({_merge_rows(build, strategy)}) s "
         f"ON {_match(strategy, 't', 's')} "
         "WHEN MATCHED AND s.`_ps_gone` THEN DELETE "
         f"WHEN MATCHED THEN UPDATE SET {updated} "

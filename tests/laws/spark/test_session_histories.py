@@ -35,6 +35,7 @@ def keys_of(luck):
         "user_of_session": luck.choice(["earliest_event", "latest_event", "max", "first_run"]),
         "backfill": luck.choice(["package", "per_model"]),
         "passthrough": CARRIED,
+        "late_loaded": "count",  # the oracle goes run by run
     }
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fakes.session_rows import A_EVENT, CARRIED, DAYS, NOW, START
 from fakes.session_twin import SessionTwin
-from penstock.core.sessions.package import SessionUser
+from penstock.core.sessions.options import SessionUser
 
 pytestmark = [pytest.mark.laws, pytest.mark.spark]
 SEED = {"compat": "snowplow", "strict_seed_limits": True, "user_of_session": SessionUser.FIRST_RUN}

@@ -75,8 +75,8 @@ def test_catching_up_is_run_after_run(spark, tmp_path):
     web.add("e0 s0 01-01 11:00", "e3 s0 01-01 12:00")
     (note,) = web.at("03-02").notes
     assert note.startswith(
-        "sessions/web.yml:4:1: warning: events-behind-window: 2 rows of raw.events came in files "
-        "that end before 2021-02-20 04:00:00\n"
+        "sessions/web.yml:4:1: warning: events-behind-window: 2 rows of raw.events arrived late: "
+        "before 2021-02-20 04:00:00; their sessions were built again\n"
     )
 
 

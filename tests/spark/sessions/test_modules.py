@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.session_lake import SCROLLED, SessionLake, an_event
-from penstock.core.sessions.package import CarriedColumn, Passthrough, SessionUser
+from penstock.core.sessions.options import CarriedColumn, Passthrough, SessionUser
 
 pytestmark = pytest.mark.spark
 LONG = pytest.mark.matrix  # a pass is some thirty jobs; the gate runs a few

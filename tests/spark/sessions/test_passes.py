@@ -4,7 +4,7 @@ import pytest
 
 from fakes.session_lake import SessionLake, an_event
 from fakes.session_world import at
-from penstock.core.sessions.package import SessionUser
+from penstock.core.sessions.options import SessionUser
 
 pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 LONG = pytest.mark.matrix  # a pass is some thirty jobs; the gate runs a few

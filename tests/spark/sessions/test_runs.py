@@ -232,7 +232,7 @@ def test_without_events_tables_are_made_and_events_of_the_future_wait(spark, tmp
 
 def test_later_events_are_seen_and_late_ones_left(spark, tmp_path):
     """The window of two days is empty, in front of an event: it is passed over once."""
-    web = SessionPlace(tmp_path, spark, "backfill_limit_days: 2\n")
+    web = SessionPlace(tmp_path, spark, "backfill_limit_days: 2\nlate_loaded: count\n")
     web.add("e1 s1 01-01 10:00", "e2 s1 01-01 20:00", "e9 s9 01-08 10:00")
     web.add(an_event("m1", "s1", "01-01 11:00", user_id="x"))
     assert problems(web.at("02-01")) == []

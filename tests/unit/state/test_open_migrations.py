@@ -22,8 +22,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0008"
-down_revision = "0007"
+revision = "0009"
+down_revision = "0008"
 branch_labels = depends_on = None
 
 
@@ -59,8 +59,8 @@ def next_schema(tmp_path, monkeypatch):
     scripts = tmp_path / "migrations"
     shutil.copytree(opening.SCRIPTS, scripts)
     monkeypatch.setattr(opening, "SCRIPTS", scripts)
-    monkeypatch.setattr(opening, "REVISION", "0008")
-    script = scripts / "versions" / "0008_next.py"
+    monkeypatch.setattr(opening, "REVISION", "0009")
+    script = scripts / "versions" / "0009_next.py"
     script.write_text(NEXT)
     return script
 
@@ -77,7 +77,7 @@ def test_the_newest_script_is_the_revision_that_opening_expects():
     assert ScriptDirectory.from_config(config).get_current_head() == REVISION
 
 
-@pytest.mark.parametrize("past", [None, "0005", "0006", "0007"])
+@pytest.mark.parametrize("past", [None, "0005", "0006", "0007", "0008"])
 def test_migrations_reach_the_schema_of_the_tables(file, reopened, past):
     if past:
         with closing(sqlite3.connect(file)) as database:
@@ -97,7 +97,7 @@ def test_a_migration_keeps_what_was_written_and_a_copy_of_the_old_file(file, reo
 
     assert new.records.models() == old
     assert "mood" in columns(file)
-    assert "mood" not in columns(file.with_name("state.db.0007.bak"))
+    assert "mood" not in columns(file.with_name("state.db.0008.bak"))
 
 
 def test_a_migration_that_fails_leaves_the_database_as_it_was(file, reopened, next_schema):
@@ -115,7 +115,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(file, reopened, ne
 
 def test_a_database_that_cannot_be_copied_is_not_migrated(file, reopened, next_schema):
     write_with_last_schema(file, reopened, next_schema)
-    file.with_name("state.db.0007.bak").mkdir()
+    file.with_name("state.db.0008.bak").mkdir()
 
     with pytest.raises(StateError) as caught:
         reopened()
@@ -125,12 +125,12 @@ def test_a_database_that_cannot_be_copied_is_not_migrated(file, reopened, next_s
 
 
 def write_with_last_schema(file, reopened, next_schema):
-    opening.REVISION = "0007"
+    opening.REVISION = "0008"
     next_schema.rename(next_schema.with_suffix(".later"))
     store = reopened()
     succeed(store, with_mark(7))
     records = store.records.models()
     store.close()
     next_schema.with_suffix(".later").rename(next_schema)
-    opening.REVISION = "0008"
+    opening.REVISION = "0009"
     return records

@@ -108,7 +108,7 @@ def test_migrations_from_every_past_schema_reach_the_same_schema(name, file, mig
 
 @pytest.mark.parametrize(
     ("name", "steps", "partitions", "hooks"),
-    [("0005", 24, 11, 0), ("0006", 24, 11, 2), ("0007", 24, 11, 2)],
+    [("0005", 24, 11, 0), ("0006", 24, 11, 2), ("0007", 24, 11, 2), ("0008", 24, 11, 2)],
 )
 def test_a_database_of_a_past_schema_keeps_everything_it_held(
     file, migrated, tmp_path, name, steps, partitions, hooks
@@ -120,11 +120,18 @@ def test_a_database_of_a_past_schema_keeps_everything_it_held(
     before, after = contents(untouched), contents(file)
 
     assert before == {
-        n: before["alembic_version"] if n == "alembic_version" else after[n] for n in before
+        n: before["alembic_version"] if n == "alembic_version" else cut(after[n], before[n])
+        for n in before
     }
     assert len(after["steps"]) == steps
     assert len(after["partition_state_full"]) == partitions
     assert len(after["hook_results"]) == hooks
+
+
+def cut(rows, to):
+    """Leave out the columns that came later: they stand last."""
+    width = len(to[0]) if to else 0
+    return [row[:width] for row in rows] if to else rows
 
 
 def test_models_of_a_past_schema_read_as_they_were_written(migrated):
@@ -209,12 +216,12 @@ def test_steps_of_a_past_schema_can_be_checked(migrated):
 
 
 def test_a_document_of_a_past_schema_is_imported(migrated, tmp_path, clock):
-    document = (PAST / "0007.json").read_text()
+    document = (PAST / "0008.json").read_text()
     fresh = open_store(f"sqlite:///{tmp_path}/fresh.db", identity=OURS, clock=clock, lease=LEASE)
     fresh.archive.load(document)
 
     assert fresh.archive.export() == document
-    assert fresh.records.models() == migrated("0007").records.models()
+    assert fresh.records.models() == migrated("0008").records.models()
     fresh.close()
 
 

@@ -1,3 +1,8 @@
+from dataclasses import replace
+
+import pytest
+
+from penstock.core.errors import SchemaError
 from penstock.core.statement import FEW_ROWS, Commit, Passing, Stage
 from penstock.core.strategy import Layout, WindowSettings
 from penstock.strategies.merge import Merge
@@ -246,3 +251,25 @@ def test_a_rerun_updates_its_range_and_deletes_the_keys_that_it_lost() -> None:
         "NOT (s.`day` <=> t.`day`) AND (coalesce(s.`day` >= t.`day`, true) "
         "OR (t.`day` >= 'x')) AS" in work.stages[1].passing.sql
     )
+
+
+def test_a_pass_deletes_what_its_sessions_no_longer_have() -> None:
+    strategy = Merge(("id",), replace_by="visit")
+    columns = "id int, visit string"
+    build = a_build(strategy, columns, columns, replaced="`visit` IN ('s1')", reruns=True)
+
+    assert strategy.work(build).stages[2].sql == (
+        "SELECT t.`id` FROM `penstock_target` t WHERE (t.`visit` IN ('s1')) AND NOT EXISTS "
+        "(SELECT 1 FROM `penstock_source` s WHERE s.`id` = t.`id`)"
+    )
+    stored = a_build(strategy, columns, "id int", replaced="`visit` IN ('s1')", reruns=True)
+    assert "WHERE false AND NOT EXISTS" in strategy.work(stored).stages[2].sql
+    assert strategy.fingerprint(Layout())["replace_by"] == "visit"
+
+
+def test_a_column_of_sessions_has_to_be_selected() -> None:
+    strategy = Merge(("id",), replace_by="visit")
+    build = a_build(strategy, "id int, day date", "id int", replaced="`visit` IN ('s1')")
+
+    with pytest.raises(SchemaError, match="replace_by: column 'visit' is not selected"):
+        strategy.work(replace(build, reruns=True))

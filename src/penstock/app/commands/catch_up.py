@@ -17,7 +17,7 @@ from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 from penstock.core.errors import UsageError
 from penstock.core.records import Status
-from penstock.core.sessions.manifest import Limits, PassKind
+from penstock.core.sessions.manifest import Limits
 from penstock.core.sessions.package import SessionPackage
 from penstock.plan.kinds.manifest import tracked_models
 
@@ -80,7 +80,7 @@ def _is_done(services: Services, package: SessionPackage) -> bool:
     """Return whether the last run of a package left no work and no model behind."""
     sessions, strict = services.reading.sessions, package.options.strict_seed_limits
     passes = sessions.passes(package.name)
-    last = next((each for each in passes if each.kind is not PassKind.BACKFILL), None)
+    last = next((each for each in passes if each.kind.reads_new_events), None)
     if last is None or last.status is not Status.SUCCESS or not last.caught_up:
         return False
     rows = {row.model: row.position(strict=strict) for row in sessions.manifest(package.name)}

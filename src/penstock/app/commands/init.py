@@ -108,11 +108,52 @@ def init_from_table(folder: Path, path: str, name: str | None = None) -> tuple[s
     log. A folder without penstock.yml becomes a project first. Nothing is overwritten. Raises
     `not-a-delta-table`, `table-of-model`, `duplicate-model`, `file-exists` and `bad-name`.
     """
+    again = f"penstock init {shlex.quote(str(folder))} --from-table"
+    found = new_source(folder, path, again)
+    found.names.refuse_model_of(path)
+    model = name or _word(PurePosixPath(found.names.uri).name, "table")
+    place = found.names.place_of(model, f"{again} {shlex.quote(path)}")
+    text = _model_text(found.table, found.facts, found.first_day)
+    return found.write({f"{place}.sql": text}, f"{place}.yml")
+
+
+@dataclass(frozen=True, slots=True)
+class NewSource:
+    """An existing Delta table as a source of a project that is there, or of a new one."""
+
+    path: str
+    names: _Names
+    facts: TableFacts
+    table: TableName
+    is_new: bool
+    first_day: str
+    files: Mapping[str, str]
+    """Those of a new project."""
+
+    def write(self, files: Mapping[str, str], place: str) -> tuple[str, ...]:
+        """Write files, the source in `place` unless it is declared, and those of a new project."""
+        written, uri, folder = dict(files), self.names.uri, self.names.folder
+        for name in written:
+            if (folder / name).exists():
+                sentence = f"{folder / name} is already there"
+                raise UsageError("file-exists", sentence, hint="move it away, or edit it by hand")
+        if self.is_new:
+            if (folder / place).exists():
+                sentence = f"{folder / place} is already there"
+                raise UsageError("file-exists", sentence, hint="declare the source there")
+            is_relative = uri != self.path and not PurePosixPath(self.path).is_absolute()
+            home = (folder / place).resolve().parent
+            at = os.path.relpath(uri, home) if is_relative else uri
+            written[place] = _source_text(self.table, at)
+        return _write(folder, {**written, **self.files})
+
+
+def new_source(folder: Path, path: str, again: str) -> NewSource:
+    """Describe a table and the project that it becomes a source of; `again` is the command."""
     from penstock.app.services.wire import Where, open_project, open_tables
 
     log, folders = open_tables()
     uri = path if "://" in path else os.path.abspath(path)  # noqa: PTH100  links stay
-    again = f"penstock init {shlex.quote(str(folder))} --from-table"
     facts = _facts_of(path, uri, again, log, folders)
     files: dict[str, str] = {}
     project = None
@@ -125,19 +166,9 @@ def init_from_table(folder: Path, path: str, name: str | None = None) -> tuple[s
         if not (folder / ".gitignore").exists():
             files[".gitignore"] = minimal[".gitignore"]
     names = _Names(folder, project, uri, log)
-    names.refuse_model_of(path)
-    model = name or _word(PurePosixPath(uri).name, "table")
-    place = names.place_of(model, f"{again} {shlex.quote(path)}")
-    source, is_new = names.source()
+    table, is_new = names.source()
     start = _first_day(facts, log.partitions(uri))
-    written = {f"{place}.sql": _model_text(source, facts, start)}
-    if is_new:
-        is_relative = uri != path and not PurePosixPath(path).is_absolute()
-        home = (folder / place).resolve().parent
-        written[f"{place}.yml"] = _source_text(
-            source, os.path.relpath(uri, home) if is_relative else uri
-        )
-    return _write(folder, {**written, **files})
+    return NewSource(path, names, facts, table, is_new, start, files)
 
 
 def _facts_of(path: str, uri: str, again: str, log: Log, folders: Folders) -> TableFacts:

@@ -15,7 +15,8 @@ from penstock.core.findings import some
 from penstock.core.names import TableName, quoted
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.sessions.manifest import ManifestRow
-from penstock.core.sessions.package import SessionModel, SessionTable
+from penstock.core.sessions.options import SessionTable
+from penstock.core.sessions.package import SessionModel
 from penstock.plan.kinds.manifest import Forgotten, forget, tracked_models
 from penstock.strategies.sessions.tables import MANIFEST_OF, manifest_export
 

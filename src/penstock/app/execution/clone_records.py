@@ -15,7 +15,7 @@ from penstock.core.model import Model
 from penstock.core.ports.sessions import PassEnd, SessionPass
 from penstock.core.project import Project
 from penstock.core.records import SliceRecord, SliceSkip, Status
-from penstock.core.sessions.manifest import ManifestRow, PassKind, SessionPromise
+from penstock.core.sessions.manifest import ManifestRow, SessionPromise
 from penstock.core.sessions.package import SessionPackage
 from penstock.core.steps.inputs import Pin
 from penstock.plan.kinds.manifest import tracked_models
@@ -33,7 +33,7 @@ class RecordedPackage:
     @property
     def last_pass(self) -> SessionPass | None:
         """The last pass that did not only catch up, None without one."""
-        return next((each for each in self.passes if each.kind is not PassKind.BACKFILL), None)
+        return next((each for each in self.passes if each.kind.reads_new_events), None)
 
     def end_of(self, last: SessionPass) -> PassEnd:
         """Return the end of that pass, failed if one since then was."""

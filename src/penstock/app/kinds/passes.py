@@ -9,7 +9,8 @@ from dataclasses import replace
 from penstock.app.execution.step_state import StepRun, StepState
 from penstock.app.kinds import tables
 from penstock.app.kinds.tables import examine, renewed_step
-from penstock.app.preparing.pass_runs import PassRun
+from penstock.app.preparing.old_sessions import find_old_sessions
+from penstock.app.preparing.open_pass import PassRun
 from penstock.app.preparing.pins import Inputs
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.step_inputs import Looking, StepInputs
@@ -17,11 +18,11 @@ from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import DataError, SchemaError
 from penstock.core.facts import TableFacts
-from penstock.core.names import InputKind, InputName
+from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import read_uri
 from penstock.core.sessions.manifest import EventCounts, PassEvents, PassStepKind
-from penstock.core.sessions.package import SessionTable
+from penstock.core.sessions.options import SessionTable
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, QueryRead, Relation
 from penstock.core.steps.step import Intent
@@ -34,13 +35,14 @@ from penstock.project.sessions.columns import events_findings
 from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.relations import bind_tables
 from penstock.strategies.sessions.events import EVENTS, ReleasedSession, as_time, texts
+from penstock.strategies.sessions.tables import MEMBERS, no_rows
 from penstock.strategies.sessions.this_run import limits_view
+from penstock.strategies.sessions.users import replaced_days
 from penstock.strategies.sessions.window import BEFORE
 from penstock.strategies.sessions.work import (
     events_work,
     lifecycle_work,
     module_work,
-    no_rows,
     quarantine_work,
     requarantined,
     sessions_work,
@@ -90,6 +92,9 @@ _READ: Mapping[SessionTable, tuple[SessionTable, ...]] = {
     SessionTable.USERS: (*_THIS_RUN, SessionTable.SESSIONS, SessionTable.USERS),
 }
 """The tables of the package that the SQL of each one reads, under their views."""
+_EMPTY = (SessionTable.LIFECYCLE, SessionTable.USER_MAPPING, SessionTable.USERS)
+"""The tables that are read before they exist."""
+_REPLACED_IDS = "penstock_replaced_ids"
 _MICROSECOND = dt.timedelta(microseconds=1)
 
 
@@ -128,7 +133,7 @@ class PassLooking(Looking):
     def inspect(self, session: StepSession) -> StepInputs:
         """Create views of the tables that the step's SQL names; read the table itself."""
         if self.work.part.kind is PassStepKind.MODEL:
-            return super().inspect(session)
+            return self._with_sessions(session, super().inspect(session))
         run, is_base = self.run, self.work.part.kind is PassStepKind.BASE
         if is_base and not run.schema.columns:
             self._open_events(session, run)
@@ -139,7 +144,11 @@ class PassLooking(Looking):
         if self.work.part.kind is PassStepKind.STITCH:
             self._bind_tables(session, (SessionTable.USER_MAPPING, part), facts)
         else:
-            self._bind_tables(session, _READ.get(part, ()), facts)
+            by_person = run.package.options.by_person and part is SessionTable.USERS
+            more = (SessionTable.USER_MAPPING,) if by_person else ()
+            self._bind_tables(session, (*_READ.get(part, ()), *more), facts)
+            if part is SessionTable.USERS and table is not None:
+                self._require_users(run, table)
         query = Schema()
         if part is SessionTable.LIMITS:
             query = session.define(QUERY_VIEW, limits_view(run.begun.limits, run.begun.run))
@@ -153,13 +162,40 @@ class PassLooking(Looking):
             work=lambda build: self._work(session, part, build),
         )
 
+    def _with_sessions(self, session: StepSession, step_inputs: StepInputs) -> StepInputs:
+        """Let a model replace the rows of the sessions of the pass, if it names their column."""
+        strategy = self.model.strategy
+        if not strategy.replace_by or step_inputs.table is None:
+            return step_inputs
+        self._bind_tables(session, (SessionTable.SESSIONS_THIS_RUN,), step_inputs.facts)
+        session.define(
+            _REPLACED_IDS, f"SELECT session_identifier FROM {replaced_days(self.run.sql)}"
+        )
+        ids = f"SELECT session_identifier AS id FROM {_REPLACED_IDS}"
+        replaced = f"{quoted(strategy.replace_by)} IN ({ids})"
+        return replace(
+            step_inputs,
+            work=lambda build: strategy.work(replace(build, reruns=True, replaced=replaced)),
+        )
+
+    def _require_users(self, run: PassRun, table: Schema) -> None:
+        """Raise if rows are visitors and the package wants persons, or the other way round."""
+        if (table.find(MEMBERS) is not None) is not run.package.options.by_person:
+            package, wanted = run.package, run.package.options.users_by
+            raise SchemaError(
+                "options-changed",
+                f"{self.model.name} has other users than users_by: {wanted} says",
+                where=package.places.get("users_by", package.where),
+                hint=f"penstock sessions forget {package.name} {self.model.name} --truncate",
+            )
+
     def _target_table(self) -> SessionTable:
         """Return which table of the package the step writes."""
         name = self.work.part.model
         return next(each.part for each in self.run.package.models if each.name == name)
 
     def _open_events(self, session: StepSession, run: PassRun) -> None:
-        """Create views of the events, and of the quarantine at the start of the pass."""
+        """Create views of the events, and of what the pass must know before it begins."""
         project, events = self.services.project, run.package.events
         found = bind_tables(project, (events,), run.inputs.reads, run.begun.now, "in")
         session.bind(found[0])
@@ -170,15 +206,21 @@ class PassLooking(Looking):
         run.schema = session.define(EVENTS, f"SELECT * FROM {found[1][events]}")
         for each in events_findings(run.package, run.schema):
             raise SchemaError(each.code, each.sentence, where=each.where, hint=each.hint)
+        self._open_quarantine(session, run)
+        find_old_sessions(self.services, session, run)
+
+    def _open_quarantine(self, session: StepSession, run: PassRun) -> None:
+        """Create a view of the quarantine at the start of the pass; note who is released."""
         quarantine = run.package.model(SessionTable.QUARANTINE)
         if quarantine is None:
             return
-        asked = [each.session for each in self.services.reading.sessions.releases(run.package.name)]
+        releases = self.services.reading.sessions.releases(run.package.name)
+        asked = [] if run.begun.rebuild else [each.session for each in releases]
         run.released_ids = tuple(asked)
         if run.quarantined_at is None:
-            session.define(BEFORE, no_rows(SessionTable.QUARANTINE))
+            session.define(BEFORE, no_rows(SessionTable.QUARANTINE, run.package.options))
             return
-        uri = project.uri_of(quarantine.table)
+        uri = self.services.project.uri_of(quarantine.table)
         self._bind_version(session, BEFORE, uri, run.quarantined_at)
         if asked:
             rows = session.rows(
@@ -193,6 +235,9 @@ class PassLooking(Looking):
         self, session: StepSession, parts: tuple[SessionTable, ...], facts: TableFacts | None = None
     ) -> None:
         """Create views of current tables; a table that does not exist yet has no rows."""
+        if self.work.part.kind is not PassStepKind.BASE:
+            for view, sql in self.run.old_views.items():
+                session.bind([Relation(InputName(InputKind.THIS, ""), view, QueryRead(sql))])
         for part in parts:
             model = self.run.package.model(part)
             if model is None:
@@ -208,8 +253,10 @@ class PassLooking(Looking):
                 head = None
             if head is not None:
                 self._bind_version(session, f"penstock_{part}", uri, head.version)
-            elif part in (SessionTable.LIFECYCLE, SessionTable.USER_MAPPING):
-                session.define(f"penstock_{part}", no_rows(part))
+            elif part in _EMPTY and (
+                part is not SessionTable.USERS or self.run.package.options.by_person
+            ):
+                session.define(f"penstock_{part}", no_rows(part, self.run.package.options))
 
     def _bind_version(self, session: StepSession, view: str, uri: str, version: int) -> None:
         name = InputName(InputKind.THIS, "")
@@ -265,7 +312,8 @@ class PassLooking(Looking):
         run, work, part = self.run, sessions_work(self.run.sql, build), self._target_table()
 
         def decide(row: Row) -> Commit | None:
-            run.dates = tuple(each for each in str(row["dates"] or "").split(",") if each)
+            dates = (each for each in str(row["dates"] or "").split(",") if each)
+            run.dates = tuple(sorted({*dates, *(run.old_dates if run.sql.rebuilds else ())}))
             run.first = None if row["first"] is None else _instant_of(row["first"])
             run.shared[part] = session.share(run.sql.table(part))
             return work.decide(row)
@@ -298,30 +346,16 @@ class PassLooking(Looking):
                 )
         greatest = None if row["greatest"] is None else _instant_of(row["greatest"])
         now, high = run.begun.now, run.begun.limits.upper_limit
-        later = None
+        later, late = None, (run.late_loaded, run.beyond_horizon)
+        if run.begun.rebuild is not None:
+            return PassEvents(greatest, None, scopes["window"], scopes["history"])
         if asks_for_later_events(self.work.planned, now, greatest):
             bounds = (f"> {instant_literal(high)}", f"<= {instant_literal(now)}")
             later = not self._is_newest(high) and self._has_event(session, *bounds)
         if is_caught_up(run.begun.limits, now, later):
             after = f"> {instant_literal(now)}"
             run.future_events = not self._is_newest(now) and self._has_event(session, after)
-        behind = self._count_late_rows()
-        return PassEvents(greatest, later, scopes["window"], scopes["history"], behind)
-
-    def _count_late_rows(self) -> int:
-        """Count the rows of files, added since the last pass, that are before the window."""
-        run = self.run
-        events, begun = run.package.events, run.begun
-        passes = self.services.reading.sessions.passes(begun.package, 4)  # two of each run
-        last = next((each for each in passes if each.seq < begun.seq), None)
-        before, now = (each.pins.get(events.name) if each else None for each in (last, begun))
-        if not isinstance(before, DeltaPin) or not isinstance(now, DeltaPin):
-            return 0
-        same = before.table_id == now.table_id
-        log, uri = self.services.log, self._events_uri()
-        files = log.added(uri, before.version, now.version) if same else ()
-        column, low = run.package.options.timestamp, begun.limits.lower_limit
-        return sum(each.rows for each in files or () if each.ends_before(column, low))
+        return PassEvents(greatest, later, scopes["window"], scopes["history"], *late)
 
     def _events_uri(self) -> str:
         """Return the location of the events table."""

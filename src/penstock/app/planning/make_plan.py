@@ -43,6 +43,7 @@ from penstock.core.graph import reach
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import difference, intersection
 from penstock.core.project import Project
+from penstock.core.sessions.manifest import RebuildRequest
 from penstock.core.sessions.package import SessionPackage
 from penstock.plan.cascade import direct_parents
 from penstock.plan.changes import sources_below
@@ -153,7 +154,7 @@ def make_plan(services: Services, request: AnyRun, state: ProjectState | None = 
     project_state = replace(state, names=names) if state else survey(services, names, run_timestamp)
     services.project = project_state.project
     anew = refreshed(services.project, request)
-    said = _look_at_packages(project_state, anew)
+    said = _look_at_packages(project_state, anew, getattr(request, "rebuild", None))
     scope = _scope(project_state, request)
     records = project_state.records
     made = plan(
@@ -183,14 +184,16 @@ def _with_grants(planned: Planned) -> Planned:
     return replace(planned, said=(*planned.said, *lines), regranted=(*granting,))
 
 
-def _look_at_packages(state: ProjectState, anew: Sequence[SessionPackage]) -> tuple[str, ...]:
+def _look_at_packages(
+    state: ProjectState, anew: Sequence[SessionPackage], rebuild: RebuildRequest | None
+) -> tuple[str, ...]:
     """Add what the passes of the packages would do; return their messages."""
     names, now = state.names, state.view.now
     changing: set[str] = set()
     if state.project.packages:
         outside = (name for name in names if not state.project.package_of(name))
         changing.update(name for name in outside if state.verdict(name).pieces)
-    found = passes_now(state.services, names, state.run_timestamp, changing, anew)
+    found = passes_now(state.services, names, state.run_timestamp, changing, anew, rebuild)
     state.view = replace(state.view, now=replace(now, passes=found))
     at = state.services.clock.now()
     return tuple(f"{at:%H:%M:%S} + {line}" for each in found.values() for line in limits_said(each))

@@ -20,7 +20,7 @@ from penstock.core.graph import ordered, reach
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.project import Project, read_uri
-from penstock.core.sessions.manifest import PassKind, PlannedPass, limit_lines
+from penstock.core.sessions.manifest import PlannedPass, RebuildRequest, limit_lines
 from penstock.core.sessions.package import SessionPackage, SessionTableKind, same_base
 from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.cascade import upstream_models
@@ -28,7 +28,9 @@ from penstock.plan.kinds.manifest import (
     KnownPackage,
     PackageInputs,
     late_start,
+    pending_rebuild,
     planned_passes,
+    rebuild_pass,
     tracked_models,
 )
 from penstock.plan.values import PassesNow
@@ -64,10 +66,12 @@ def plan_package(
     *,
     pending: bool = False,
     anew: bool = False,
+    rebuild: RebuildRequest | None = None,
 ) -> PackagePlan:
     """Plan a run from the records and the logs of the inputs; write nothing.
 
-    With `pending`, the same run rebuilds the events; with `anew`, it refreshes the package.
+    With `pending`, the same run rebuilds the events; with `anew`, it refreshes the package. With
+    `rebuild`, it only builds these sessions again. A rebuild that did not end comes first.
     """
     project, sessions = services.project, services.reading.sessions
     fingerprints = tracked_models(project, package)
@@ -76,12 +80,18 @@ def plan_package(
         sessions.passes(package.name),
         anew or bool(sessions.releases(package.name) or sessions.overwrites(package.name)),
     )
-    last = next((each for each in known.passes if each.kind is not PassKind.BACKFILL), None)
+    asked = rebuild or (None if anew else pending_rebuild(known.passes))
+    again: tuple[PlannedPass, ...] = ()
+    if asked is not None:
+        again = (rebuild_pass(package, known.rows, fingerprints, asked),)
+    if rebuild is not None:
+        return PackagePlan(package, tuple(fingerprints), again)
+    last = next((each for each in known.passes if each.kind.reads_new_events), None)
     unchanged = "" if pending else _unchanged(services, package, last)
     inputs = PackageInputs(fingerprints, changed=not unchanged, unchanged=unchanged)
     limits = planned_passes(package, known, inputs, now)
     warnings = tuple(_warnings(package, known, fingerprints, limits[0]))
-    return PackagePlan(package, tuple(fingerprints), limits, warnings)
+    return PackagePlan(package, tuple(fingerprints), (*again, *limits), warnings)
 
 
 def refreshed(project: Project, request: AnyRun) -> tuple[SessionPackage, ...]:
@@ -176,10 +186,12 @@ def passes_now(
     now: dt.datetime,
     changing: Collection[str] = (),
     anew: Collection[SessionPackage] = (),
+    rebuild: RebuildRequest | None = None,
 ) -> dict[str, PassesNow]:
     """Return what a run would do for every package of the models.
 
-    `changing` are models that the same run rebuilds, `anew` packages.
+    `changing` are models that the same run rebuilds, `anew` packages. With `rebuild`, it only
+    builds these sessions again.
     """
     project, found = services.project, {}
     packages = {p.name: p for name in names if (p := project.package_of(name)) is not None}
@@ -190,7 +202,10 @@ def passes_now(
         try:
             if not pending:
                 _check_events(services, package)
-            planned = plan_package(services, package, now, pending=pending, anew=package in anew)
+            is_new = package in anew
+            planned = plan_package(
+                services, package, now, pending=pending, anew=is_new, rebuild=rebuild
+            )
         except (SchemaError, SessionLimitsError) as error:
             found[package.name] = PassesNow(package, error=error)
             continue

@@ -7,38 +7,36 @@ was scanned once. Modules have their own sessions, like all other steps.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
 
 from penstock.app.observation.observe import ObservedTables
+from penstock.app.preparing.open_pass import PassRun, delta_versions, pass_warnings
 from penstock.app.preparing.pins import Inputs, pin_names
 from penstock.app.services.services import Services
 from penstock.app.services.workers import waiting
-from penstock.core.columns.schema import Schema
 from penstock.core.errors import LeaseLostError, SessionLimitsError
-from penstock.core.facts import AddedFile
-from penstock.core.findings import Finding, Severity, some
+from penstock.core.findings import Finding
 from penstock.core.ports.engine import StepSession
 from penstock.core.ports.sessions import PassEnd, SessionPass
 from penstock.core.records import Holder, ModelRecord, Status
 from penstock.core.sessions.manifest import (
+    LogVersion,
     ManifestRow,
     PassEvents,
     PassKind,
     PassStepKind,
     SessionPromise,
     greatest,
-    instant_text,
 )
-from penstock.core.sessions.package import SessionPackage, SessionTable
-from penstock.core.statement import Row
+from penstock.core.sessions.options import SessionTable
+from penstock.core.sessions.package import SessionPackage
 from penstock.plan.cascade import upstream_models
 from penstock.plan.kinds.manifest import (
     ModelEnd,
-    is_caught_up,
+    late_since,
     manifest_passes,
     row_after,
     tracked_models,
@@ -47,73 +45,8 @@ from penstock.plan.values import Step
 from penstock.plan.work import PassKey, PassWork
 from penstock.state.sql.packages import lease_of_package
 from penstock.strategies.relations import query_tables
-from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 
 _PROCESSES = (PassStepKind.MODULE, PassStepKind.MODEL)
-
-
-@dataclass(slots=True)
-class PassRun:
-    """One running pass. Later steps use what earlier ones found."""
-
-    package: SessionPackage
-    begun: SessionPass
-    inputs: Inputs
-    """The events, at the version that the whole pass reads."""
-    left: set[str]
-    """Keys of its unfinished steps."""
-    processed: set[str] = field(default_factory=set)
-    """Models that have processed its events."""
-    quarantined_at: int | None = None
-    schema: Schema = Schema()
-    released_ids: tuple[str, ...] = ()
-    """All sessions to be released."""
-    released: tuple[ReleasedSession, ...] = ()
-    """Those of them that were in quarantine."""
-    events: PassEvents | None = None
-    future_events: bool | None = None
-    files: tuple[AddedFile, ...] | None = None
-    """The files of the events, if the log has the range of times of each."""
-    window: Row = field(default_factory=dict)
-    """The number of events of each class in scan A."""
-    dates: tuple[str, ...] = ()
-    """The dates of the sessions that it changes."""
-    first: dt.datetime | None = None
-    """The start of the first of these sessions."""
-    shared: dict[SessionTable, str] = field(default_factory=dict)
-    """Tables that its steps need not read again, as SQL."""
-    held_again: tuple[str, ...] = ()
-    failed: bool = False
-    closing: ExitStack = field(default_factory=ExitStack)
-    session: StepSession | None = None
-
-    @property
-    def sql(self) -> SessionRun:
-        """The values that all SQL of the pass depends on."""
-        begun = self.begun
-        found = (self.package, self.schema, begun.limits, begun.run, begun.seq, begun.now)
-        return SessionRun(*found, released=self.released, rows=self.rows)
-
-    @property
-    def rows(self) -> int | None:
-        """The greatest number of events that its scans read; None if the log lacks it."""
-        options, limits = self.package.options, self.begun.limits
-        if self.files is None or self.released:
-            return None
-        low = limits.lower_limit - dt.timedelta(days=options.max_session_days)
-        return sum(
-            each.rows
-            for each in self.files
-            if not each.ends_before(options.timestamp, low)
-            and not each.begins_after(options.timestamp, limits.upper_limit)
-        )
-
-    def end(self) -> PassEnd:
-        """Record how it ended."""
-        later = self.events.later_events if self.events else None
-        caught_up = is_caught_up(self.begun.limits, self.begun.now, later)
-        status = Status.FAILED if self.failed else Status.SUCCESS
-        return PassEnd(status, caught_up, self.future_events if caught_up else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +102,15 @@ class PassRuns:
             planned.limits,
             context.run_timestamp,
             {each.input: each.pin for each in inputs.pins},
+            rebuild=planned.rebuild,
         )
         sessions = services.writing.sessions
         begin = partial(sessions.begin_pass, wanted, context.holder)
         begun = waiting(services, begin, context.wait_seconds)
-        found = PassRun(package, begun, inputs, {each.key for each in self._steps[step.pass_key]})
+        steps = self._steps[step.pass_key]
+        found = PassRun(package, begun, inputs, {each.key for each in steps})
+        found.head = planned.status.max_position
+        found.since = self._late_since(package, begun, [each.model for each in steps])
         overwrites = sessions.overwrites(package.name)
         if not self._is_as_planned(step, overwrites):
             sessions.end_pass(found.begun, PassEnd(Status.FAILED))
@@ -189,6 +126,23 @@ class PassRuns:
             found.quarantined_at = head.version if head else None
         return found
 
+    def _late_since(
+        self, package: SessionPackage, begun: SessionPass, models: Collection[str] | None = None
+    ) -> dict[str, LogVersion]:
+        """Return the versions up to which some models have late rows; None for all tracked ones."""
+        sessions, now = self._services.writing.sessions, delta_versions(begun.pins)
+        tracked = tracked_models(self._services.project, package)
+        rows = [
+            row
+            for row in sessions.manifest(package.name)
+            if row.model in tracked and (models is None or row.model in models)
+        ]
+        last = {}
+        if any(row.late_to is None for row in rows):  # of an older release
+            passes = sessions.passes(package.name, 4)  # two of each run
+            last = next((delta_versions(e.pins) for e in passes if e.seq < begun.seq), {})
+        return late_since(rows, now, last)
+
     def _is_as_planned(self, step: PassWork, overwrites: Collection[str]) -> bool:
         """Return whether limits and tables are unchanged since the plan, with the lease held.
 
@@ -199,7 +153,8 @@ class PassRuns:
             keeps = part.kind is PassStepKind.STITCH or part.conditional or each.initial
             if each.model in overwrites and not keeps:
                 return False
-        if any(key[0] == step.package for key in self._runs):  # its own pass before moved them
+        earlier = [key for key in self._runs if key[0] == step.package]
+        if step.planned.rebuild is not None or earlier:  # its own pass before moved them
             return True
         project, package = self._services.project, self._services.project.packages[step.package]
         rows = self._services.writing.sessions.manifest(package.name)
@@ -241,7 +196,7 @@ class PassRuns:
 
         The models below it must come first, or it would skip rows that they have yet to write.
         """
-        if step.part.kind not in _PROCESSES:
+        if step.part.kind not in _PROCESSES or step.planned.rebuild is not None:
             return ""
         project = self._services.project
         package, upper = project.packages[step.package], step.planned.limits.upper_limit
@@ -276,7 +231,16 @@ class PassRuns:
             quarantine = package.model(SessionTable.QUARANTINE)
             lets_go = quarantine is not None and quarantine.name == step.part.model
             return replace(own, released=run.released_ids if lets_go else ())
+        mapping = package.model(SessionTable.USER_MAPPING)
+        numbered = mapping is not None and mapping.name == step.part.model
+        own = replace(own, stitched=run.begun.seq if numbered else 0)  # its rows carry it
+        if step.planned.rebuild is not None:  # no model advances; its row stays in the token
+            return replace(own, row=self._row(package.name, step.part.model))
         events = run.events or PassEvents()
+        row = self._row(package.name, step.part.model)
+        late_to = delta_versions(run.begun.pins)
+        if row is None:  # what the others lack is taken by all of them
+            late_to |= self._late_since(package, run.begun)
         end = ModelEnd(
             step.planned,
             run.begun.now,
@@ -284,15 +248,9 @@ class PassRuns:
             bool(events.later_events),
             tracked_models(self._services.project, package)[step.part.model],
             run.begun.run,
+            late_to=late_to,
         )
-        row = self._row(package.name, step.part.model)
-        mapping = package.model(SessionTable.USER_MAPPING)
-        numbered = mapping is not None and mapping.name == step.part.model
-        return replace(
-            own,
-            row=row_after(step.part.model, row, end, package.options),
-            stitched=run.begun.seq if numbered else 0,  # its rows carry it, and outlive the records
-        )
+        return replace(own, row=row_after(step.part.model, row, end, package.options))
 
     def note_events(self, step: PassWork) -> None:
         """Record the counts of a pass once its events are built."""
@@ -327,27 +285,3 @@ class PassRuns:
         run.closing.close()
         self.warnings += pass_warnings(run)
         self._services.writing.sessions.end_pass(run.begun, run.end())
-
-
-def pass_warnings(run: PassRun) -> Iterator[Finding]:
-    """Return warnings of a pass, in the order in which they occurred."""
-    package, limits, events = run.package, run.begun.limits, run.events or PassEvents()
-    where, warning = package.places.get("events", package.where), Severity.WARNING
-    name, low = package.events.name, instant_text(limits.lower_limit)
-    if run.held_again:
-        sentence = f"{some([repr(each) for each in run.held_again], 5)} reached the cap again"
-        hint = "raise max_session_days, or repair the events, before a release"
-        yield Finding(where, "quarantined-again", sentence, hint, warning)
-    if events.behind:
-        sentence = f"{events.behind:,} rows of {name} came in files that end before {low}"
-        hint = "they are read only where their session gets a newer event"
-        yield Finding(where, "events-behind-window", sentence, hint, warning)
-    if events.later_events and package.options.strict_seed_limits:
-        span = f"{low} and {instant_text(limits.upper_limit)}"
-        sentence = f"nothing between {span} is new, and later events wait behind it"
-        hint = "strict_seed_limits: false passes over such a window"
-        yield Finding(where, "window-frozen", sentence, hint, warning)
-    if run.future_events:
-        sentence = f"{name} holds events after {instant_text(run.begun.now)}"
-        hint = "no run is skipped until they are past"
-        yield Finding(where, "events-in-the-future", sentence, hint, warning)

@@ -12,7 +12,7 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, shown_name
 from penstock.core.project import Project, read_uri
 from penstock.core.records import ModelRecord
-from penstock.core.sessions.package import SessionTable
+from penstock.core.sessions.options import SessionTable
 from penstock.core.steps.inputs import (
     CatalogRead,
     DeferredInput,

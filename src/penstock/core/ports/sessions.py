@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.core.records import Holder, Status
-from penstock.core.sessions.manifest import Limits, ManifestRow, PassEvents, PassKind
+from penstock.core.sessions.manifest import (
+    Limits,
+    ManifestRow,
+    PassEvents,
+    PassKind,
+    RebuildRequest,
+)
 from penstock.core.steps.inputs import Pin
 
 
@@ -18,7 +24,7 @@ class SessionPass:
 
     `seq` is the number of the run; each run of the package adds one. `pins` maps the inputs below
     its events to their versions. `future_events` is whether some event is later than now; only a
-    pass that caught up knows.
+    pass that caught up knows. `rebuild` is what a pass is about that builds old sessions again.
     """
 
     package: str
@@ -34,6 +40,7 @@ class SessionPass:
     future_events: bool | None = None
     started: dt.datetime | None = None
     ended: dt.datetime | None = None
+    rebuild: RebuildRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)

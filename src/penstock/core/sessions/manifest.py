@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from enum import IntEnum, StrEnum
 
@@ -32,12 +32,21 @@ class RunState(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class LogVersion:
+    """A version of a Delta table; the id distinguishes it from a table that replaced it."""
+
+    table_id: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class ManifestRow:
     """What one tracked model has processed; all times are in `ts`, except `updated_at`.
 
     `last_success` is the greatest `ts` of its events, `covered_to` the greatest upper limit of a
     run in which it succeeded. `advanced_to` is the end of a window that was skipped because it had
-    no new events.
+    no new events. `late_to` are the versions of the tables below the events up to which it has the
+    rows before its windows; None if unknown.
     """
 
     model: str
@@ -47,6 +56,7 @@ class ManifestRow:
     fingerprint: str = ""
     run: str = ""
     updated_at: dt.datetime | None = None
+    late_to: Mapping[str, LogVersion] | None = None
 
     def position(self, *, strict: bool = False) -> dt.datetime | None:
         """Return the position up to which it is done; `strict` counts only processed events."""
@@ -75,11 +85,17 @@ class Limits(ShownInNotebooks):
 
 
 class PassKind(StrEnum):
-    """Which models a pass is for: all, those that are behind, those that are not."""
+    """What a pass is for: all models, those that are behind, those that are not, old sessions."""
 
     PACKAGE = "package"
     BACKFILL = "backfill"
     HEAD = "head"
+    REBUILD = "rebuild"
+
+    @property
+    def reads_new_events(self) -> bool:
+        """Whether it moves the head of the package, so that it may have caught up."""
+        return self in (PassKind.PACKAGE, PassKind.HEAD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +115,33 @@ class ManifestStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class RebuildRequest:
+    """Which sessions to build again from all their events; a range of days includes both ends.
+
+    `before` are the versions of the package's own tables at the first attempt, by suffix: later
+    attempts find there which sessions and users there were.
+    """
+
+    first: dt.date | None = None
+    last: dt.date | None = None
+    sessions: tuple[str, ...] = ()
+    before: Mapping[str, LogVersion] = field(default_factory=dict, compare=False)
+
+    def __str__(self) -> str:
+        """Return which sessions, in words."""
+        if self.sessions:
+            named = ", ".join(self.sessions[:5]) + ", …" * (len(self.sessions) > 5)  # noqa: PLR2004
+            return f"sessions {named}"
+        return f"sessions that begin from {self.first} to {self.last}"
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedPass:
     """One planned pass: its limits, and the models that gain events.
 
     `conditional` are models that take part only if the previous pass brings them to the head.
     `max_covered` is the greatest `covered_to` among the models at the head. `idle` is the reason
-    why a run leaves out the pass, "" otherwise.
+    why a run leaves out the pass, "" otherwise. With a `rebuild`, old sessions are built again.
     """
 
     kind: PassKind
@@ -114,6 +151,7 @@ class PlannedPass:
     conditional: tuple[str, ...] = ()
     max_covered: dt.datetime | None = field(default=None, compare=False)
     idle: str = field(default="", compare=False)
+    rebuild: RebuildRequest | None = None
 
 
 class PassStepKind(StrEnum):
@@ -169,15 +207,16 @@ class PassEvents:
     """What is known of a pass once its events are built.
 
     `greatest` is the greatest `ts` of its events, None without any. `later_events` is whether some
-    event is between its window and now; None if unknown. `behind` are rows that came too late to be
-    found as new.
+    event is between its window and now; None if unknown. `late_loaded` are the rows of new files
+    that are before the window, `beyond_horizon` those of them that are too old for any session.
     """
 
     greatest: dt.datetime | None = None
     later_events: bool | None = None
     window: EventCounts = EventCounts()
     history: EventCounts = EventCounts()
-    behind: int = 0
+    late_loaded: int = 0
+    beyond_horizon: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +261,8 @@ def instant_text(at: dt.datetime | None) -> str:
 def limit_lines(name: str, planned: PlannedPass) -> tuple[str, ...]:
     """Return which events a pass reads, and why; with an extra line if it has nothing to do."""
     limits, kind = planned.limits, planned.kind
+    if planned.rebuild is not None:
+        return (f"{name} ({kind}): Building {planned.rebuild} again, from all their events",)
     head = name if kind is PassKind.PACKAGE else f"{name} ({kind})"
     low, high = instant_text(limits.lower_limit), instant_text(limits.upper_limit)
     return (

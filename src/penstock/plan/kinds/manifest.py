@@ -14,16 +14,20 @@ from penstock.core.ports.sessions import SessionPass
 from penstock.core.project import Project
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import (
+    INSTANT,
     Limits,
+    LogVersion,
     ManifestRow,
     ManifestStatus,
     PassKind,
     PlannedPass,
+    RebuildRequest,
     RunState,
     greatest,
     instant_text,
 )
-from penstock.core.sessions.package import BackfillOrder, SessionOptions, SessionPackage
+from penstock.core.sessions.options import BackfillOrder, SessionOptions
+from penstock.core.sessions.package import SessionPackage
 
 
 def manifest_status(
@@ -208,6 +212,32 @@ def manifest_passes(
     )
 
 
+def rebuild_pass(
+    package: SessionPackage,
+    rows: Sequence[ManifestRow],
+    tracked: Collection[str],
+    request: RebuildRequest,
+) -> PlannedPass:
+    """Return the pass that builds old sessions again: it has no window, and no model advances.
+
+    Raises `SessionLimitsError` `nothing-processed` for a package without events.
+    """
+    status = manifest_status(rows, tracked, strict=package.options.strict_seed_limits)
+    head = status.max_position
+    if head is None:
+        sentence = f"{package.name} has processed no events: it has no sessions to build again"
+        hint = f"penstock run --select {package.name}"
+        raise SessionLimitsError("nothing-processed", sentence, where=package.where, hint=hint)
+    limits = Limits(RunState.STANDARD, head + INSTANT, head)
+    return PlannedPass(PassKind.REBUILD, limits, status, tuple(tracked), rebuild=request)
+
+
+def pending_rebuild(passes: Iterable[SessionPass]) -> RebuildRequest | None:
+    """Return the rebuild that began and did not succeed; `passes` are newest first."""
+    last = next((each for each in passes if each.kind is PassKind.REBUILD), None)
+    return last.rebuild if last and last.status is not Status.SUCCESS else None
+
+
 def _position(row: ManifestRow | None, *, strict: bool) -> dt.datetime | None:
     return None if row is None else row.position(strict=strict)
 
@@ -228,7 +258,7 @@ def has_nothing_to_do(
     Catch-up passes since then do not count: their events were processed before. Models that were
     not selected in the last run still have events to process.
     """
-    ran = next((each for each in records.passes if each.kind is not PassKind.BACKFILL), None)
+    ran = next((each for each in records.passes if each.kind.reads_new_events), None)
     if not options.skip_unchanged or inputs.changed or records.pending or ran is None:
         return False
     since = [each for each in records.passes if each.seq >= ran.seq]
@@ -262,6 +292,7 @@ class ModelEnd:
 
     `events` is the greatest `ts` of the events of this run, None without any. `later_events` is
     whether some event waits after the window. `now` is the run timestamp, `at` the time of writing.
+    `late_to` are the versions up to which the model has late rows now.
     """
 
     planned: PlannedPass
@@ -271,6 +302,7 @@ class ModelEnd:
     fingerprint: str = ""
     run: str = ""
     at: dt.datetime | None = None
+    late_to: Mapping[str, LogVersion] | None = None
 
 
 def row_after(
@@ -282,7 +314,7 @@ def row_after(
     """
     strict, limits = options.strict_seed_limits, end.planned.limits
     if strict and end.events is None:
-        return row
+        return row and replace(row, late_to=end.late_to)
     was = row or ManifestRow(model)
     old, upper = was.position(strict=strict), limits.upper_limit
     new = replace(
@@ -292,6 +324,7 @@ def row_after(
         fingerprint=end.fingerprint,
         run=end.run,
         updated_at=end.at,
+        late_to=end.late_to,
     )
     if not strict:
         is_stuck = new.position() == old and (old is None or upper > old)
@@ -316,6 +349,23 @@ def asks_for_later_events(
         return True
     least = planned.status.min_position
     return planned.status.all_matched and least is not None and events <= least
+
+
+def late_since(
+    rows: Iterable[ManifestRow], now: Mapping[str, LogVersion], last: Mapping[str, LogVersion]
+) -> dict[str, LogVersion]:
+    """Return the versions, by table, up to which all of some models have late rows.
+
+    `now` are the current versions: a table that was replaced is left out, as is one without a
+    record. `last` are the versions of the last pass, for rows of older releases of penstock.
+    """
+    found: dict[str, LogVersion] = {}
+    known = [last if row.late_to is None else row.late_to for row in rows]
+    for name, current in now.items():
+        given = [each[name] for each in known if name in each]
+        if given and all(each.table_id == current.table_id for each in given):
+            found[name] = min(given, key=lambda each: each.version)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,8 @@ from penstock.core.sessions.manifest import (
     PlannedPass,
     instant_text,
 )
-from penstock.core.sessions.package import (
-    SessionModel,
-    SessionPackage,
-    SessionTable,
-    SessionTableKind,
-)
+from penstock.core.sessions.options import SessionTable
+from penstock.core.sessions.package import SessionModel, SessionPackage, SessionTableKind
 from penstock.plan.kinds.tables import detect_table_drift, table_step
 from penstock.plan.obstacles import obstacle, table_obstacle
 from penstock.plan.steps import Agenda, Decided, Earlier, Question, waits_for, way_out
@@ -141,6 +137,8 @@ def _step(question: Question, model: Model, now: PassesNow, own: PassWork) -> St
 def _events_text(own: PassWork) -> str:
     """Return which events a step reads; unless it is the model's only step, also its part."""
     kind, limits = own.planned.kind, own.planned.limits
+    if own.planned.rebuild is not None:
+        return f"{kind} {own.planned.rebuild}"
     words = [str(kind)] * (kind is not PassKind.PACKAGE)
     words += ["stitch"] * (own.part.kind is PassStepKind.STITCH)
     return " ".join(

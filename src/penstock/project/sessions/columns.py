@@ -9,17 +9,18 @@ from typing import Any
 from penstock.core.columns.schema import Schema
 from penstock.core.findings import Finding, Location
 from penstock.core.names import is_plain
-from penstock.core.sessions.package import (
+from penstock.core.sessions.options import (
+    CHANNEL,
     CarriedColumn,
     SessionOptions,
-    SessionPackage,
     SessionTable,
     prefixed_name,
 )
+from penstock.core.sessions.package import SessionPackage
 from penstock.project.checks.scene import KnownColumns
 from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.files.values import did_you_mean
-from penstock.project.sessions.definition import SessionFile, WrittenSql
+from penstock.project.sessions.definition import GOALS, USERS_AGG, SessionFile, WrittenSql
 
 RESERVED = ("session_identifier", "user_identifier", "session_start_date")
 """The columns that penstock adds to the events of a run."""
@@ -38,7 +39,8 @@ stitched_user_id session_start_date run_id
 """
 _USERS = """
 user_identifier user_id start_tstamp end_tstamp sessions page_views engaged_time_in_s
-first_session_identifier last_session_identifier first_page_url last_page_url run_id
+first_session_identifier last_session_identifier first_page_url last_page_url
+user_identifiers run_id
 """
 _SESSION_COLUMNS = tuple(_SESSIONS.split())
 _INSIDE = "_ps_"
@@ -165,7 +167,7 @@ def _usual(options: SessionOptions) -> Mapping[str, tuple[str, ...]]:
     views = _has_views(options)
     return {
         "event_id": (options.event_id,),
-        "session_id": options.session_id,
+        **({} if options.finds_sessions else {"session_id": options.session_id}),
         "user_id": options.user_id,
         **({"event_name": (options.event_name,)} if views else {}),
         **({"page_view_id": (options.page_view_id,)} if views else {}),
@@ -177,14 +179,17 @@ def _counts(each: WrittenSql, options: SessionOptions) -> bool:
     of_views = ("event_name", "page_view_id", "page_url", "passthrough.page_views")
     if each.key in of_views:
         return _has_views(options)
-    of_sessions = ("engaged_when", "passthrough.first", "passthrough.last", "passthrough.agg")
+    if each.key == USERS_AGG:  # it reads sessions
+        return False
+    carried = ("passthrough.first", "passthrough.last", "passthrough.agg")
+    of_sessions = ("engaged_when", GOALS, *carried)
     return each.key not in of_sessions or SessionTable.SESSIONS in options.modules
 
 
 def column_findings(file: SessionFile, columns: KnownColumns, facts: Facts) -> Iterator[Finding]:
     """Check the needed columns against those of the events, as far as they are known."""
     yield from _held_against(file.package, needed_columns(file, facts), columns)
-    yield from _user_findings(file, file.package.options)
+    yield from _user_findings(file, file.package.options, facts)
 
 
 def events_findings(package: SessionPackage, schema: Schema) -> Iterator[Finding]:
@@ -241,17 +246,19 @@ def _carried(options: SessionOptions) -> frozenset[str] | None:
     return frozenset(name.lower() for name in options.event_columns)
 
 
-def _user_findings(file: SessionFile, options: SessionOptions) -> Iterator[Finding]:
+def _user_findings(file: SessionFile, options: SessionOptions, facts: Facts) -> Iterator[Finding]:
     """Report user columns that sessions do not have."""
     carried = options.passthrough
     said = (*carried.sessions_first, *carried.sessions_agg)
-    known = [*_SESSION_COLUMNS, *(each.name for each in said)]
+    known = [*_SESSION_COLUMNS, *(each.name for each in said), *options.goal_columns]
     known += [last_name(each.name) for each in carried.sessions_last]
-    for each in (*carried.users_first, *carried.users_last):
-        if each.sql.lower() not in map(str.lower, known):
-            where = file.package.places.get("passthrough", file.events_at)
-            sentence = f"{file.package.name}_sessions has no {each.sql!r}"
-            hint = did_you_mean(each.sql, known) or "carry it over into sessions first"
+    read = [(each.sql, each) for each in (*carried.users_first, *carried.users_last)]
+    read += [(name, each) for each in carried.users_agg for name in facts(each.sql).reads]
+    for name, each in read:
+        if name.lower() not in map(str.lower, known):
+            where = each.where or file.package.places.get("passthrough", file.events_at)
+            sentence = f"{file.package.name}_sessions has no {name!r}"
+            hint = did_you_mean(name, known) or "carry it over into sessions first"
             yield Finding(where, "unknown-column", sentence, hint)
 
 
@@ -269,6 +276,9 @@ def carried_findings(package: SessionPackage) -> Iterator[Finding]:
         "sessions": _SESSIONS.split(),
         "users": _USERS.split(),
     }
+    own["sessions"] += options.goal_columns
+    own["users"] += [name for each in options.conversions for name in each.columns]
+    own["users"] += [f"{word}_{CHANNEL}" for word in ("first", "last") if options.channels]
     named: Mapping[str, Sequence[tuple[str, CarriedColumn]]] = {
         "page_views": [(each.name, each) for each in carried.page_views],
         "sessions": [
@@ -279,6 +289,7 @@ def carried_findings(package: SessionPackage) -> Iterator[Finding]:
         "users": [
             *((prefixed_name("first", each.name), each) for each in carried.users_first),
             *((prefixed_name("last", each.name), each) for each in carried.users_last),
+            *((each.name, each) for each in carried.users_agg),
         ],
     }
     for module, columns in named.items():

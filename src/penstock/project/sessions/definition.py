@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -9,12 +10,15 @@ from math import ceil
 from typing import Any
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.sessions.package import (
+from penstock.core.sessions.options import (
+    LateRows,
     SessionOptions,
-    SessionPackage,
-    SessionSchemas,
     SessionTable,
     SessionUser,
+)
+from penstock.core.sessions.package import (
+    SessionPackage,
+    SessionSchemas,
     session_models,
     unresolved,
 )
@@ -22,14 +26,15 @@ from penstock.project.files.discovery import check_name
 from penstock.project.files.nodes import YamlNode
 from penstock.project.files.sections import read_section, written_values
 from penstock.project.files.values import pairs_of
-from penstock.project.sessions.aliases import aliased, unknown_variables
 from penstock.project.sessions.sections import SQL_KINDS, PackageSection
+from penstock.project.sessions.variables import aliased, unknown_variables
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _COMPAT: Mapping[str, object] = {
     "strict_seed_limits": True,
     "skip_unchanged": False,
     "user_of_session": SessionUser.FIRST_RUN,
+    "late_loaded": LateRows.COUNT,
 }
 """The defaults of `compat: snowplow`."""
 _HORIZON = (
@@ -40,6 +45,8 @@ _HORIZON = (
 )
 
 
+USERS_AGG, GOALS = "passthrough.users.agg", "conversions, funnel and channels"
+"""The keys of SQL over the sessions of a user, and of SQL that tells what sessions reached."""
 _OPTIONS = frozenset(each.name for each in fields(SessionOptions))
 
 
@@ -74,13 +81,15 @@ class SessionFile:
 class SessionScene:
     """The common context of a project's packages: variables, and the default schema.
 
-    `asked_vars` are the variables of the command.
+    `asked_vars` are the variables of the command, `of_target` the keys that the target sets, by
+    package.
     """
 
     schema: str
     schema_prefix: str = ""
     vars: Mapping[str, YamlNode] = field(default_factory=dict)
     asked_vars: Mapping[str, YamlNode] = field(default_factory=dict)
+    of_target: Mapping[str, Mapping[str, YamlNode]] = field(default_factory=dict)
 
 
 def read_package(
@@ -119,7 +128,7 @@ def read_package(
 
 
 def _with_variables(node: YamlNode, scene: SessionScene, findings: list[Finding]) -> YamlNode:
-    """Return a file with variables under their keys: command before file before project.
+    """Return a file with variables under their keys: command, target, file, project.
 
     If a key and a variable of the same file differ, that is a finding.
     """
@@ -131,6 +140,8 @@ def _with_variables(node: YamlNode, scene: SessionScene, findings: list[Finding]
         if _value(key, known) != _value(key, member):
             sentence = f"{key} is {_plain(known)} but vars has {variable} {_plain(member)}"
             findings.append(Finding(known.where, "conflicting-settings", sentence, "keep one"))
+    if "name" in members:
+        members |= scene.of_target.get(str(members["name"].plain), {})
     for key, (variable, member) in aliased(scene.asked_vars).items():
         written = members.get(key)
         where = written.key if written else members.get("name", node).where
@@ -160,6 +171,8 @@ def _options(section: PackageSection) -> SessionOptions:
         sentence = "upsert_lookback_days has no effect: upserts are exact"
         section.warn("upsert_lookback_days", "option-without-effect", sentence)
     usual: Mapping[str, Any] = _COMPAT if section.compat else {}
+    if written.get("session_timeout"):
+        usual = {**usual, "quarantine": False}  # sessions are cut instead
     options = {key: value for key, value in written.items() if key in _OPTIONS}
     return SessionOptions(**{**usual, **options})
 
@@ -175,6 +188,15 @@ def _written_sql(section: PackageSection) -> Iterator[WrittenSql]:
         name = f"passthrough.{key.removeprefix('sessions_')}"
         for each in getattr(carried, key):
             yield WrittenSql(name, each.sql, each.where, key == "sessions_agg")
+    top = section.node.where
+    for column in carried.users_agg:
+        yield WrittenSql(USERS_AGG, column.sql, column.where or top, is_aggregate=True)
+    texts = [(each.when, each.where) for each in section.conversions]
+    texts += [(each.when, each.where) for each in section.funnel]
+    texts += [(each.value, each.where) for each in section.conversions if each.value]
+    texts += [(each.when, each.where) for each in section.channels]
+    for text, where in texts:
+        yield WrittenSql(GOALS, text, where or top)
 
 
 def _schemas(section: PackageSection, scene: SessionScene) -> SessionSchemas:
@@ -188,6 +210,44 @@ def _schemas(section: PackageSection, scene: SessionScene) -> SessionSchemas:
     derived = schema("schema", scene.schema)
     found = (derived, schema("manifest_schema", derived), schema("scratch_schema", derived))
     return SessionSchemas(*(scene.schema_prefix + each for each in found))
+
+
+def _check_timeout(section: PackageSection, options: SessionOptions) -> None:
+    """Report options that say otherwise which sessions there are than a timeout does."""
+    timeout = options.session_timeout
+    if timeout is None:
+        return
+    if timeout > dt.timedelta(days=options.max_session_days):
+        sentence = f"session_timeout is {timeout}, longer than max_session_days"
+        section.report("session_timeout", "bad-value", sentence)
+    if "session_id" in section.members:
+        sentence = "session_id is written, and session_timeout finds sessions without it"
+        section.report("session_id", "conflicting-settings", sentence, "keep one")
+    if options.is_snowplow:
+        sentence = "compat: snowplow has no session_timeout"
+        section.report("session_timeout", "conflicting-settings", sentence, "keep one")
+    if options.quarantine:
+        sentence = "quarantine is on, and with session_timeout a long session is cut instead"
+        section.report("quarantine", "conflicting-settings", sentence, "take quarantine out")
+    if "user_of_session" in section.members:
+        sentence = "user_of_session has no effect: with session_timeout a session has one user"
+        section.warn("user_of_session", "option-without-effect", sentence)
+
+
+def _check_goals(section: PackageSection, options: SessionOptions) -> None:
+    """Report columns of sessions and users without their tables, and persons without a mapping."""
+    for key in ("conversions", "funnel", "channels"):
+        if getattr(options, key) and SessionTable.SESSIONS not in options.modules:
+            sentence = f"{key} are columns of sessions, which modules leaves out"
+            section.report(key, "module-needs", sentence, "add sessions")
+    if not options.by_person:
+        return
+    if SessionTable.SESSIONS not in options.stitched or SessionTable.USERS not in options.modules:
+        sentence = "users_by is stitched, which needs users, and sessions with session_stitching"
+        section.report("users_by", "module-needs", sentence, "add what is missing")
+    if options.is_snowplow:
+        sentence = "compat: snowplow has users by visitor alone"
+        section.report("users_by", "conflicting-settings", sentence, "keep one")
 
 
 def _check(section: PackageSection, options: SessionOptions) -> None:
@@ -205,6 +265,8 @@ def _check(section: PackageSection, options: SessionOptions) -> None:
     if SessionTable.USERS in modules and SessionTable.SESSIONS not in modules:
         sentence = "modules names 'users', which is built from 'sessions'"
         section.report("modules", "module-needs", sentence, "add sessions")
+    _check_timeout(section, options)
+    _check_goals(section, options)
     if options.user_stitching_id is not None:
         return
     if SessionTable.USER_MAPPING in modules:

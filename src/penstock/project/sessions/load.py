@@ -6,17 +6,21 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, Severity
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, is_plain
-from penstock.core.sessions.package import (
+from penstock.core.sessions.options import (
     BASE_KEYS,
     COST_KEYS,
+    LATER_KEYS,
     CarriedColumn,
+    Channel,
+    Conversion,
+    FunnelStep,
     Passthrough,
-    SessionPackage,
-    package_fingerprint,
+    SessionOptions,
 )
+from penstock.core.sessions.package import SessionPackage, package_fingerprint
 from penstock.project.checks.scene import KnownColumns
 from penstock.project.entities.columns import Expressions
 from penstock.project.entities.parts import ExpressionFacts
@@ -25,12 +29,18 @@ from penstock.project.files.discovery import PROJECT_FILE
 from penstock.project.files.documents import read_document
 from penstock.project.files.nodes import YamlNode, node_of
 from penstock.project.files.parsed import place_key
-from penstock.project.files.values import digest
+from penstock.project.files.values import Plain, did_you_mean, digest, mapping_of
 from penstock.project.first_pass import FirstPass
-from penstock.project.sessions.aliases import PREFIX, unknown_variables
 from penstock.project.sessions.columns import carried_findings, column_findings, sql_findings
 from penstock.project.sessions.definition import SessionFile, SessionScene, read_package
 from penstock.project.sessions.models import SessionDraft, drafts_of_package, tracked_findings
+from penstock.project.sessions.variables import (
+    PREFIX,
+    FilledFile,
+    target_keys,
+    unknown_packages,
+    unknown_variables,
+)
 from penstock.project.settings.project import Settings
 from penstock.project.sql.names import Named, NameResolver
 
@@ -81,6 +91,13 @@ class ReadSessions:
         """Check the models that packages track."""
         for file in self.files:
             self.findings += tracked_findings(file.package, models)
+        tags = {file.package.tag for file in self.files}
+        for name, model in models.items():
+            if model.strategy.replace_by and tags.isdisjoint(model.tags):
+                sentence = f"{name!r} has replace_by, and no session package tracks it"
+                hint = f"tag it {' or '.join(sorted(tags)) or 'with the tag of a package'}"
+                said = ("option-without-effect", sentence, hint, Severity.WARNING)
+                self.findings.append(Finding(model.where, *said))
 
 
 def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) -> ReadSessions:
@@ -89,7 +106,9 @@ def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) ->
     found = ReadSessions(expressions=Expressions(kept.earlier if kept else {}))
     variables = _variables(settings, first)
     asked = {name: each for name, each in variables.items() if name in settings.asked_vars}
-    scene = SessionScene(settings.name, settings.target.schema_prefix, variables, asked)
+    targets, target = _targets(first), settings.target.name
+    of_target = target_keys(targets, target, found.findings)
+    scene = SessionScene(settings.name, settings.target.schema_prefix, variables, asked, of_target)
     found.findings += unknown_variables(variables)
     named: dict[str, SessionFile] = {}
     for path in paths:
@@ -100,7 +119,8 @@ def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) ->
                 empty = Finding(file.place(), "empty-file", "the file is empty", hint)
                 found.findings.append(empty)
             continue
-        read = read_package(node_of(first.filled(path), file.spot), scene, found.findings)
+        tree = _filled(first, path, settings, found.findings)
+        read = read_package(node_of(tree, file.spot), scene, found.findings)
         if read is None:
             continue
         name, where = read.package.name, read.package.where
@@ -111,6 +131,7 @@ def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) ->
             sentence = f"package {name!r} is defined here and at {known.package.where}"
             hint = "its name begins those of its tables; rename one"
             found.findings.append(Finding(where, "duplicate-model", sentence, hint))
+    found.findings += unknown_packages(targets, target, [*named])
     for number, read in enumerate(found.files):
         found.findings += sql_findings(read, found.expressions.facts)
         found.findings += carried_findings(read.package)
@@ -120,6 +141,27 @@ def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) ->
         prefix = settings.target.schema_prefix
         found.drafts += drafts_of_package(named_so, prefix, found.findings)
     return found
+
+
+def _filled(first: FirstPass, path: str, settings: Settings, findings: list[Finding]) -> Plain:
+    """Return the content of a file with its variables, without keys of unset variables."""
+    filled = FilledFile({**settings.vars, **settings.asked_vars})
+    tree, file = filled.fill(first.filled(path)), first.yaml_file(path)
+    for at, variable in filled.unknown:
+        hint = did_you_mean(variable, filled.vars) or f"--vars {variable}=VALUE"
+        sentence = f"the variable {variable!r} has no value"
+        findings.append(Finding(file.place(*at), "missing-var", sentence, hint))
+    unset = {at[0] for at, _ in filled.unknown}
+    return {key: each for key, each in mapping_of(tree).items() if key not in unset}
+
+
+def _targets(first: FirstPass) -> YamlNode:
+    """Return the targets of the project as they are written."""
+    if not first.has(PROJECT_FILE):
+        return YamlNode({})
+    file = first.yaml_file(PROJECT_FILE)
+    tree = first.fill(file.tree)
+    return node_of(mapping_of(mapping_of(tree).get("targets")), file.spot, ("targets",))
 
 
 def _fingerprint(file: SessionFile, facts: Callable[[str], ExpressionFacts]) -> str:
@@ -135,11 +177,24 @@ def _fingerprint(file: SessionFile, facts: Callable[[str], ExpressionFacts]) -> 
             case CarriedColumn(name, sql):
                 return [name, plain(sql)]
             case Passthrough():
-                return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+                named = {each.name: getattr(value, each.name) for each in fields(value)}
+                later = set[str]() if value.users_agg else {"users_agg"}
+                return {name: plain(each) for name, each in named.items() if name not in later}
+            case Conversion() | FunnelStep() | Channel():
+                parts = (each.name for each in fields(value) if each.name != "where")
+                return [plain(getattr(value, name)) for name in parts]
         return str(value)
 
     options = file.package.options
-    names = [each.name for each in fields(options) if each.name not in COST_KEYS]
+    usual = SessionOptions()
+    names = [
+        each.name
+        for each in fields(options)
+        if each.name not in COST_KEYS
+        and (
+            each.name not in LATER_KEYS or getattr(options, each.name) != getattr(usual, each.name)
+        )
+    ]
     base, other = (
         {name: plain(getattr(options, name)) for name in names if (name in BASE_KEYS) is is_base}
         for is_base in (True, False)

@@ -11,12 +11,8 @@ from penstock.core.graph import reach
 from penstock.core.model import Fingerprint, Model
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import Query
-from penstock.core.sessions.package import (
-    SessionModel,
-    SessionPackage,
-    SessionTable,
-    SessionTableKind,
-)
+from penstock.core.sessions.options import SessionTable
+from penstock.core.sessions.package import SessionModel, SessionPackage, SessionTableKind
 from penstock.core.strategy import Layout, strategies
 from penstock.project.files.nodes import YamlNode
 from penstock.project.files.parsed import PACKAGE, SqlFile, place_key

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
-from penstock.core.findings import Finding
-from penstock.core.names import is_plain
-from penstock.core.sessions.package import (
+from penstock.core.sessions.options import (
     MODULES,
     SNOWPLOW,
     BackfillOrder,
-    CarriedColumn,
-    Passthrough,
+    LateRows,
     SessionOptions,
     SessionTable,
     SessionUser,
+    UsersBy,
 )
-from penstock.project.files.kinds import FLAG, TEXT, ValueKind, or_null, whole, word
+from penstock.project.files.kinds import DURATION, FLAG, TEXT, ValueKind, or_null, whole, word
 from penstock.project.files.nodes import Section, YamlNode
 from penstock.project.files.parsed import PACKAGE
 from penstock.project.files.sections import (
@@ -33,26 +30,21 @@ from penstock.project.files.sections import (
     PartKind,
     key,
     node_as,
-    read_section,
-    subsection,
-    written_values,
 )
-from penstock.project.files.values import Plain
+from penstock.project.sessions.carried import (
+    CHANNELS,
+    CONVERSIONS,
+    EXPRESSION,
+    EXPRESSION_OR_NULL,
+    FUNNEL,
+    PASSTHROUGH,
+    SQL,
+    as_read,
+    text_kind,
+)
 
 _MOST = 300_000
 """Days or hours: of more the calendar has no dates."""
-_SQL = "SQL of one event"
-_TEXTS_BY_NAME: Plain = {"type": "object", "additionalProperties": {"type": "string"}}
-
-
-def _text(expected: str) -> ValueKind[str | None]:
-    """Return the kind of texts that are not empty, and no numbers."""
-    return ValueKind(
-        expected,
-        lambda value: (value.strip() or None) if isinstance(value, str) else None,
-        {"type": "string"},
-        None,
-    )
 
 
 def _listed(what: str, least: int = 0) -> PartKind[tuple[str, ...] | None]:
@@ -66,7 +58,7 @@ def _listed(what: str, least: int = 0) -> PartKind[tuple[str, ...] | None]:
             return None
         return None if items is None else texts
 
-    return PartKind(f"a list of {what}", _unread, TEXT_LIST, None, take=take)
+    return PartKind(f"a list of {what}", as_read, TEXT_LIST, None, take=take)
 
 
 def _items(section: Section, key: str) -> tuple[YamlNode, ...] | None:
@@ -75,16 +67,17 @@ def _items(section: Section, key: str) -> tuple[YamlNode, ...] | None:
     return items if items or section.members[key].value == () else None
 
 
-def _unread(value: object) -> Any:  # noqa: ANN401  what `take` reads instead
-    return value
-
-
 def _instant(value: object) -> dt.datetime | None:
     with suppress(ValueError):
         if isinstance(value, str):
             found = dt.datetime.fromisoformat(value.strip())
             return found.replace(tzinfo=dt.UTC) if not found.tzinfo else found.astimezone(dt.UTC)
     return None
+
+
+def _timeout(value: object) -> dt.timedelta | None:
+    found = DURATION.parse(value)
+    return found if found is not None and found >= dt.timedelta(seconds=1) else None
 
 
 def _apps(value: object) -> tuple[str | None, ...] | None:
@@ -102,7 +95,7 @@ def _modules(section: Section, key: str) -> tuple[SessionTable, ...] | None:
 
 
 def _pattern(section: Section, key: str) -> str | None:
-    text = section.read(key, _text("a regular expression"))
+    text = section.read(key, text_kind("a regular expression"))
     try:
         re.compile(text or "")
     except re.error as error:
@@ -111,44 +104,11 @@ def _pattern(section: Section, key: str) -> str | None:
     return text
 
 
-def _carried(section: Section, key: str) -> tuple[CarriedColumn, ...]:
-    """Read a list of columns, each a name alone or a name with SQL."""
-    node, found = section.members[key], list[CarriedColumn]()
-    if not isinstance(node.value, tuple):
-        section.bad(key, "a list of columns")
-    for item in node.items:
-        members = item.members
-        if isinstance(item.value, str) and is_plain(item.value):
-            members = {item.value: item}
-        if not members or not all(isinstance(each.value, str) for each in members.values()):
-            sentence = f"{section.dotted(key)} holds what names no column"
-            hint = "write a column, or {name: SQL}"
-            section.findings.append(Finding(item.where, "bad-value", sentence, hint))
-            continue
-        found += _columns_of(members)
-    return tuple(found)
-
-
-def _aggregates(section: Section, key: str) -> tuple[CarriedColumn, ...]:
-    node = section.members[key]
-    fits = all(isinstance(each.value, str) for each in node.members.values())
-    if not isinstance(node.value, Mapping) or not fits:
-        section.bad(key, "a mapping of names to SQL")
-        return ()
-    return tuple(_columns_of(node.members))
-
-
-def _columns_of(members: Mapping[str, YamlNode]) -> Iterator[CarriedColumn]:
-    for name, node in members.items():
-        yield CarriedColumn(name, str(node.value).strip(), node.where)
-
-
-_COLUMN = _text("the name of a column")
+_COLUMN = text_kind("the name of a column")
 _COLUMN_OR_NULL = or_null(_COLUMN)
-_EXPRESSION = _text(_SQL)
-_EXPRESSION_OR_NULL = or_null(_EXPRESSION)
-_EXPRESSIONS, _CONDITIONS, _WORDS = _listed(_SQL, 1), _listed(_SQL), _listed("texts")
-SQL_KINDS = (_EXPRESSION, _EXPRESSION_OR_NULL, _EXPRESSIONS, _CONDITIONS)
+_EXPRESSION_OR_NULL = or_null(EXPRESSION)
+_EXPRESSIONS, _CONDITIONS, _WORDS = _listed(SQL, 1), _listed(SQL), _listed("texts")
+SQL_KINDS = (EXPRESSION, EXPRESSION_OR_NULL, _EXPRESSIONS, _CONDITIONS)
 """The kinds of values that are SQL of one event."""
 _POSITIVE, _FROM_ZERO = whole(1, _MOST), whole(0, _MOST)
 _APPS: ValueKind[tuple[str | None, ...] | None] = ValueKind(
@@ -160,74 +120,19 @@ _APPS: ValueKind[tuple[str | None, ...] | None] = ValueKind(
 _INSTANT: ValueKind[dt.datetime | None] = ValueKind(
     "a date or a time such as 2021-01-01", _instant, {"type": "string"}, None
 )
+_TIMEOUT = or_null(replace(DURATION, parse=_timeout, expected="a duration such as '30 minutes'"))
 _MODULE = word(MODULES)
 _MODULES: PartKind[tuple[SessionTable, ...] | None] = PartKind(
-    "modules", _unread, {"type": "array", "items": _MODULE.schema}, None, take=_modules
+    "modules", as_read, {"type": "array", "items": _MODULE.schema}, None, take=_modules
 )
 _PATTERN: PartKind[str | None] = PartKind(
-    "a pattern", _unread, {"type": ["string", "null"]}, None, takes_null=True, take=_pattern
+    "a pattern", as_read, {"type": ["string", "null"]}, None, takes_null=True, take=_pattern
 )
-_CARRIED: PartKind[tuple[CarriedColumn, ...]] = PartKind(
-    "a list of columns",
-    _unread,
-    {"type": "array", "items": {"anyOf": [{"type": "string"}, _TEXTS_BY_NAME]}},
-    (),
-    take=_carried,
-)
-_AGGREGATES = replace(_CARRIED, schema=_TEXTS_BY_NAME, take=_aggregates)
 _TABLES: ValueKind[Mapping[str, YamlNode] | None] = ValueKind(
     "a mapping of tables to checks",
     lambda value: value if isinstance(value, Mapping) else None,
     OBJECT,
     None,
-)
-
-
-class CarriedSessionsSection(KeyedSection):
-    """What sessions take over."""
-
-    first = key(_CARRIED, ["mkt_source"])
-    """Of the first event that has one."""
-    last = key(_CARRIED, ["geo_country"])
-    """Of the last one."""
-    agg = key(_AGGREGATES, {"purchases": "count_if(event_name = 'purchase')"})
-    """SQL over all events of a session, by name."""
-
-
-class CarriedUsersSection(KeyedSection):
-    """What users take over, of rows of sessions: no SQL of an event."""
-
-    first = key(_CARRIED, ["mkt_source"])
-    """Of the first session that has one."""
-    last = key(_CARRIED, ["geo_country"])
-    """Of the last one."""
-
-
-class PassthroughSection(KeyedSection):
-    """The columns that modules take over."""
-
-    page_views = key(_CARRIED, ["page_title", {"host": "parse_url(page_url, 'HOST')"}])
-    """Columns of page views: a name, or `{name: SQL}`."""
-    sessions = key(subsection(CarriedSessionsSection), {"first": ["mkt_source"]})
-    """Columns of sessions."""
-    users = key(subsection(CarriedUsersSection), {"first": ["mkt_source"]})
-    """Columns of users."""
-
-
-def _passthrough(section: Section, key: str) -> Passthrough:
-    found = read_section(PassthroughSection, section.members[key], key, section.findings)
-    parts = {"sessions": found.sessions, "users": found.users}
-    carried = {
-        f"{name}_{word}": columns
-        for name, part in parts.items()
-        if part is not None
-        for word, columns in written_values(part).items()
-    }
-    return Passthrough(page_views=found.page_views, **carried)
-
-
-_PASSTHROUGH: PartKind[Passthrough] = PartKind(
-    "a mapping", _unread, {}, Passthrough(), take=_passthrough, inner=PassthroughSection
 )
 
 
@@ -254,17 +159,19 @@ class PackageSection(KeyedSection, filled=SessionOptions()):
     """When the device made the event; null: nothing is late."""
     sent_tstamp = key(_COLUMN_OR_NULL, None)
     """When the device sent it; null: nothing is late."""
-    event_id = key(_EXPRESSION, "event_id")
+    event_id = key(EXPRESSION, "event_id")
     """SQL: what an event is known by."""
     session_id = key(_EXPRESSIONS, ["domain_sessionid"])
     """SQL: what a session is known by; of a list the first that is not null."""
     user_id = key(_EXPRESSIONS, ["account", "domain_userid"])
     """SQL: what a user is known by; of a list the first that is not null."""
-    event_name = key(_EXPRESSION, "lower(event_name)")
+    session_timeout = key(_TIMEOUT, "30 minutes")
+    """After how long a silence of a user a session ends; for events without session ids."""
+    event_name = key(EXPRESSION, "lower(event_name)")
     """SQL: what happened."""
-    page_view_id = key(_EXPRESSION, "page_view_id")
+    page_view_id = key(EXPRESSION, "page_view_id")
     """SQL: what a page view is known by."""
-    page_url = key(_EXPRESSION, "page_url")
+    page_url = key(EXPRESSION, "page_url")
     """SQL: the page."""
     view_events = key(_WORDS, ["page_view", "screen"])
     """Values of `event_name` that begin a page view."""
@@ -320,10 +227,21 @@ class PackageSection(KeyedSection, filled=SessionOptions()):
     """The column of the browser."""
     bot_pattern = key(_PATTERN, "(?i)bot|spider")
     """A regular expression: modules leave events out whose browser matches."""
-    engaged_when = key(_EXPRESSION_OR_NULL, "event_name = 'purchase'")
+    engaged_when = key(EXPRESSION_OR_NULL, "event_name = 'purchase'")
     """SQL; one event that fulfils it makes a session engaged."""
-    passthrough = key(_PASSTHROUGH, {"page_views": ["page_title"]})
+    passthrough = key(PASSTHROUGH, {"page_views": ["page_title"]})
     """[Columns that modules take over](#passthrough)."""
+    conversions = key(CONVERSIONS, [{"name": "purchase", "when": "event_name = 'purchase'"}])
+    """[Events that count](#conversions) for sessions and users."""
+    funnel = key(FUNNEL, [{"step": "basket", "when": "page_url like '%/basket'"}])
+    """[The steps](#funnel) that lead to a conversion, in their order."""
+    channels = key(CHANNELS, [{"channel": "Email", "when": "mkt_medium = 'email'"}])
+    """[Rules that name the channel](#channels) of a session; the first that holds counts."""
+    users_by = key(word(tuple(UsersBy)), "stitched")
+    """Whether users have a row per visitor, or one per known person over all visitors."""
+    late_loaded = key(word(tuple(LateRows)), "count")
+    """How to treat rows that arrive after their time was processed: `take` builds their sessions
+    again, `count` only counts them, `fail` stops the run."""
     backfill = key(word(tuple(BackfillOrder)), "per_model")
     """Whether the package waits for models that catch up."""
     strict_seed_limits = key(FLAG, example=True)

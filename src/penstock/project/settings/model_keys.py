@@ -325,6 +325,8 @@ class OwnSettingsSection(StrictSection):
     """With `merge`: the columns that a row with an existing key takes from the query."""
     merge_exclude_columns = key(TEXTS, ["created_at"])
     """With `merge`: the columns that it does not take."""
+    replace_by = key(TEXT, "session_identifier")
+    """With `merge`, in a session package: the column of the sessions whose rows are replaced."""
     incremental_predicates = key(TEXTS, ["DBT_INTERNAL_DEST.day > current_date() - 7"])
     """With `merge`: SQL conditions for the stored rows that a step reads; a key outside them
     counts as new.

@@ -268,6 +268,8 @@ class TargetSection(ReceiversSection):
     """
     entities = key(subsection(EntitiesSettingsSection), {"environment": {"name": "prod"}})
     """Settings of entities for this target; they win over those of the project."""
+    sessions = key(TREE, {"web": {"start_date": "2024-01-01"}})
+    """Keys of session packages for this target, by package; they win over those of the file."""
 
 
 class LeaseSection(StrictSection, filled=LeaseSettings()):

@@ -34,10 +34,13 @@ from penstock.state.transitions.packages import (
 )
 
 RUNS = session_runs.c
-_ROW = ("model", "last_success", "covered_to", "advanced_to", "fingerprint", "run", "updated_at")
+_ROW = (
+    *("model", "last_success", "covered_to", "advanced_to", "fingerprint", "run", "updated_at"),
+    "late_to",
+)
 _PASS = (
     *("package", "seq", "kind", "run", "now", "pins", "status", "events", "caught_up"),
-    *("future_events", "started", "ended"),
+    *("future_events", "started", "ended", "rebuild"),
 )
 _RELEASE = ("package", "session", "asked_at", "who")
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ScalarType, parse_type
 from penstock.core.names import literal, quoted
 from penstock.core.sessions.manifest import Limits
-from penstock.core.sessions.package import SessionPackage, SessionTable
+from penstock.core.sessions.options import SessionTable
+from penstock.core.sessions.package import SessionPackage
 from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.values import hash_of_values
 
@@ -20,6 +21,11 @@ PASS = "pass"  # noqa: S105  a class of events
 TS, SESSION, USER, EVENT = "_ps_ts", "_ps_session", "_ps_user", "_ps_event"
 CREATED, SENT, CLASS = "_ps_created", "_ps_sent", "_ps_class"
 CLASSES = ("filtered", "null_device", "late", "null_session", PASS)
+REREAD = "penstock_reread_sessions"
+"""The view of sessions to build again, with the first and the last time of their events.
+
+With a timeout these are all sessions of a pass.
+"""
 MOST_ROWS, ROWS_OF_A_PARTITION = 1_000_000, 100_000
 """Up to this number of events a pass is small; and the rows in one partition of a small pass."""
 
@@ -32,12 +38,29 @@ class ReleasedSession:
     start: dt.datetime
 
 
+Spans = tuple[tuple[dt.datetime, dt.datetime], ...]
+"""Ranges of time, ascending; both ends are inclusive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """The sessions that a pass builds again beside those of its window.
+
+    `spans` contain their events. `rebuilds` ignores earlier rows, because events may be missing.
+    With `maps`, some users are mapped again from their events alone.
+    """
+
+    spans: Spans
+    rebuilds: bool = False
+    maps: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class SessionRun:
     """Everything that the SQL of one pass depends on; `schema` is that of the events.
 
     `seq` is the number of the run, `now` its timestamp. At most `rows` events are read at once;
-    None if unknown.
+    None if unknown. `head` is up to where some model has events, at least the upper limit.
     """
 
     package: SessionPackage
@@ -48,6 +71,8 @@ class SessionRun:
     now: dt.datetime
     released: tuple[ReleasedSession, ...] = ()
     rows: int | None = None
+    reread: Reread | None = None
+    head: dt.datetime | None = None
 
     @property
     def is_small(self) -> bool:
@@ -82,6 +107,21 @@ class SessionRun:
     def high(self) -> str:
         """The upper limit as a literal."""
         return instant_literal(self.limits.upper_limit)
+
+    @property
+    def known_to(self) -> str:
+        """The time up to which some model has events, as a literal."""
+        return instant_literal(max(self.limits.upper_limit, self.head or self.limits.upper_limit))
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether it builds sessions again as if nothing was known of them."""
+        return self.reread is not None and self.reread.rebuilds
+
+    @property
+    def spans(self) -> Spans:
+        """The ranges of events that are read beside those of the window."""
+        return self.reread.spans if self.reread else ()
 
     @property
     def max_span(self) -> str:
@@ -154,34 +194,75 @@ def event_hash(columns: Iterable[Column]) -> str:
     return hash_of_values(values)
 
 
-def classify(run: SessionRun, low: str, high: str, *, with_released: bool = False) -> str:
-    """Return the events from `low` to `high` with their clocks, ids and classes.
+def classify(
+    run: SessionRun,
+    low: str,
+    high: str,
+    *,
+    with_released: bool = False,
+    spans: Spans = (),
+    source: str = EVENTS,
+) -> str:
+    """Return the events from `low` to `high`, and in `spans`, with their clocks, ids and classes.
 
     With `with_released`, those of released sessions start at their session's start. NULL in `ts` is
     in no range.
     """
-    options = run.package.options
+    if not run.package.options.finds_sessions:
+        released = run.released if with_released else ()
+        return _with_class(run, _events_in(run, (low, high), spans, source, released))
+    rows = _events_in(run, (low, high), spans, source)
+    return _with_class(
+        run,
+        f"SELECT e.* EXCEPT ({SESSION}), r.session_identifier AS {SESSION} FROM ({rows}) e "
+        f"LEFT JOIN {REREAD} r ON r.user_identifier = e.{USER} "
+        f"AND e.{TS} BETWEEN r.first_tstamp AND r.last_tstamp",
+    )
+
+
+def user_events(
+    run: SessionRun, low: str, high: str, *, spans: Spans = (), source: str = EVENTS
+) -> str:
+    """Return events as `classify` does if their sessions are still to be found."""
+    return _with_class(run, _events_in(run, (low, high), spans, source))
+
+
+def _events_in(
+    run: SessionRun,
+    ends: tuple[str, str],
+    spans: Spans,
+    source: str,
+    released: tuple[ReleasedSession, ...] = (),
+) -> str:
+    """Return the events in ranges of time, with their clocks and ids."""
+    options, (low, high) = run.package.options, ends
     ts = as_time(run, options.timestamp)
     clocks = {CREATED: options.created_tstamp, SENT: options.sent_tstamp}
+    has_ids = not options.finds_sessions
     terms = {
         TS: ts,
-        SESSION: first_text(options.session_id),
+        SESSION: first_text(options.session_id) if has_ids else "CAST(NULL AS STRING)",
         USER: first_text(options.user_id),
         EVENT: first_text([options.event_id]),
         **{name: _clock(run, column, ts) for name, column in clocks.items()},
     }
     named = ", ".join(f"{sql} AS {name}" for name, sql in terms.items())
     kept, first = in_range(run, low, high), low
-    if with_released and run.released:
-        starts = {each.session: instant_literal(each.start) for each in run.released}
+    if released:
+        starts = {each.session: instant_literal(each.start) for each in released}
         again = [
             f"{terms[SESSION]} = {literal(name)} AND {in_range(run, start, high)}"
             for name, start in starts.items()
         ]
         kept = f"({' OR '.join((kept, *again))})"
         first = f"least({', '.join((low, *starts.values()))})"
-    where = f"{kept}{_pruning(run, first, high)}"
-    rows = f"SELECT *, {named} FROM {EVENTS} WHERE {where}"
+    days = [(first, high), *((instant_literal(a), instant_literal(b)) for a, b in spans)]
+    if spans:
+        kept = f"({' OR '.join((kept, *(in_range(run, a, b) for a, b in days[1:])))})"
+    return f"SELECT *, {named} FROM {source} WHERE {kept}{_pruning(run, days)}"
+
+
+def _with_class(run: SessionRun, rows: str) -> str:
     return f"SELECT *, {_class(run)} AS {CLASS} FROM ({rows})"
 
 
@@ -193,14 +274,17 @@ def _clock(run: SessionRun, column: str | None, ts: str) -> str:
     return f"coalesce({time}, {ts})" if run.package.options.allow_null_device_timestamps else time
 
 
-def _pruning(run: SessionRun, low: str, high: str) -> str:
-    """Return conditions on partitions for events of a range; arrival and partition may differ."""
+def _pruning(run: SessionRun, ranges: Sequence[tuple[str, str]]) -> str:
+    """Return conditions on partitions for events of ranges; arrival and partition may differ."""
     options = run.package.options
     if options.partition_column is None:
         return ""
-    pad = options.partition_pad_days
-    first, last = f"date_sub(DATE({low}), {pad})", f"date_add(DATE({high}), {pad})"
-    return f" AND {quoted(options.partition_column)} BETWEEN {first} AND {last}"
+    pad, column = options.partition_pad_days, quoted(options.partition_column)
+    days = [
+        f"{column} BETWEEN date_sub(DATE({low}), {pad}) AND date_add(DATE({high}), {pad})"
+        for low, high in ranges
+    ]
+    return f" AND {days[0]}" if len(days) == 1 else f" AND ({' OR '.join(days)})"
 
 
 def _class(run: SessionRun) -> str:
@@ -212,7 +296,9 @@ def _class(run: SessionRun) -> str:
     if options.tests_lateness:
         cases.append((f"{CREATED} IS NULL OR {SENT} IS NULL", "null_device"))
         cases.append((f"NOT {SENT} <= {CREATED} + {days(options.days_late_allowed)}", "late"))
-    cases.append((f"{SESSION} IS NULL", "null_session"))
+    cases.append(
+        (f"{USER if run.package.options.finds_sessions else SESSION} IS NULL", "null_session")
+    )
     return (
         f"CASE {' '.join(f'WHEN {when} THEN {literal(to)}' for when, to in cases)} ELSE 'pass' END"
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.names import literal, quoted
-from penstock.core.sessions.package import CarriedColumn, SessionTable
+from penstock.core.sessions.options import CHANNEL, CarriedColumn, SessionTable
 from penstock.strategies.sessions.events import SessionRun, as_time, event_hash, first_text, texts
 from penstock.strategies.sessions.this_run import carried_columns
 
@@ -97,6 +97,47 @@ def _stitching(run: SessionRun, part: SessionTable, user: str) -> tuple[str, str
         return user, ""
     mapping = run.table(SessionTable.USER_MAPPING)
     return f"coalesce(m.user_id, {user})", f" LEFT JOIN {mapping} m ON m.user_identifier = {user}"
+
+
+def session_aggregates(run: SessionRun) -> dict[str, str]:
+    """Return the aggregates over the events of a session that the package adds, by column."""
+    options = run.package.options
+    found = {each.name: f"({each.sql})" for each in options.passthrough.sessions_agg}
+    for each in options.conversions:
+        terms = [f"count_if({each.when})", f"coalesce(bool_or({each.when}), false)"]
+        terms.append(f"min(CASE WHEN {each.when} THEN _ps_d END)")
+        if each.value:
+            terms.append(f"coalesce(sum(CASE WHEN {each.when} THEN {each.value} END), 0)")
+        found |= dict(zip(each.columns, terms, strict=True))
+    return found
+
+
+def _funnel_times(run: SessionRun) -> list[tuple[str, str]]:
+    """Return when each step of the funnel may have been reached, as aggregates by alias."""
+    return [
+        (f"step{n}", f"collect_set(CASE WHEN {each.when} THEN _ps_d END)")
+        for n, each in enumerate(run.package.options.funnel)
+    ]
+
+
+def _funnel_columns(run: SessionRun) -> dict[str, str]:
+    """Return the furthest step of a session, and when it reached each; none is skipped."""
+    steps, found, at = run.package.options.funnel, dict[str, str](), ""
+    for n, each in enumerate(steps):
+        later = f"filter(w.step{n}, t{n} -> t{n} >= {at})" if at else f"w.step{n}"
+        at = found[f"funnel_{each.step}_tstamp"] = f"array_min({later})"
+    furthest = "".join(
+        f" WHEN {sql} IS NOT NULL THEN {literal(each.step)}"
+        for each, sql in reversed([*zip(steps, found.values(), strict=True)])
+    )
+    return {"funnel_step": f"CASE{furthest} END", **found} if steps else {}
+
+
+def channel(run: SessionRun) -> tuple[CarriedColumn, ...]:
+    """Return the channel of an event, if the package has channels."""
+    rules = run.package.options.channels
+    whens = " ".join(f"WHEN {each.when} THEN {literal(each.channel)}" for each in rules)
+    return (CarriedColumn(CHANNEL, f"CASE {whens} ELSE 'Unassigned' END"),) if rules else ()
 
 
 def with_defaults(run: SessionRun, carried: Sequence[CarriedColumn]) -> tuple[CarriedColumn, ...]:
@@ -200,7 +241,7 @@ def _scroll_depth(run: SessionRun) -> str:
 def sessions(run: SessionRun) -> ModuleRows:
     """Return one row per session of this run that has a view or a ping; bots have none."""
     carried = run.package.options.passthrough
-    first = with_defaults(run, carried.sessions_first)
+    first = (*with_defaults(run, carried.sessions_first), *channel(run))
     chosen = (*first, *carried.sessions_last)
     events = f"SELECT * FROM ({module_events(run, chosen)}) WHERE NOT _ps_bot"
     kept = ["user_identifier", "session_start_date", "_ps_kind", "_ps_event", "_ps_known"]
@@ -233,7 +274,8 @@ def _session_totals(run: SessionRun) -> str:
             f"{options.heartbeat} * ({buckets} - {pages}) + {options.min_visit_length} * {pages}"
         ),
         "bought": f"coalesce(bool_or({options.engaged_when or 'false'}), false)",
-        **{f"agg{n}": f"({each.sql})" for n, each in enumerate(options.passthrough.sessions_agg)},
+        **{f"agg{n}": sql for n, sql in enumerate(session_aggregates(run).values())},
+        **dict(_funnel_times(run)),
     }
     return ", ".join(f"{sql} AS {name}" for name, sql in terms.items())
 
@@ -241,7 +283,7 @@ def _session_totals(run: SessionRun) -> str:
 def _session_columns(run: SessionRun, user: str, first: Sequence[CarriedColumn]) -> dict[str, str]:
     options = run.package.options
     visit, is_ping = options.min_visit_length, "w.f._ps_kind = 'ping'"
-    last, agg = options.passthrough.sessions_last, options.passthrough.sessions_agg
+    last, agg = options.passthrough.sessions_last, session_aggregates(run)
     extra = f"CASE WHEN {is_ping} THEN {visit} ELSE 0 END"
     start = f"w.low - make_dt_interval(0, 0, 0, {extra})"
     engaged = f"w.pages >= 2 OR w.engaged / {options.heartbeat} >= 2 OR w.bought"
@@ -261,7 +303,8 @@ def _session_columns(run: SessionRun, user: str, first: Sequence[CarriedColumn])
         "last_page_url": "w.l._ps_url",
         **{each.name: f"w.f._ps_x{n}" for n, each in enumerate(first)},
         **{f"last_{each.name}": f"w.l._ps_x{n + len(first)}" for n, each in enumerate(last)},
-        **{each.name: f"w.agg{n}" for n, each in enumerate(agg)},
+        **{name: f"w.agg{n}" for n, name in enumerate(agg)},
+        **_funnel_columns(run),
         _STITCHED: user,
         "session_start_date": "w.f.session_start_date",
         "run_id": run.run_id,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import NoReturn, Self
 
 from penstock.core import strategy as port
 from penstock.core.names import literal
 from penstock.core.sessions.manifest import ManifestRow
+from penstock.core.sessions.options import SessionOptions, SessionTable
 from penstock.core.sessions.package import SessionModel, SessionPackage, SessionTableKind
 from penstock.strategies.entities.moments import instant_literal
 
@@ -44,6 +45,27 @@ MAPPING_COLUMNS: Mapping[str, str] = {
     "changed_seq": "bigint",
     "run_id": "string",
 }
+MEMBERS = "user_identifiers"
+"""The column of the visitors of a person."""
+PAST_IDS = "past_session_identifiers"
+"""The column of the ids of sessions that were joined to one."""
+
+
+def kept_columns(part: SessionTable, options: SessionOptions) -> Mapping[str, str]:
+    """Return the columns of a table whose rows last, with their types."""
+    if part is SessionTable.LIFECYCLE:
+        more = {PAST_IDS: "array<string>"} if options.finds_sessions else {}
+        return {**LIFECYCLE_COLUMNS, **more}
+    if part is SessionTable.USERS:  # what is read of it
+        return {"user_identifier": "string", MEMBERS: "array<string>"}
+    return QUARANTINE_COLUMNS if part is SessionTable.QUARANTINE else MAPPING_COLUMNS
+
+
+def no_rows(part: SessionTable, options: SessionOptions) -> str:
+    """Return an empty table in place of one that does not exist yet."""
+    kept = kept_columns(part, options)
+    columns = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in kept.items())
+    return f"SELECT {columns} WHERE false"
 
 
 MANIFEST_COLUMNS: Mapping[str, str] = {
@@ -55,13 +77,17 @@ MANIFEST_COLUMNS: Mapping[str, str] = {
     "run_id": "string",
     "updated_at": "timestamp",
 }
+_FIELDS = {"run_id": "run"}
 MANIFEST_OF = "penstock.manifestOf"
 """The property that names the package whose manifest a table holds."""
 
 
 def manifest_export(target: str, package: str, rows: Sequence[ManifestRow], location: str) -> str:
     """Return the statement that replaces a table's rows by those of a manifest."""
-    lines = [", ".join(map(_cell, astuple(row))) for row in rows]
+    lines = [
+        ", ".join(_cell(getattr(row, _FIELDS.get(name, name))) for name in MANIFEST_COLUMNS)
+        for row in rows
+    ]
     listed = ", ".join(MANIFEST_COLUMNS)
     found = f"VALUES {', '.join(f'({line})' for line in lines)} AS t({listed})"
     none = ", ".join(f"NULL AS {name}" for name in MANIFEST_COLUMNS)

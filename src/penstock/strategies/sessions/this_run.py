@@ -7,12 +7,13 @@ import datetime as dt
 from penstock.core.columns.schema import Schema
 from penstock.core.names import literal, quoted
 from penstock.core.sessions.manifest import Limits
-from penstock.core.sessions.package import SessionTable
+from penstock.core.sessions.options import SessionTable
 from penstock.strategies.entities.moments import instant_literal
 from penstock.strategies.sessions.events import (
     CLASS,
     EVENT,
     PASS,
+    REREAD,
     SESSION,
     TS,
     SessionRun,
@@ -21,7 +22,7 @@ from penstock.strategies.sessions.events import (
     event_hash,
     order_of,
 )
-from penstock.strategies.sessions.tables import QUARANTINE_COLUMNS
+from penstock.strategies.sessions.tables import PAST_IDS, QUARANTINE_COLUMNS
 from penstock.strategies.sessions.window import BEFORE, KNOWN, TOUCHED, old_quarantine
 
 _ID = "session_identifier"
@@ -36,10 +37,11 @@ CANDIDATES = "penstock_event_candidates"
 
 def sessions_this_run(run: SessionRun) -> str:
     """Return the sessions to rebuild, including quarantined ones whose cap is in the window."""
+    ids = f"{PAST_IDS}, " if run.package.options.finds_sessions else ""
     return (
         f"SELECT {_ID}, user_identifier, start_tstamp, "
         f"least(end_tstamp, {run.high}) AS end_tstamp, start_date AS session_start_date, "
-        f"past_user_identifiers, past_start_dates, {run.run_id} AS run_id "
+        f"past_user_identifiers, past_start_dates, {ids}{run.run_id} AS run_id "
         f"FROM {TOUCHED}"
     )
 
@@ -60,7 +62,10 @@ def quarantine_rows(run: SessionRun) -> str:
         f"end_tstamp, true AS in_run FROM {TOUCHED} {seen}) WHERE {at_cap} "
         f"GROUP BY {_ID}"
     )
-    known = f"SELECT *, coalesce({_ID} IN {run.released_ids}, false) AS is_released FROM {BEFORE}"
+    released = f"{_ID} IN {run.released_ids}"
+    if run.rebuilds:  # their entries are decided again, too
+        released += f" OR {_ID} IN (SELECT {_ID} FROM {REREAD})"
+    known = f"SELECT *, coalesce({released}, false) AS is_released FROM {BEFORE}"
     both = (
         f"SELECT coalesce(k.{_ID}, q.{_ID}) AS {_ID}, q.{_ID} IS NOT NULL AS is_found, "
         f"k.{_ID} IS NOT NULL AND NOT k.is_released AS is_known, "
@@ -133,7 +138,8 @@ def event_candidates(run: SessionRun, first_start: dt.datetime | None) -> str:
     The result has valid events in the window, and all earlier events of sessions of this run.
     Events of other sessions in the window are read only to be counted.
     """
-    starts = [run.limits.lower_limit, *([first_start] if first_start else [])]
+    is_early = first_start is not None and not run.rebuilds
+    starts = [run.limits.lower_limit, *([first_start] if first_start and is_early else [])]
     begin = instant_literal(min(starts))
     in_window = f"{TS} >= {run.low}"
     held = "false"
@@ -145,13 +151,19 @@ def event_candidates(run: SessionRun, first_start: dt.datetime | None) -> str:
         f"{held} AS _ps_held FROM penstock_{SessionTable.SESSIONS_THIS_RUN} r "
         f"FULL OUTER JOIN {KNOWN} k ON k.{_ID} = r.{_ID}"
     )
+    history = upto = again = ""
+    if run.reread is not None:
+        upto = f"{TS} <= {run.high} AND "
+        again = f" LEFT JOIN {REREAD} a ON a.{_ID} = s.{_ID}"
+        history = f" AND ({TS} >= {begin} OR {TS} BETWEEN a.first_tstamp AND a.last_tstamp)"
     rows = (
         f"SELECT {run.hint('s')}e.*, "
         f"CASE WHEN {in_window} THEN 'window' ELSE 'history' END AS {SCOPE}, "
         f"s.{_ID}, s.user_identifier, s.session_start_date, s._ps_start, s._ps_held "
-        f"FROM ({classify(run, begin, run.high)}) e JOIN ({of_sessions}) s "
-        f"ON s._ps_id = e.{SESSION} "
-        f"WHERE ({in_window} AND {CLASS} = '{PASS}') OR (NOT {in_window} AND s.{_ID} IS NOT NULL)"
+        f"FROM ({classify(run, begin, run.high, spans=run.spans)}) e JOIN ({of_sessions}) s "
+        f"ON s._ps_id = e.{SESSION}{again} "
+        f"WHERE {upto}(({in_window} AND {CLASS} = '{PASS}') "
+        f"OR (NOT {in_window} AND s.{_ID} IS NOT NULL{history}))"
     )
     bounds = f"{TS} BETWEEN _ps_start AND _ps_start + {run.max_span}"
     fits = f"{CLASS} = '{PASS}' AND {_ID} IS NOT NULL AND {bounds}"

@@ -6,9 +6,17 @@ from collections.abc import Sequence
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.names import quoted
-from penstock.core.sessions.package import CarriedColumn, SessionTable, prefixed_name
+from penstock.core.sessions.options import CarriedColumn, SessionTable, prefixed_name
 from penstock.strategies.sessions.events import SessionRun, as_time
-from penstock.strategies.sessions.modules import ModuleRows, module_events, page_views, sessions
+from penstock.strategies.sessions.modules import (
+    ModuleRows,
+    channel,
+    module_events,
+    page_views,
+    sessions,
+)
+from penstock.strategies.sessions.reread import REPLACED, RESET_USERS
+from penstock.strategies.sessions.tables import MEMBERS, PAST_IDS
 from penstock.strategies.sessions.window import in_dates
 
 GONE, LIES = "_ps_gone", "_ps_lies"
@@ -17,26 +25,77 @@ _ID, _USER = "session_identifier", "user_identifier"
 
 
 def touched_users(run: SessionRun) -> str:
-    """Return the users of the sessions of this run, and the earlier users of these sessions."""
-    this_run = run.table(SessionTable.SESSIONS_THIS_RUN)
+    """Return the users whose rows may change: those of the sessions of this run, now and before.
+
+    Persons are those of these visitors, those that had them, and those whose visitors moved.
+    """
     every = f"array_union(past_user_identifiers, array({_USER}))"
-    rows = f"SELECT explode({every}) AS {_USER} FROM {this_run}"
-    return f"SELECT DISTINCT {_USER} FROM ({rows}) WHERE {_USER} IS NOT NULL"
+    rows = f"SELECT explode({every}) AS {_USER} FROM {_touched(run)}"
+    found = f"SELECT DISTINCT {_USER} FROM ({rows}) WHERE {_USER} IS NOT NULL"
+    if not run.package.options.by_person:
+        return found
+    stored = (
+        f"SELECT {_USER} AS person, explode({MEMBERS}) AS visitor "
+        f"FROM {run.table(SessionTable.USERS)}"
+    )
+    pairs = (
+        f"SELECT p.person, coalesce(p.visitor, u.{_USER}) AS visitor, "
+        f"u.{_USER} IS NOT NULL AS is_touched FROM ({stored}) p "
+        f"FULL OUTER JOIN ({found}) u ON u.{_USER} = p.visitor"
+    )
+    both = (
+        f"SELECT v.person, coalesce(m.user_id, v.visitor) AS now, v.is_touched FROM ({pairs}) v "
+        f"LEFT JOIN {run.table(SessionTable.USER_MAPPING)} m ON m.{_USER} = v.visitor"
+    )
+    return (
+        f"SELECT DISTINCT {_USER} FROM (SELECT explode(array(person, now)) AS {_USER} "
+        f"FROM ({both}) WHERE is_touched OR NOT person <=> now) WHERE {_USER} IS NOT NULL"
+    )
+
+
+def _touched(run: SessionRun) -> str:
+    """Return the sessions of this run, and what those were that are built as if new."""
+    this_run = run.table(SessionTable.SESSIONS_THIS_RUN)
+    if not run.rebuilds:
+        return this_run
+    names = f"{_ID}, {_USER}, session_start_date, past_user_identifiers, past_start_dates"
+    return f"(SELECT {names} FROM {this_run} UNION ALL SELECT {names} FROM {REPLACED})"
+
+
+def replaced_days(run: SessionRun) -> str:
+    """Return the sessions to replace, with the partitions in which their rows may lie."""
+    days = "array_union(past_start_dates, array(session_start_date))"
+    if not run.rebuilds and not run.package.options.finds_sessions:
+        return f"(SELECT {_ID}, {days} AS days FROM {_touched(run)})"
+    rows = f"SELECT {_ID}, {days} AS days FROM {_touched(run)}"
+    if run.package.options.finds_sessions:  # rows of sessions that were joined to others
+        this_run = run.table(SessionTable.SESSIONS_THIS_RUN)
+        rows += f" UNION ALL SELECT explode({PAST_IDS}), {days} FROM {this_run}"
+    return (
+        f"(SELECT {_ID}, array_distinct(flatten(collect_list(days))) AS days "
+        f"FROM ({rows}) GROUP BY {_ID})"
+    )
 
 
 def users(run: SessionRun) -> ModuleRows:
-    """Return one row per affected user, from all of the user's sessions."""
+    """Return one row per affected user, or known person, from all of their sessions."""
     carried = run.package.options.passthrough
+    came = tuple(CarriedColumn(each.name, each.name) for each in channel(run))
+    first, last = (*carried.users_first, *came), (*carried.users_last, *came)
     own = [_ID, "user_id", "first_page_url", "last_page_url"]
-    own += [quoted(each.sql) for each in (*carried.users_first, *carried.users_last)]
+    own += [quoted(each.sql) for each in (*first, *last)]
     row = f"struct({', '.join(f's.{name}' for name in dict.fromkeys(own))})"
+    rows, person = _sessions_of_persons(run)
+    added = _user_aggregates(run)
+    more = "".join(f", {sql} AS agg{n}" for n, sql in enumerate(added.values()))
     whole = (
-        f"SELECT {run.hint('u')}s.{_USER}, min(start_tstamp) AS low, max(end_tstamp) AS high, "
+        f"SELECT {run.hint('u')}{person} AS {_USER}, min(start_tstamp) AS low, "
+        "max(end_tstamp) AS high, "
         "count(*) AS sessions, sum(page_views) AS pages, sum(engaged_time_in_s) AS engaged, "
         f"max_by({row}, struct(-unix_micros(start_tstamp), s.{_ID})) AS f, "
-        f"max_by({row}, struct(end_tstamp, s.{_ID})) AS l "
-        f"FROM {run.table(SessionTable.SESSIONS)} s JOIN ({touched_users(run)}) u "
-        f"ON u.{_USER} = s.{_USER} GROUP BY s.{_USER}"
+        f"max_by({row}, struct(end_tstamp, s.{_ID})) AS l{more} "
+        f"FROM {rows} s LEFT SEMI JOIN ({touched_users(run)}) u "
+        f"ON u.{_USER} = {person} GROUP BY {person}"
     )
     columns = {
         _USER: f"w.{_USER}",
@@ -50,11 +109,36 @@ def users(run: SessionRun) -> ModuleRows:
         "last_session_identifier": f"w.l.{_ID}",
         "first_page_url": "w.f.first_page_url",
         "last_page_url": "w.l.last_page_url",
-        **_with_prefix("first", "w.f", carried.users_first),
-        **_with_prefix("last", "w.l", carried.users_last),
+        **_with_prefix("first", "w.f", first),
+        **_with_prefix("last", "w.l", last),
+        **{name: f"w.agg{n}" for n, name in enumerate(added)},
         "run_id": run.run_id,
     }
     return ModuleRows(columns, f"({whole}) w")
+
+
+def _sessions_of_persons(run: SessionRun) -> tuple[str, str]:
+    """Return all sessions, and the column of the user, or of the person, that they belong to."""
+    rows = run.table(SessionTable.SESSIONS)
+    if not run.package.options.by_person:
+        return rows, f"s.{_USER}"
+    known = f"LEFT JOIN {run.table(SessionTable.USER_MAPPING)} m ON m.{_USER} = t.{_USER}"
+    person = f"coalesce(m.user_id, t.{_USER}) AS _ps_person"
+    return f"(SELECT t.*, {person} FROM {rows} t {known})", "s._ps_person"
+
+
+def _user_aggregates(run: SessionRun) -> dict[str, str]:
+    """Return the aggregates over the sessions of a user that the package adds, by column."""
+    options = run.package.options
+    found = {each.name: f"({each.sql})" for each in options.passthrough.users_agg}
+    for each in options.conversions:
+        volume, converted, first, *total = (f"s.{quoted(name)}" for name in each.columns)
+        terms = [f"coalesce(sum({volume}), 0)", f"coalesce(bool_or({converted}), false)"]
+        terms += [f"min({first})", *(f"coalesce(sum({of_all}), 0)" for of_all in total)]
+        found |= dict(zip(each.columns, terms, strict=True))
+    if options.by_person:
+        found[MEMBERS] = f"array_sort(collect_set(s.{_USER}))"
+    return found
 
 
 def _with_prefix(word: str, alias: str, carried: Sequence[CarriedColumn]) -> dict[str, str]:
@@ -91,7 +175,20 @@ def user_mapping(run: SessionRun) -> ModuleRows:
         f"({rows}) b LEFT JOIN {mapping} t ON t.{_USER} = b.{_USER} "
         f"WHERE t.{_USER} IS NULL OR {newer}{stored}"
     )
+    if _maps_again(run):  # what is stored of these users counts no more
+        columns[_USER] = f"coalesce(b.{_USER}, r.{_USER})"
+        source = (
+            f"({rows}) b FULL OUTER JOIN {RESET_USERS} r ON r.{_USER} = b.{_USER} "
+            f"LEFT JOIN {mapping} t ON t.{_USER} = coalesce(b.{_USER}, r.{_USER}) "
+            f"WHERE CASE WHEN r.{_USER} IS NULL THEN t.{_USER} IS NULL OR {newer}{stored} "
+            f"WHEN b.{_USER} IS NULL THEN t.{_USER} IS NOT NULL ELSE NOT best <=> {stored} END"
+        )
     return ModuleRows(columns, source)
+
+
+def _maps_again(run: SessionRun) -> bool:
+    """Return whether some users are mapped again from their events alone."""
+    return run.reread is not None and run.reread.maps
 
 
 def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Sequence[str]) -> str:
@@ -101,7 +198,10 @@ def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Se
     Stored rows determine their partition, so an older session with the same id is not affected.
     """
     model = run.package.model(part)
-    if model is None or run.package.options.is_snowplow or part is SessionTable.USER_MAPPING:
+    if part is SessionTable.USER_MAPPING and _maps_again(run):
+        return f"SELECT *, user_id IS NULL AS {GONE} FROM ({rows.sql})"
+    replaces = run.rebuilds or not run.package.options.is_snowplow
+    if model is None or not replaces or part is SessionTable.USER_MAPPING:
         return f"SELECT *, false AS {GONE} FROM ({rows.sql})"
     key = [quoted(name) for name in model.key]
     if part is SessionTable.USERS:
@@ -113,9 +213,8 @@ def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Se
         there = (
             f"SELECT {run.hint('r')}{', '.join(f't.{name}' for name in key)}, "
             f"t.session_start_date AS {LIES} "
-            f"FROM {run.table(part)} t JOIN {run.table(SessionTable.SESSIONS_THIS_RUN)} r "
-            f"ON r.{_ID} = t.{_ID} AND array_contains("
-            "array_union(r.past_start_dates, array(r.session_start_date)), t.session_start_date) "
+            f"FROM {run.table(part)} t JOIN {replaced_days(run)} r "
+            f"ON r.{_ID} = t.{_ID} AND array_contains(r.days, t.session_start_date) "
             f"WHERE {in_dates('t.session_start_date', dates)}"
         )
         lies = f", t.{LIES}"

@@ -12,16 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from penstock.core.names import quoted
-from penstock.core.sessions.package import SessionTable
+from penstock.core.sessions.options import SessionTable
 from penstock.core.statement import Commit, Passing, Row, Rule, Stage, Work
 from penstock.core.strategy import Build
 from penstock.strategies.build import create
 from penstock.strategies.sessions.events import SessionRun
-from penstock.strategies.sessions.tables import (
-    LIFECYCLE_COLUMNS,
-    MAPPING_COLUMNS,
-    QUARANTINE_COLUMNS,
-)
+from penstock.strategies.sessions.tables import QUARANTINE_COLUMNS, kept_columns
 from penstock.strategies.sessions.this_run import (
     CANDIDATES,
     ROWS_HELD,
@@ -57,11 +53,6 @@ _COUNT = {_ROWS: "count(*)"}
 _SCRATCH = {"delta.enableDeletionVectors": "false"}  # nothing is ever deleted from it
 _MERGED = {"spark.databricks.delta.merge.materializeSource": "none"}  # a stage is computed once
 _BY_DATE = (SessionTable.PAGE_VIEWS, SessionTable.SESSIONS)
-_KNOWN: Mapping[SessionTable, Mapping[str, str]] = {
-    SessionTable.LIFECYCLE: LIFECYCLE_COLUMNS,
-    SessionTable.QUARANTINE: QUARANTINE_COLUMNS,
-    SessionTable.USER_MAPPING: MAPPING_COLUMNS,
-}
 
 
 def _stage(run: SessionRun, view: str, sql: str, counts: Mapping[str, str] = _COUNT) -> Stage:
@@ -86,20 +77,20 @@ def touched_stage(run: SessionRun) -> Stage:
     return _stage(run, TOUCHED, touched_sessions(run))
 
 
-def no_rows(part: SessionTable) -> str:
-    """Return an empty table in place of one that does not exist yet."""
-    columns = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in _KNOWN[part].items())
-    return f"SELECT {columns} WHERE false"
-
-
-def touched_dates() -> dict[str, str]:
+def touched_dates(run: SessionRun) -> dict[str, str]:
     """Return aggregates over the sessions of this run: their dates, before and now, and starts.
 
-    The dates are one comma-separated text, the first start is in microseconds since 1970.
+    The dates are one comma-separated text, the first start is in microseconds since 1970: that of
+    sessions whose events are not read in ranges of their own.
     """
     every = "flatten(collect_set(array_union(past_start_dates, array(session_start_date))))"
     dates = f"array_join(array_sort(array_distinct({every})), ',')"
-    return {"dates": dates, "first": "unix_micros(min(start_tstamp))"}
+    start = "start_tstamp"
+    if run.reread is not None:  # what is observed may have no FILTER
+        near = f"start_tstamp >= {run.low} - {run.max_span}"
+        near += f" OR {_ID} IN {run.released_ids}" if run.released else ""
+        start = f"CASE WHEN {near} THEN start_tstamp END"
+    return {"dates": dates, "first": f"unix_micros(min({start}))"}
 
 
 def lifecycle_work(run: SessionRun, build: Build) -> Work:
@@ -112,16 +103,17 @@ def lifecycle_work(run: SessionRun, build: Build) -> Work:
     )
     changes = f"SELECT *, count(*) OVER (PARTITION BY {_ID}) AS times FROM"
     dates = "array_join(array_sort(collect_set(CAST(old_start_date AS STRING))), ',')"
-    counts = {**_COUNT, _DOUBLED: "count_if(times > 1)", _DATES: dates}
+    counts = {**_COUNT, _DOUBLED: "count_if(times > 1 AND NOT gone)", _DATES: dates}
     stage = _stage(run, CHANGES, f"{changes} ({lifecycle_changes(run)})", counts)
     known = _stage(run, KNOWN, known_sessions(run), {"sessions_known": "count(*)"})
-    rows = f"SELECT {', '.join(LIFECYCLE_COLUMNS)} FROM {CHANGES}"
+    columns = ", ".join(kept_columns(SessionTable.LIFECYCLE, run.package.options))
+    rows = f"SELECT {columns} FROM {CHANGES} WHERE NOT gone"
 
     def decide(row: Row) -> Commit | None:
         if build.table is None:
             return _create_of(run, build, rows)
         dates = [each for each in str(row[_DATES] or "").split(",") if each]
-        return _merge_of(run, lifecycle_merge(build.target, dates), row)
+        return _merge_of(run, lifecycle_merge(run, build.target, dates), row)
 
     return Work((known, replace(stage, rules=(doubled,))), decide, rows=lambda _: rows)
 
@@ -175,7 +167,7 @@ def requarantined(run: SessionRun) -> str:
 def sessions_work(run: SessionRun, build: Build) -> Work:
     """Write the sessions to rebuild, and return the dates of their partitions."""
     table = run.table(SessionTable.SESSIONS_THIS_RUN)
-    stage, rows = (_stage(run, table, sessions_this_run(run), touched_dates()), _all(table))
+    stage, rows = (_stage(run, table, sessions_this_run(run), touched_dates(run)), _all(table))
     stages = (stage,) if run.package.options.quarantine else (touched_stage(run), stage)
     return Work(stages, lambda _: _create_of(run, build, rows, scratch=True), rows=lambda _: rows)
 

@@ -63,24 +63,35 @@ Template = Annotated[
 FromTable = Annotated[
     str | None, FlagSpec("Write a model over this existing Delta table.", metavar="PATH")
 ]
+Events = Annotated[
+    str | None,
+    FlagSpec("With --template sessions: a package over this Delta table.", metavar="PATH"),
+]
 ModelName = Annotated[
     str | None, FlagSpec("Name of that model; default: of the table.", metavar="NAME")
 ]
 
 
-@command("penstock init shop --template demo\npenstock init shop --from-table lake/orders")
+@command(
+    "penstock init shop --template demo\npenstock init shop --from-table lake/orders\n"
+    "penstock init shop --template sessions --events lake/clicks"
+)
 def init_command(
     output: CommandOutput,
     folder: Folder = None,
     template: Template = None,
     from_table: FromTable = None,
     name: ModelName = None,
+    events: Events = None,
 ) -> None:
     """Create a project that runs right away.
 
-    Refuses a folder that already holds a project, and overwrites no file. --from-table also
-    adds a model to an existing project; there DIR is the current folder by default.
+    Refuses a folder that already holds a project, and overwrites no file. --from-table and
+    --events also add to an existing project; there DIR is the current folder by default.
     """
+    if events is not None:
+        _init_package(output, folder or Path(), template, events, from_table or name)
+        return
     from penstock.app.commands.init import DEFAULT_TEMPLATE, init, init_from_table, missing_extras
 
     if from_table is None:
@@ -104,6 +115,23 @@ def init_command(
         place_there = "" if folder == Path() else f"{shlex.quote(str(folder))} "
         then = f"penstock run {place_there}--select {model}"
     extras = ",".join(missing_extras(template or DEFAULT_TEMPLATE))
+    report = NewFiles(str(folder), made, install_hint(extras) if extras else "", then)
+    output.print(report, made_text, NEW_FILES, unless_quiet=True)
+
+
+def _init_package(
+    output: CommandOutput, folder: Path, template: str | None, events: str, other: str | None
+) -> None:
+    """Write a session package from the columns of a table."""
+    from penstock.app.commands.init import missing_extras
+    from penstock.app.commands.init_events import init_package
+
+    if other is not None:
+        sentence = "--events is not for --from-table or --name"
+        raise UsageError("option-conflict", sentence, hint="keep one of them")
+    made, extras = init_package(folder, events, template or ""), ",".join(missing_extras())
+    place_there = "" if folder == Path() else f" {shlex.quote(str(folder))}"
+    then = f"check the marked lines of sessions/web.yml, then penstock validate{place_there}"
     report = NewFiles(str(folder), made, install_hint(extras) if extras else "", then)
     output.print(report, made_text, NEW_FILES, unless_quiet=True)
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 from penstock.app import documents
 from penstock.app.documents import LIMITS, Json, document_of
 from penstock.app.flags import FlagSpec, Package, a_count
-from penstock.app.read_requests import LimitsRequest
+from penstock.app.read_requests import LimitsRequest, RebuildSessionsRequest
 from penstock.app.request import CommandRequest
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.sessions.manifest import EventCounts, PassKind, instant_text, limit_lines
-from penstock.ui.cli.options import ask, command, group
+from penstock.ui.cli.options import ask, command, group, open_request
 from penstock.ui.cli.output import CommandOutput
+from penstock.ui.render.run import run_text
 from penstock.ui.render.tables import aligned, table
 from penstock.ui.render.values import count
 
@@ -33,7 +34,8 @@ _COUNTED = (
 _RUN = (
     f"seq run {LIMITS} now status caught_up future_events "
     f"greatest=events.greatest later_events=events.later_events window=events.window[{_COUNTED}] "
-    f"history=events.history[{_COUNTED}] events_behind=events.behind started ended"
+    f"history=events.history[{_COUNTED}] late_loaded=events.late_loaded "
+    "beyond_horizon=events.beyond_horizon started ended"
 )
 _QUARANTINED = "session since reason run start_tstamp events_dropped dropped_to"
 _PLACES = tuple(_COUNTED.split())
@@ -103,6 +105,8 @@ def _run_text(one: SessionPass) -> str:
     limits = one.limits
     kind = "" if one.kind is PassKind.PACKAGE else f"  {one.kind}"
     span = f"{instant_text(limits.lower_limit)} to {instant_text(limits.upper_limit)}"
+    if one.rebuild is not None:
+        span = str(one.rebuild)
     line = f"seq {one.seq}{kind}  state {limits.state:d}  {span}"
     if one.started and one.ended:
         line += f"  {round((one.ended - one.started).total_seconds())}s"
@@ -111,6 +115,9 @@ def _run_text(one: SessionPass) -> str:
         return line
     scopes = (("window", one.events.window), ("history", one.events.history))
     counted = [[f"  {name}", *_counts(found, every=name == "window")] for name, found in scopes]
+    if late := one.events.late_loaded:
+        beyond = one.events.beyond_horizon
+        counted.append(["  late", f"late_loaded {late:,}", *_non_zero("beyond_horizon", beyond)])
     return "\n".join([line, *("  ".join(each).rstrip() for each in counted)])
 
 
@@ -121,6 +128,10 @@ def _counts(counts: EventCounts, *, every: bool) -> Iterator[str]:
         number = getattr(counts, name)
         if every or number or name in ("read", "kept"):
             yield f"{name} {number:,}"
+
+
+def _non_zero(word: str, number: int) -> list[str]:
+    return [f"{word} {number:,}"] if number else []
 
 
 runs_document = partial(document_of, names=f"package passes[{_RUN}]")
@@ -218,6 +229,27 @@ def sessions_forget(
     if found.unknown:
         output.warn(f"warning: the manifest has no row of {', '.join(found.unknown)}")
     output.print_done(f"forgotten: {', '.join(found.models)}" if found.models else "no rows")
+
+
+@command(
+    "penstock sessions rebuild web --from 2024-03-01 --to 2024-03-02\n"
+    "penstock sessions rebuild web --session 6f2c-91",
+    of=sessions_command,
+    without=["full_refresh"],
+)
+def sessions_rebuild(output: CommandOutput, request: RebuildSessionsRequest) -> int:
+    """Build sessions again from all their events.
+
+    Sessions that begin in a range of days, or named ones, with today's options. What is gone from
+    the events vanishes from all tables of the package. Without sessions, it continues a rebuild
+    that did not end.
+    """
+    from penstock.app.commands.rebuild import sessions_rebuild
+
+    with open_request(request) as services:
+        with output.progress(services) as listener:
+            report = sessions_rebuild(services, request, listener)
+        return output.finish(request, report, run_text)
 
 
 @command("penstock sessions release web 6f2c-91", of=sessions_command)

@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 import penstock.app.commands.init
-from penstock.core.sessions.package import MODULES
+from penstock.core.sessions.options import MODULES
 from penstock.project.load import load_project
 
 TEMPLATE = Path(penstock.app.commands.init.__file__).parent / "templates" / "sessions"

@@ -7,12 +7,10 @@ import pytest
 
 from fakes.session_world import SCHEMAS, options, package
 from penstock.core.findings import Location
+from penstock.core.sessions.options import CarriedColumn, SessionTable, prefixed_name
 from penstock.core.sessions.package import (
-    CarriedColumn,
     SessionSchemas,
-    SessionTable,
     package_fingerprint,
-    prefixed_name,
     same_base,
     session_models,
 )

@@ -7,7 +7,7 @@ import pytest
 from fakes.builders import a_model, a_project
 from fakes.session_world import CORE, SessionWorld, at, package
 from penstock.core.sessions.manifest import executed
-from penstock.core.sessions.package import BackfillOrder
+from penstock.core.sessions.options import BackfillOrder
 from penstock.plan.kinds.manifest import (
     KnownPackage,
     PackageInputs,

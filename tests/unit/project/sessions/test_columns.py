@@ -7,7 +7,7 @@ from fakes.session_lake import SCROLLED
 from fakes.session_sql import a_run
 from fakes.session_world import package
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.sessions.package import CarriedColumn, Passthrough, SessionTable
+from penstock.core.sessions.options import CarriedColumn, Passthrough, SessionTable
 from penstock.project.sessions.columns import carried_findings, events_findings
 from penstock.strategies.sessions.users import columns_of
 

@@ -4,9 +4,10 @@ import pytest
 
 from fakes.session_files import EVENTS, HEAD, PATH, SPEC, files, source
 from fakes.session_world import at
-from penstock.core.sessions.package import (
+from penstock.core.sessions.options import (
     BackfillOrder,
     CarriedColumn,
+    LateRows,
     Passthrough,
     SessionOptions,
     SessionTable,
@@ -137,6 +138,7 @@ def test_the_seeds_packages_have_other_defaults_and_what_is_written_wins(options
         strict_seed_limits=True,
         skip_unchanged=False,
         user_of_session=SessionUser.FIRST_RUN,
+        late_loaded=LateRows.COUNT,
     )
     assert options("compat: snowplow\nuser_of_session: max").user_of_session == "max"
 

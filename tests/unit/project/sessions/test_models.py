@@ -142,3 +142,18 @@ def test_what_is_wrong_with_a_check_is_told_at_its_line(findings, line):
     (found,) = findings(files(f"checks:\n  sessions:\n{line}"))
 
     assert found.startswith("sessions/web.yml:6:")
+
+
+def test_only_a_pass_replaces_rows_by_their_session(findings):
+    replacing = MERGED.replace("unique_key=", "replace_by='session_identifier', unique_key=")
+
+    assert findings({**files(), **model("pv", replacing + EVENTS)}) == []
+    untagged = replacing.replace(", tags=['web_incremental']", "") + (
+        "select event_id, session_identifier from {{ ref('web_sessions') }}"
+    )
+    assert findings({**files(), **model("pv", untagged)}, hints=True) == [
+        (
+            "models/pv.sql:1: warning: option-without-effect: 'pv' has replace_by, and no session "
+            "package tracks it\n  hint: tag it web_incremental"
+        )
+    ]

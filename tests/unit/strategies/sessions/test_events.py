@@ -5,7 +5,12 @@ import sqlglot
 
 from fakes.session_lake import SCROLLED
 from fakes.session_sql import RELEASED, a_run, statements, with_events
-from penstock.core.sessions.package import MODULES, CarriedColumn, Passthrough, SessionUser
+from penstock.core.sessions.options import (
+    MODULES,
+    CarriedColumn,
+    Passthrough,
+    SessionUser,
+)
 from penstock.strategies.sessions.events import classify, event_hash, order_of
 
 EVERYTHING = {

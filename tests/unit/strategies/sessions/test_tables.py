@@ -1,12 +1,21 @@
 """The tables of a session package as strategies, and its manifest as SQL."""
 
+import datetime as dt
+
 import pytest
 
-from fakes.session_world import at, package
+from fakes.session_world import at, options, package
 from penstock.core.sessions.manifest import ManifestRow
+from penstock.core.sessions.options import SessionTable
 from penstock.core.sessions.package import SessionTableKind
 from penstock.core.strategy import Layout, Writing
-from penstock.strategies.sessions.tables import LimitsView, Sessions, manifest_export
+from penstock.strategies.sessions.tables import (
+    LimitsView,
+    Sessions,
+    kept_columns,
+    manifest_export,
+    no_rows,
+)
 from unit.strategies.builds import a_build
 
 SHOP = package()
@@ -62,3 +71,20 @@ def test_a_manifest_takes_the_place_of_the_rows_of_a_table():
         "NULL AS covered_to, NULL AS advanced_to, NULL AS fingerprint, NULL AS run_id, "
         "NULL AS updated_at) WHERE false"
     )
+
+
+@pytest.mark.parametrize(
+    "part", [SessionTable.LIFECYCLE, SessionTable.QUARANTINE, SessionTable.USER_MAPPING]
+)
+def test_a_table_that_is_not_there_is_read_as_one_without_rows(part):
+    assert no_rows(part, options()).startswith("SELECT CAST(NULL AS string) AS ")
+    assert no_rows(part, options()).endswith(" WHERE false")
+
+
+def test_sessions_that_are_found_have_the_ids_of_those_that_were_joined_to_them():
+    by_timeout = options(session_timeout=dt.timedelta(minutes=30))
+
+    more = set(kept_columns(SessionTable.LIFECYCLE, by_timeout))
+    assert more - set(kept_columns(SessionTable.LIFECYCLE, options())) == {
+        "past_session_identifiers"
+    }

@@ -4,13 +4,21 @@ import pytest
 
 from fakes.session_sql import a_run
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.sessions.package import CarriedColumn, Passthrough, SessionTable
+from penstock.core.sessions.options import (
+    CarriedColumn,
+    Channel,
+    Conversion,
+    Passthrough,
+    SessionTable,
+    UsersBy,
+)
 from penstock.strategies.sessions.users import (
     columns_of,
     module_merge,
     replacement,
     rows_of,
     stitch,
+    touched_users,
     user_mapping,
     users,
 )
@@ -89,3 +97,50 @@ def test_keys_come_from_either_side():
 
     assert "coalesce(n.`session_identifier`, t.`session_identifier`) AS `session_identifier`" in sql
     assert sql.count("coalesce(n.`") == 1
+
+
+def test_users_add_up_what_their_sessions_have():
+    carried = Passthrough(users_agg=(CarriedColumn("longest", "max(absolute_time_in_s)"),))
+    run = a_run(
+        passthrough=carried,
+        conversions=(Conversion("buy", "x", "amount"),),
+        channels=(Channel("Mail", "y"),),
+    )
+    found = users(run)
+
+    names = list(found.columns)
+    assert names[names.index("last_page_url") + 1 :] == [
+        "first_channel",
+        "last_channel",
+        "longest",
+        "cv_buy_volume",
+        "cv_buy_converted",
+        "cv_buy_first_conversion",
+        "cv_buy_total",
+        "run_id",
+    ]
+    for sql in (
+        "(max(absolute_time_in_s)) AS agg0",
+        "coalesce(sum(s.`cv_buy_volume`), 0) AS agg1",
+        "coalesce(bool_or(s.`cv_buy_converted`), false) AS agg2",
+        "min(s.`cv_buy_first_conversion`) AS agg3",
+        "coalesce(sum(s.`cv_buy_total`), 0) AS agg4",
+    ):
+        assert sql in found.source
+
+
+def test_persons_have_the_sessions_of_all_their_visitors():
+    run = a_run(users_by=UsersBy.STITCHED)
+
+    assert "coalesce(m.user_id, t.user_identifier) AS _ps_person" in users(run).source
+    assert "GROUP BY s._ps_person" in users(run).source
+    assert "user_identifiers" in users(run).columns
+    assert "WHERE is_touched OR NOT person <=> now" in touched_users(run)
+    assert "_ps_person" not in users(a_run()).source
+
+
+def test_persons_come_after_the_mapping():
+    (by_person,) = [e for e in a_run(users_by=UsersBy.STITCHED).package.models if e.part == "users"]
+    (by_visitor,) = [each for each in a_run().package.models if each.part == "users"]
+
+    assert {*by_person.reads} - {*by_visitor.reads} == {"web_user_mapping"}

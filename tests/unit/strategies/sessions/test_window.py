@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.session_sql import RELEASED, a_run
-from penstock.core.sessions.package import SessionUser
+from penstock.core.sessions.options import SessionUser
 from penstock.strategies.sessions.window import (
     MOST_DATES,
     in_dates,
@@ -37,13 +37,13 @@ def test_released_sessions_are_read_from_their_start_and_counted_in_the_window_a
 def test_released_sessions_are_found_beyond_the_horizon_too():
     assert "start_date IN (DATE '2020-12-01')" in is_near(a_run(RELEASED))
     assert "QUALIFY" in touched_sessions(a_run(RELEASED))
-    is_open = "OR session_identifier IN ('s1')) AS is_taken"
+    is_open = "OR session_identifier IN ('s1'))) OR is_again AS is_taken"
     assert [is_open in known_sessions(a_run(each)) for each in (RELEASED, ())] == [True, False]
 
 
 def test_rows_are_looked_for_under_the_dates_where_they_lie():
-    assert "t.start_date IN (DATE '2021-01-01')" in lifecycle_merge("t", ["2021-01-01"])
-    assert "AND false WHEN MATCHED" in lifecycle_merge("t", [])
+    assert "t.start_date IN (DATE '2021-01-01')" in lifecycle_merge(a_run(), "t", ["2021-01-01"])
+    assert "AND false WHEN MATCHED" in lifecycle_merge(a_run(), "t", [])
     many = [f"2021-01-{n:04}" for n in range(MOST_DATES + 1)]
     assert in_dates("d", many[1:]).startswith("d IN (DATE '2021-01-0001', ")
     assert in_dates("d", many) == "d BETWEEN DATE '2021-01-0000' AND DATE '2021-01-0400'"

@@ -2,17 +2,15 @@
 
 from dataclasses import replace
 
-import pytest
 import sqlglot
 
 from fakes.session_sql import a_run
 from fakes.session_world import at
-from penstock.core.sessions.package import SessionTable
+from penstock.core.sessions.options import SessionTable
 from penstock.strategies.sessions.work import (
     events_work,
     lifecycle_work,
     module_work,
-    no_rows,
     quarantine_work,
     sessions_work,
     stitch_work,
@@ -98,21 +96,13 @@ def test_without_a_changed_mapping_nothing_is_stitched():
     assert work.decide(ROWS).sql.startswith("MERGE ")
 
 
-@pytest.mark.parametrize(
-    "part", [SessionTable.LIFECYCLE, SessionTable.QUARANTINE, SessionTable.USER_MAPPING]
-)
-def test_a_table_that_is_not_there_is_read_as_one_without_rows(part):
-    assert no_rows(part).startswith("SELECT CAST(NULL AS string) AS ")
-    assert no_rows(part).endswith(" WHERE false")
-
-
 def test_the_window_is_held_and_the_dates_of_a_run_are_one_text():
     window, before = window_stages(a_run())
 
     assert window.view == "penstock_window"
     assert before.view == "penstock_base_quarantined_sessions_before"
     assert window.passing.counts["window_read"] == "coalesce(sum(read), 0)"
-    assert touched_dates()["dates"].startswith("array_join(array_sort(array_distinct(")
+    assert touched_dates(a_run())["dates"].startswith("array_join(array_sort(array_distinct(")
     assert [stage.view for stage in window_stages(a_run(quarantine=False))] == ["penstock_window"]
 
 
