@@ -31,7 +31,7 @@ from penstock.core.project import Project
 from penstock.strategies.entities.metrics import NAMES as SUMMARY
 
 if TYPE_CHECKING:
-    from penstock.app.unit_testing.differences import UnitResult
+    from penstock.app.unit_testing.differences import UnitResult, UnitTestReport
     from penstock.project.unit_tests.definition import UnitTest
 
 _STATUS = {"failed": "error", "skipped": "skipped"}
@@ -164,12 +164,31 @@ _SHAPE = "1.8.0"  # the dbt whose artifacts have these schema versions
 
 def write_artifacts(services: Services, report: RunReport) -> None:
     """Write both files under `.penstock/target/`, each atomically, with secrets masked."""
+    _write_both(services, report.command, report.run_id, *_of_run(services.project, report))
+    _log_summaries(services, report)
+
+
+def write_build_artifacts(services: Services, parts: Sequence[UnitTestReport | RunReport]) -> None:
+    """Write both files after `penstock build`, with the results of all its parts."""
+    results, elapsed, tests = list[Json](), 0.0, dict[str, Json]()
+    for part in parts:
+        if isinstance(part, RunReport):
+            found, seconds = _of_run(services.project, part)
+        else:
+            found, seconds, own = _of_tests(services.project, part.results)
+            tests |= own
+        results += found
+        elapsed += seconds
+    runs = [part.run_id for part in parts if isinstance(part, RunReport) and part.run_id]
+    _write_both(services, "build", runs[-1] if runs else "", results, elapsed, tests)
+
+
+def _of_run(project: Project, report: RunReport) -> tuple[list[Json], float]:
+    """Return the results of a run, and its seconds from the first step's start to the last end."""
     starts = [result.started for result in report.results if result.started]
     ends = [ended(result) for result in report.results if result.started]
     elapsed = (max(ends) - min(starts)).total_seconds() if starts else 0.0
-    results = [one for each in report.results for one in model_results(services.project, each)]
-    _write_both(services, report.command, report.run_id, results, elapsed)
-    _log_summaries(services, report)
+    return [one for each in report.results for one in model_results(project, each)], elapsed
 
 
 def _log_summaries(services: Services, report: RunReport) -> None:
@@ -202,15 +221,18 @@ def write_check_artifacts(
 
 def write_unit_test_artifacts(services: Services, tested: Sequence[UnitResult]) -> None:
     """Write both files after `penstock test`: a result for each unit test."""
-    project = services.project
+    _write_both(services, "test", services.run_id, *_of_tests(services.project, tested))
+
+
+def _of_tests(project: Project, tested: Sequence[UnitResult]) -> tuple[list[Json], float, Node]:
+    """Return the results of unit tests, their seconds, and their nodes."""
     results: list[Json] = []
     nodes: Node = {}
     for each in tested:
         key, said = unit_test_id(project, each.test.model, each.test.name), "; ".join(each.lines)
         results.append(_bare(key, _TESTED[each.status], each.seconds, said or None))
         nodes[key] = unit_test_node(project, each.test)
-    elapsed = sum(each.seconds for each in tested)
-    _write_both(services, "test", services.run_id, results, elapsed, nodes)
+    return results, sum(each.seconds for each in tested), nodes
 
 
 def _write_both(  # one command, and what became of each step, check or test
@@ -221,7 +243,7 @@ def _write_both(  # one command, and what became of each step, check or test
     elapsed: float,
     unit_tests: Node | None = None,
 ) -> None:
-    """Write both; only the manifest of `penstock test` contains unit tests."""
+    """Write both; only manifests of `penstock test` and `build` contain unit tests."""
     folder = Path(services.project.root, *FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     metadata: Node = {

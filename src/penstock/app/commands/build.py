@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 
+from penstock.app.artifacts.write import write_build_artifacts
 from penstock.app.commands.catch_up import catch_up
 from penstock.app.commands.run import AskRefresh, run
 from penstock.app.commands.seed import seed
@@ -76,6 +77,8 @@ def build(
     for part in building.parts():
         parts.append(part)
         show(part)
+    if sum(bool(part.results) for part in parts) > 1:  # each has written its own
+        write_build_artifacts(services, parts)
     return BuildReport(tuple(parts), building.skipped)
 
 

@@ -12,10 +12,11 @@ from fakes.reports import a_check_result, a_plan, a_report, a_result
 from fakes.services import a_shop
 from penstock.app.artifacts.write import (
     write_artifacts,
+    write_build_artifacts,
     write_check_artifacts,
     write_unit_test_artifacts,
 )
-from penstock.app.unit_testing.differences import UnitResult
+from penstock.app.unit_testing.differences import UnitResult, UnitTestReport
 from penstock.core.check_results import InvariantReport
 from penstock.core.checks.check import Check, Checks, Phase
 from penstock.core.checks.check_type import Condition
@@ -247,6 +248,22 @@ def test_check_writes_a_result_for_each_check_and_source(project, read):
 
 def unit_test(name):
     return UnitTest(name, "a", Location("tests/a.yml", 1), ())
+
+
+def test_build_writes_the_results_of_all_its_parts(project, read):
+    tested = UnitTestReport((UnitResult(unit_test("one"), seconds=0.5),))
+    runs = [a_report(a_plan(), a_result("a")), a_report(a_plan(), a_result("a", "failed"))]
+
+    write_build_artifacts(a_shop(project), [tested, *runs])
+
+    document = read("run_results.json")
+    assert document["args"]["which"] == "build"
+    assert [(key, status) for key, status, _ in statuses(document)] == [
+        ("unit_test.shop.a.one", "pass"),
+        ("model.shop.a", "success"),
+        ("model.shop.a", "error"),
+    ]
+    assert [*read("manifest.json")["unit_tests"]] == ["unit_test.shop.a.one"]
 
 
 def test_test_writes_a_result_for_each_unit_test(project, read):

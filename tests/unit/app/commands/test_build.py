@@ -38,6 +38,7 @@ class Commands:
     fails: frozenset[str] = frozenset()
     error: Exception | None = None
     flags: list[bool] = field(default_factory=list)
+    written: list[list[str]] = field(default_factory=list)
 
     def load_tests(self, _):
         tests = tuple(UnitTest("t", name, Location("tests/t.yml"), ()) for name in self.tests)
@@ -60,6 +61,9 @@ class Commands:
         self.flags.append(request.skip_checks)
         return self.report(request.command, names)
 
+    def write_build_artifacts(self, _, parts):
+        self.written.append([getattr(each, "command", "test") for each in parts])
+
     def report(self, command, names):
         results = [
             ModelResult(name, USERS.table, "table", "success", "x")
@@ -73,7 +77,7 @@ class Commands:
 @pytest.fixture
 def commands(monkeypatch):
     made = Commands()
-    for name in ("load_tests", "run_tests", "seed", "run"):
+    for name in ("load_tests", "run_tests", "seed", "run", "write_build_artifacts"):
         monkeypatch.setattr(building, name, getattr(made, name))
     return made
 
@@ -105,6 +109,7 @@ def test_tests_and_seeds_come_first_and_each_snapshot_after_what_it_reads(comman
         "run last",
     ]
     assert (report.exit_code, dict(report.skipped)) == (0, {})
+    assert commands.written == [["test", "seed", "snapshot run", "run", "snapshot run", "run"]]
 
 
 def test_a_failed_unit_test_stops_its_model_and_what_reads_it(commands):
