@@ -148,7 +148,7 @@ def number(value: Fraction) -> str:
 
 
 def plain(value: Decimal) -> str:
-    """Format a number without trailing zeros and without an exponent, whatever its length.
+    """Format a number in full, without trailing zeros and without an exponent.
 
     >>> plain(Decimal("1E+3")), plain(Decimal("1234567890123456789012345678901.50"))
     ('1000', '1234567890123456789012345678901.5')
