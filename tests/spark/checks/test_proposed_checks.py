@@ -10,6 +10,8 @@ from penstock.app.commands.check import suggest
 from penstock.ui.render.check import suggest_text
 
 PROJECT = {"penstock.yml": "name: shop\n", "models/.keep": ""}
+pytestmark = pytest.mark.matrix
+
 MARK = re.compile(r"^( *)HERE\n", re.MULTILINE)
 LONG = "l" * 140
 KINDS = {
@@ -86,7 +88,6 @@ def test_odd_names_types_and_values_are_proposed_so_that_they_load_and_pass(spar
         assert {"value_range_a_b", "value_range_a_b_2", "value_range_gr__e_2"} <= {*messages}
 
 
-@pytest.mark.matrix
 @pytest.mark.parametrize("rows", ["WHERE false", "LIMIT 1"])
 def test_a_table_of_no_or_one_row_proposes_what_loads_and_passes(spark, tmp_path, rows):
     place = CheckPlace(tmp_path, spark, PROJECT)
@@ -136,7 +137,6 @@ HEADER = "{{ config(materialized='table') }}\n"
 FUNCTION = "import penstock\n\n\n@penstock.table\ndef rows(base):\n    return base\n"
 
 
-@pytest.mark.matrix
 def test_proposals_name_the_file_where_they_belong(spark, tmp_path):
     place = CheckPlace(tmp_path, spark, PROJECT)
     place.write({path: MARK.sub("", text) for path, text in HOMES.values()})

@@ -148,8 +148,13 @@ def number(value: Fraction) -> str:
 
 
 def plain(value: Decimal) -> str:
-    """Format a number without trailing zeros and without an exponent."""
-    return f"{value.normalize():f}"
+    """Format a number in full, without trailing zeros and without an exponent.
+
+    >>> plain(Decimal("1E+3")), plain(Decimal("1234567890123456789012345678901.50"))
+    ('1000', '1234567890123456789012345678901.5')
+    """
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def age(micros: int, limit: int | None = None) -> str:

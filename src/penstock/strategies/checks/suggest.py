@@ -27,7 +27,7 @@ _NEAR = 0.85
 _LONG = 60
 _SHARES = (1, 2, 5, 10, 20, 50)
 _SLACK = Decimal("1.5")
-_SAFE_DIGITS = 15
+_SAFE_DIGITS, _LONGEST = 15, 40
 
 Scalar = int | float | str
 Keys = Mapping[str, Scalar | tuple[Scalar, ...]]
@@ -245,17 +245,23 @@ def _of_ranges(profile: Profile, keys: set[str]) -> Iterator[Suggestion]:
         if least >= 0:
             is_share = most <= 1 and kind not in literals.INTEGERS and least != most
             bounds = {"min": 0, "max": 1} if is_share else {"min": 0}
-        seen = f"{literals.plain(least)} to {literals.plain(most)}"
+        seen = f"{_short(least)} to {_short(most)}"
         yield Suggestion({"type": "value_range", "column": name, **bounds}, seen)
 
 
 def _bound(value: Decimal) -> Scalar:
     """Return a bound as YAML reads it exactly: long fractions are texts."""
-    if value == value.to_integral_value():
-        return int(value)
-    text = literals.plain(value)
+    text = _short(value)
+    if text.lstrip("-").isdigit():
+        return int(text)
     is_short = len(value.as_tuple().digits) <= _SAFE_DIGITS
     return float(text) if is_short and "e" not in str(float(text)) else text
+
+
+def _short(value: Decimal) -> str:
+    """Return a number as text, with an exponent where a decimal of Spark would be too short."""
+    text = literals.plain(value)
+    return text if len(text) <= _LONGEST else str(value)
 
 
 def _of_values(details: Details, row: Row) -> Iterator[Suggestion]:

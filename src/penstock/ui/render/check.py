@@ -270,8 +270,7 @@ def _yaml_lines(report: SuggestReport, above: str) -> Iterator[str]:
 def _json_lines(report: SuggestReport) -> Iterator[str]:
     yield '"checks": {"after": ['
     for number, each in enumerate(report.checks, 1):
-        keys = mask(json.dumps(each.keys, ensure_ascii=False))
-        yield f"  {keys}{',' * (number < len(report.checks))}"
+        yield f"  {mask(_json(each.keys))}{',' * (number < len(report.checks))}"
     yield "]},"
 
 
@@ -287,9 +286,13 @@ def _flow(value: object) -> str:
     if isinstance(value, str):
         if _WORD.fullmatch(value):
             return value
-        text = json.dumps(value, ensure_ascii=False)
-        return _UNPRINTED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        return _json(value)
     return str(value)
+
+
+def _json(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return _UNPRINTED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def suggest_document(report: SuggestReport) -> Json:

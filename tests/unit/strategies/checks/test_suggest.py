@@ -136,6 +136,17 @@ def test_bounds_of_many_digits_are_texts():
     assert found[2:4] == ("-0.12345678901234567", "0.0000001")
 
 
+def test_bounds_are_exact_and_of_any_size():
+    odd = changed(degrees_min="-12345678901234567890.123456789012345678", degrees_max="1.0E300")
+    (found,) = [each for each in proposed(odd) if each[1] == "degrees"]
+
+    assert found[2:] == (
+        "-12345678901234567890.123456789012345678",
+        "1.0E+300",
+        "-12345678901234567890.123456789012345678 to 1.0E+300",
+    )
+
+
 def test_without_rows_nothing_is_proposed():
     empty = dict.fromkeys(ROW, None) | {"n": 0} | {f"v{n}": 0 for n in PLACE.values()}
 
