@@ -101,10 +101,18 @@ def drafts_of(
 ) -> list[PythonDraft]:
     """Return a draft of every function, each once; remove the entries that describe them.
 
-    A function that is defined again, in a notebook, replaces the earlier one.
+    A function that is defined again, in a notebook, replaces the earlier one, and all its variants.
     """
     found: dict[tuple[str, str, str], list[PythonModel[..., Any]]] = {}
+    newest = {each.identity[:2]: each.variant for each in imported.models}
     for each in imported.models:
+        now = newest[each.identity[:2]]
+        if (
+            each.variant
+            and not each.identity[0]
+            and (not now or now.choices != each.variant.choices)
+        ):
+            continue
         known = found.setdefault(each.identity, [])
         place = next((n for n, other in enumerate(known) if _is_again(other, each)), len(known))
         if place == len(known) or not each.identity[0] or known[place].text != each.text:

@@ -373,6 +373,16 @@ def test_a_cell_that_is_run_again_takes_the_place_of_the_former(notebook):
     assert project.models["top"].depends_on == ("events",)
 
 
+def test_a_cell_that_is_run_again_takes_the_place_of_all_its_models(notebook):
+    cell = "@app.table.over(country={})\ndef orders(country): ..."
+    notebook.run(cell.format(["nl", "be"])).run(cell.format(["nl", "de"]))
+    first = [*notebook.load().models]
+    notebook.run("@app.table\ndef orders(): ...")
+
+    assert first == ["orders_de", "orders_nl"]
+    assert [*notebook.load().models] == ["orders"]
+
+
 def test_a_cell_is_found_with_its_text_and_what_it_reaches_in_others(files):
     notebook = Notebook(files.root, kept=True)
     notebook.run("LIMIT = 3").run("def shown(n):\n    return n").run("\n" + CELL)

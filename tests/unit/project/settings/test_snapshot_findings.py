@@ -460,3 +460,24 @@ def test_the_columns_of_dbt_are_named_once_and_end_at_one_fixed_time(said):
     assert said(f"{layout}, system_columns={{'prefix': 'x_'}}") == [
         "1: warning: option-without-effect: system_columns has no effect with layout: dbt"
     ]
+
+
+@pytest.mark.parametrize(
+    ("query", "mixing"),
+    [
+        ("select a.id, b.value from t a join u b on a.id = b.id", "a join"),
+        ("select id, max(value) as value from t group by id", "GROUP BY"),
+        ("select id, value from t where id in (select id from u)", "several tables"),
+        ("select id, value from t order by id", "ORDER BY"),
+    ],
+)
+def test_a_change_feed_needs_rows_that_each_come_from_one_row(said, query, mixing):
+    header = f"{CHECK}, check_cols='value',\nchange_feed=true"
+
+    assert said(header, "with s as (select * from t) select id, upper(value) as value from s") == []
+    assert said(header, query) == [
+        (
+            "2: error: option-conflict: "
+            f"change_feed needs a query whose rows each come from one row; it has {mixing}"
+        )
+    ]
