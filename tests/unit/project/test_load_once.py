@@ -148,7 +148,7 @@ def test_of_fifty_known_keys_a_finding_says_where_all_are_printed(findings):
     (found,) = findings({"models/a.sql": "{{ config(zzz=1) }}select 1 as a"}, hints=True)
 
     hint = found.partition("hint: ")[2]
-    assert hint == "delete it; penstock schema prints the 71 keys that are known here"
+    assert hint == "delete it; penstock schema prints the 72 keys that are known here"
 
 
 def test_a_command_repeats_no_warning_of_models_that_it_did_not_select(load):

@@ -56,7 +56,7 @@ def test_a_finding_names_nothing_that_penstock_or_a_library_has_inside(findings,
         ),
         (
             {"models/e.yml": "models: [{name: a, config: {moon: full}}]"},
-            "delete it; penstock schema prints the 71 keys that are known here",
+            "delete it; penstock schema prints the 72 keys that are known here",
         ),
         (
             {"models/e.yml": BOMB + "models: [*h]"},

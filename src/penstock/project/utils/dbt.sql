@@ -27,10 +27,10 @@
     {%- if unit == 'day' -%}
         datediff(cast({{ second_date }} as date), cast({{ first_date }} as date))
     {%- elif unit == 'week' -%}
-        cast(datediff(date_trunc('week', cast({{ second_date }} as timestamp)), date_trunc('week', cast({{ first_date }} as timestamp))) div 7 as int)
+        cast(datediff(date_trunc('week', cast({{ second_date }} as timestamp)), date_trunc('week', cast({{ first_date }} as timestamp))) div 7 as bigint)
     {%- elif unit in ('year', 'quarter', 'month') -%}
         {%- set months = {'year': 12, 'quarter': 3, 'month': 1}[unit] -%}
-        cast(months_between(date_trunc('{{ unit }}', cast({{ second_date }} as timestamp)), date_trunc('{{ unit }}', cast({{ first_date }} as timestamp))) / {{ months }} as int)
+        cast(months_between(date_trunc('{{ unit }}', cast({{ second_date }} as timestamp)), date_trunc('{{ unit }}', cast({{ first_date }} as timestamp))) / {{ months }} as {{ 'int' if unit == 'year' else 'bigint' }})
     {%- elif unit in ('hour', 'minute', 'second') -%}
         timestampdiff({{ unit }}, date_trunc('{{ unit }}', cast({{ first_date }} as timestamp)), date_trunc('{{ unit }}', cast({{ second_date }} as timestamp)))
     {%- elif unit in ('millisecond', 'microsecond') -%}
