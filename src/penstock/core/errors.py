@@ -44,6 +44,7 @@ Each carries a stable kebab-case `code`, a place, one sentence with the wrong va
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -142,7 +143,7 @@ class ProjectError(PenstockError):
 
     def __init__(self, findings: tuple[Finding, ...]) -> None:
         errors = [finding for finding in findings if finding.is_error]
-        sentence = f"the project has {len(errors)} errors"
+        sentence = f"the project has {len(errors)} error{'s' * (len(errors) != 1)}"
         super().__init__("project-findings", sentence)
         if type(self) is not ProjectError:  # a class of its own, for the only one
             one = errors[0]
@@ -351,12 +352,16 @@ _OF_ONE: dict[str, type[ProjectError]] = {
 }
 
 
+_NO_CODE = re.compile(r"[^.]*|.*\.(sql|ya?ml|json|csv)")
+"""Files without functions; in a notebook, or in a document that is tested, the others vary."""
+
+
 def project_error(findings: tuple[Finding, ...]) -> ProjectError:
     """Return the error of a project: for a single error its own class, otherwise all findings."""
     errors = [finding for finding in findings if finding.is_error]
     kind = ProjectError
     if len(errors) == 1:
-        of_function = errors[0].where.path.endswith(".py")
+        of_function = not _NO_CODE.fullmatch(errors[0].where.path)
         kind = _OF_ONE.get(errors[0].code, FunctionFindingError if of_function else ProjectError)
     return kind(findings)
 

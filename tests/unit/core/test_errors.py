@@ -91,7 +91,7 @@ def test_warnings_are_not_counted_among_the_errors_of_a_project():
     one, two = project_error((warning, error)), project_error((error, error, warning))
 
     assert (one.sentence, two.sentence) == (
-        "the project has 1 errors",
+        "the project has 1 error",
         "the project has 2 errors",
     )
     assert one.render() == (

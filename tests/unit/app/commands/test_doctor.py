@@ -120,7 +120,7 @@ def test_a_project_with_findings_sends_to_validate(tmp_path):
 
     assert (check.ok, check.says, check.hint) == (
         False,
-        "the project has 1 errors",
+        "the project has 1 error",
         "penstock validate",
     )
 
