@@ -64,6 +64,7 @@ def test_a_merge_ends_with_the_latest_event_of_each_key(spark, tmp_path, seed):
         assert {name: counted[name] for name in wanted} == wanted
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("seed", STORY)
 def test_a_history_places_late_events_in_time(spark, tmp_path, seed):
     slices = a_story(seed)

@@ -42,6 +42,7 @@ def until(process, word):
     return lines
 
 
+@pytest.mark.matrix
 def test_two_drivers_lose_no_commit(start, bucket):
     table = f"{bucket}/t"
     schema = pa.schema([("id", pa.int64())])
