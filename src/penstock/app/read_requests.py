@@ -33,14 +33,25 @@ from penstock.app.request import (
 from penstock.core.errors import UsageError
 from penstock.core.sessions.manifest import RebuildRequest
 
+
+def _read_end(value: dt.datetime | str | None) -> dt.datetime | None:
+    """Parse an ISO-8601 time; a date alone means the end of that day.
+
+    >>> str(_read_end("2024-05-01")), str(_read_end("2024-05-01T06:00"))
+    ('2024-05-01 23:59:59.999999+00:00', '2024-05-01 06:00:00+00:00')
+    """
+    time = read_time(value, flag="--to")
+    if time is None or len(str(value)) != len("2024-05-01"):
+        return time
+    return time + dt.timedelta(days=1, microseconds=-1)
+
+
 _SINCE = FlagSpec(
     "Begin with what the sources held at this time.",
     metavar="TIME",
     read=partial(read_time, flag="--from"),
 )
-_UNTIL = FlagSpec(
-    "Read no version that is later.", metavar="TIME", read=partial(read_time, flag="--to")
-)
+_UNTIL = FlagSpec("Read no version that is later.", metavar="TIME", read=_read_end)
 _EVERY = FlagSpec("Read every version, or the last of each UTC day.", choices=("commit", "day"))
 _KINDS = ("model", "snapshot", "seed", "test", "unit_test", "all")
 """The kinds of things that `build` runs; `all` is each of them."""
@@ -185,7 +196,7 @@ class HistoryBackfillRequest(WorkRequest):
     @property
     def until(self) -> dt.datetime | None:
         """The time after which no version is read."""
-        return read_time(self.to)
+        return _read_end(self.to)
 
 
 @dataclass(frozen=True, slots=True)
