@@ -75,7 +75,7 @@ def test_odd_names_types_and_values_are_proposed_so_that_they_load_and_pass(spar
     place = CheckPlace(tmp_path, spark, PROJECT)
     mapped = {"delta.columnMapping.mode": "name"}
     place.model("m/odd", f"SELECT {RAW} {ROWS}", materialized="table", table_properties=mapped)
-    place.model("m/seen", "SELECT *, NULL AS void FROM {{ ref('odd') }}", materialized="view")
+    place.model("m/seen", "SELECT *, CAST(NULL AS STRING) AS void FROM {{ ref('odd') }}", materialized="view")
     place.run()
 
     place.write({"models/m/odd.yml": "", "models/m/seen.yml": ""})
@@ -118,7 +118,7 @@ schema: silver
 strategy: merge
 HERE
 entity:
-  bronze: {path: ../lake/bronze/orders}
+  bronze: {path: lake/bronze/orders}
   columns: [{name: id, fieldroles: [businesskey]}]
 """
 HISTORY = """\
@@ -144,8 +144,10 @@ def test_proposals_name_the_file_where_they_belong(spark, tmp_path):
     place.write({"models/m/base.sql": base, "models/m/functions.py": FUNCTION})
     spark.range(20).write.parquet(str(tmp_path / "lake/bronze/orders/a.parquet"))
     place.run()
+    place.snap()
     place.write({"models/m/base.sql": f"{HEADER}SELECT id, 'x' AS v FROM range(10)"})
     place.run()
+    place.snap()
 
     for name, (path, text) in HOMES.items():
         line = f"# They belong beside the other keys of {name} in {path}."
