@@ -75,7 +75,11 @@ def test_odd_names_types_and_values_are_proposed_so_that_they_load_and_pass(spar
     place = CheckPlace(tmp_path, spark, PROJECT)
     mapped = {"delta.columnMapping.mode": "name"}
     place.model("m/odd", f"SELECT {RAW} {ROWS}", materialized="table", table_properties=mapped)
-    place.model("m/seen", "SELECT *, CAST(NULL AS STRING) AS void FROM {{ ref('odd') }}", materialized="view")
+    place.model(
+        "m/seen",
+        "SELECT *, CAST(NULL AS STRING) AS void FROM {{ ref('odd') }}",
+        materialized="view",
+    )
     place.run()
 
     place.write({"models/m/odd.yml": "", "models/m/seen.yml": ""})
