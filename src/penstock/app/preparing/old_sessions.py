@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from penstock.app.preparing.open_pass import PassRun, delta_versions
 from penstock.app.services.services import Services
-from penstock.core.errors import DataError, PenstockError, SchemaError
+from penstock.core.errors import DataError, QueryError, SchemaError, TableError
 from penstock.core.facts import AddedFile
 from penstock.core.findings import some
 from penstock.core.names import InputKind, InputName, quoted
@@ -62,10 +62,7 @@ def find_old_sessions(services: Services, session: StepSession, run: PassRun) ->
     bound = _bound(run)
     if run.begun.limits.is_empty or bound is None:
         return
-    early = _count(services, session, run, bound)
-    if run.late_loaded and run.package.options.late_loaded is LateRows.FAIL:
-        raise _refused(run)
-    if run.package.options.takes_late_rows and early > run.beyond_horizon:
+    if _takes_late(services, session, run, bound):
         _open_before(services, session, run)
         _stage(session, run, late_stages(run.sql, bound, maps=run.maps), rebuilds=False)
 
@@ -86,11 +83,7 @@ def _find_by_timeout(services: Services, session: StepSession, run: PassRun) -> 
     """Find the sessions of a pass whose events have no session ids."""
     _open_before(services, session, run)
     bound = None if run.begun.limits.is_empty else _bound(run)
-    early = 0 if bound is None else _count(services, session, run, bound)
-    options = run.package.options
-    if run.late_loaded and options.late_loaded is LateRows.FAIL:
-        raise _refused(run)
-    is_late = options.takes_late_rows and early > run.beyond_horizon
+    is_late = bound is not None and _takes_late(services, session, run, bound)
     session.stage(window_points(run.sql, bound if is_late else None))
     row = session.stage(region_stage(run.sql, rebuilds=False))
     spans = spans_of(str(row["long_days"] or ""))
@@ -149,6 +142,14 @@ def _open_before(services: Services, session: StepSession, run: PassRun) -> None
         run.maps |= part is SessionTable.USER_MAPPING
 
 
+def _takes_late(services: Services, session: StepSession, run: PassRun, bound: dt.datetime) -> bool:
+    """Count late rows; return whether their sessions are built again, or raise `late-loaded`."""
+    early, options = _count(services, session, run, bound), run.package.options
+    if run.late_loaded and options.late_loaded is LateRows.FAIL:
+        raise _refused(run)
+    return options.takes_late_rows and early > run.beyond_horizon
+
+
 def _count(services: Services, session: StepSession, run: PassRun, bound: dt.datetime) -> int:
     """Count late rows among the new files, if there can be any; return those up to a bound."""
     views: list[str] = []
@@ -164,7 +165,11 @@ def _count(services: Services, session: StepSession, run: PassRun, bound: dt.dat
     try:
         session.define(LATE, union)
         row = session.row(late_counts(run.sql, bound))
-    except PenstockError as error:  # a file may be gone that was rewritten since
+    except (
+        DataError,
+        QueryError,
+        TableError,
+    ) as error:  # a file may be gone that was rewritten since
         run.late_error = error.sentence
         return 0
     run.late_loaded, run.beyond_horizon = int(row["late"] or 0), int(row["beyond"] or 0)

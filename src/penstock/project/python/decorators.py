@@ -158,7 +158,17 @@ class SourceDecorator(_Decorator):
         return self._declare(function, options)
 
 
-class ModelDecorator(_Decorator):
+class _ManyDecorator(_Decorator):
+    """A decorator of one model, or of a model per value of a parameter."""
+
+    def over(
+        self, **values: Sequence[object] | Mapping[str, object]
+    ) -> Callable[[Callable[P, R]], ModelFamily[P, R]]:
+        """Declare a model per value, see `Declaration.over`."""
+        return Declaration(self._decorators, self.kind, {}).over(**values)
+
+
+class ModelDecorator(_ManyDecorator):
     """Declares a frame between other models; it is not stored."""
 
     kind = FunctionKind.MODEL
@@ -173,14 +183,8 @@ class ModelDecorator(_Decorator):
         """Declare a model."""
         return self._declare(function, options)
 
-    def over(
-        self, **values: Sequence[object] | Mapping[str, object]
-    ) -> Callable[[Callable[P, R]], ModelFamily[P, R]]:
-        """Declare a model per value, see `Declaration.over`."""
-        return Declaration(self._decorators, self.kind, {}).over(**values)
 
-
-class TableDecorator(_Decorator):
+class TableDecorator(_ManyDecorator):
     """Declares a Delta table that each step replaces completely."""
 
     kind = FunctionKind.TABLE
@@ -194,12 +198,6 @@ class TableDecorator(_Decorator):
     ) -> PythonModel[P, R] | Declaration:
         """Declare a table."""
         return self._declare(function, options)
-
-    def over(
-        self, **values: Sequence[object] | Mapping[str, object]
-    ) -> Callable[[Callable[P, R]], ModelFamily[P, R]]:
-        """Declare a table per value, see `Declaration.over`."""
-        return Declaration(self._decorators, self.kind, {}).over(**values)
 
 
 class Decorators:
