@@ -121,11 +121,12 @@ class SessionPlace(Place):
             services.close()
 
     def take_back(self, part: str) -> int:
-        """Take the last step of a table back; give the version that came back."""
+        """Take the last commit of a table back; give the version that came back."""
         services, model = self.services(), f"web_{part}"
         try:
             steps = services.reading.records.steps_of(model)
-            last = max(steps, key=lambda each: each.intent.step_seq).intent.step
+            made = (each for each in steps if each.outcome and each.outcome.version is not None)
+            last = max(made, key=lambda each: each.intent.step_seq).intent.step
             return rollback(services, RollbackRequest(str(self.root), model, to=last)).version
         finally:
             services.close()
