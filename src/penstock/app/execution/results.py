@@ -157,12 +157,12 @@ def with_resume_command(
 
 
 def _unfinished_models(report: RunReport) -> list[str]:
-    """Return the models that failed, were skipped or have not begun."""
-    left = [result.name for result in report.results if not result.ok]
-    done = {result.name for result in report.results}
-    return list(
-        dict.fromkeys([*left, *(s.model for s in report.plan.steps if s.model not in done)])
-    )
+    """Return the models that failed, were skipped or have not begun, in the order of the plan."""
+    planned = dict.fromkeys(step.model for step in report.plan.steps)
+    bad = dict.fromkeys(result.name for result in report.results if not result.ok)
+    begun = {result.name for result in report.results}
+    left = [name for name in planned if name in bad or name not in begun]
+    return [*(name for name in bad if name not in planned), *left]
 
 
 def _selectors(names: Sequence[str], selecting: Mapping[str, str]) -> list[str]:

@@ -310,7 +310,7 @@ def test_what_fails_stops_what_hangs_on_it_and_the_last_line_resumes():
     }
     assert report["blocked"].error.code == "upstream-not-built"
     assert report["blocked"].error.hint == "run: penstock run --select base"
-    assert report.resume == "penstock snapshot run --select 'users blocked later'"
+    assert report.resume == "penstock snapshot run --select 'blocked users later'"
 
 
 def test_the_command_that_resumes_keeps_the_flags():

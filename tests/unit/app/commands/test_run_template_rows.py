@@ -199,7 +199,7 @@ def test_a_run_that_stops_at_the_first_failure_plans_nothing_again():
 
     assert report["a"].status == "failed"
     assert place.messages == []
-    assert report.left == ("a", "top", "m")
+    assert report.left == ("a", "m", "top")
 
 
 @pytest.mark.parametrize("full", [False, True])
