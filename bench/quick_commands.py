@@ -16,7 +16,7 @@ from pathlib import Path
 import generate
 from commands import NO_JAVA, PENSTOCK, pretend_built
 
-ROUNDS = 7
+ROUNDS = 5
 FIXED = (
     "import json; text = json.dumps([[*range(99)]] * 2000); [json.loads(text) for _ in range(20)]"
 )

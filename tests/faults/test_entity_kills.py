@@ -36,7 +36,6 @@ CELLS = [
     for point in POINTS
     if point != "during-staging" or name in STAGED
 ]
-GATE = (("merge", "after-commit"),)
 
 
 @pytest.fixture
@@ -91,10 +90,8 @@ def kill(place, point, name, *words):
     kill_at(f"{point}:1", place.root, *asked, spark=place.spark)
 
 
-@pytest.mark.parametrize(
-    ("name", "point"),
-    [pytest.param(*cell, marks=() if cell in GATE else pytest.mark.matrix) for cell in CELLS],
-)
+@pytest.mark.matrix
+@pytest.mark.parametrize(("name", "point"), CELLS)
 def test_a_killed_slice_ends_as_undisturbed(place, loaded, name, point):
     """The same command once more goes on where the time that it gives was left."""
     folder, said = loaded

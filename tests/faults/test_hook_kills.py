@@ -5,9 +5,6 @@ import pytest
 from fakes import delta_tables
 from fakes.faulted import UNDISTURBED
 
-AFTER_HOOK = pytest.param("after-hook", 1, 2, marks=pytest.mark.matrix, id="after-hook")
-"""The first hook ran, and its record was lost: it runs again."""
-
 
 @pytest.fixture
 def hooked(crash):
@@ -26,14 +23,15 @@ def lines(crash):
     return sorted(found)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("point", "before", "first"),
     [
-        pytest.param("after-finish", 0, 1, id="after-finish"),
-        pytest.param("after-commit", 0, 1, marks=pytest.mark.matrix, id="after-commit"),
-        pytest.param("during-finish", 0, 1, marks=pytest.mark.matrix, id="during-finish"),
-        pytest.param("before-commit", 0, 1, marks=pytest.mark.matrix, id="before-commit"),
-        AFTER_HOOK,
+        ("after-finish", 0, 1),
+        ("after-commit", 0, 1),
+        ("during-finish", 0, 1),
+        ("before-commit", 0, 1),
+        ("after-hook", 1, 2),  # the first hook ran, and its record was lost: it runs again
     ],
 )
 def test_hooks_that_a_kill_left_run_with_the_next_run(hooked, point, before, first) -> None:
