@@ -151,7 +151,7 @@ def count_missing(table: DeltaTable) -> int:
     inside = (f"{root}/{name}" for name in names if name not in others)
     missing = sum(tree.stat(file) is None for file in inside)
     missing += sum(not disk_at(file).exists(file) for file in others)
-    return missing or int(_has_lost_vectors(table))
+    return missing or int(has_lost_vectors(table))
 
 
 def _hidden_by_path(table: DeltaTable) -> dict[str, int] | None:
@@ -170,7 +170,8 @@ def _hidden_by_path(table: DeltaTable) -> dict[str, int] | None:
     return hidden
 
 
-def _has_lost_vectors(table: DeltaTable) -> bool:
+def has_lost_vectors(table: DeltaTable) -> bool:
+    """Return whether the file of a deletion vector is missing."""
     from deltalake.exceptions import DeltaError
 
     try:

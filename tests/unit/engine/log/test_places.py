@@ -203,6 +203,7 @@ def test_a_deletion_vector_that_is_gone_hides_nothing_and_is_a_missing_file(worl
 
     assert PLACES.lying(world.uri, "d", "date") == ((ONE, TWO),)
     assert PLACES.missing_files(world.uri, 0) == 1
+    assert PLACES.readable(world.uri, [0]) == frozenset()
 
 
 def test_files_are_found_under_their_decoded_names(tmp_path):
