@@ -58,6 +58,8 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.databricks.delta.snapshotPartitions": "2",
+    # what Delta knows of a table takes almost 3 MB, and it would keep that of 10,000 for an hour
+    "spark.databricks.delta.delta.log.cacheSize": "100",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.sql.adaptive.coalescePartitions.minPartitionSize": "4MB",
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "true",
