@@ -93,10 +93,12 @@ def rows_of_dbt(work: Path, tables: list[str], asked: argparse.Namespace) -> Dig
     return said
 
 
-def penstock(place: Path, *words: str) -> dict[str, Any]:
+def penstock(place: Path, *words: str, profiles: Path | None = None) -> dict[str, Any]:
     """Run a command of penstock in a folder; give what it says as JSON, {} if it says none."""
+    environ = os.environ | ({"DBT_PROFILES_DIR": str(profiles)} if profiles else {})
+    command = [PENSTOCK, *words, "--json"]
     done = subprocess.run(
-        [PENSTOCK, *words, "--json"], cwd=place, capture_output=True, text=True, check=False
+        command, cwd=place, env=environ, capture_output=True, text=True, check=False
     )
     (place / f"said-{words[0]}.txt").write_text(f"{done.stdout}\n{done.stderr}")
     try:
@@ -133,7 +135,8 @@ def build_with_penstock(project: Path, work: Path, asked: argparse.Namespace) ->
     place = work / "penstock"
     ran = place / ".penstock" / "target" / "run_results.json"
     if asked.again is None:
-        said = penstock(work, "import", "dbt", str(project), "--output", str(place))
+        words = ("import", "dbt", str(project), "--output", str(place))
+        said = penstock(work, *words, profiles=asked.profiles)
         print("  import:", json.dumps(said.get("counts", said))[:400])
     for path, reason in findings(place).items():
         print(f"  finding: {path}: {reason}")

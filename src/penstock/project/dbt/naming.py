@@ -60,7 +60,8 @@ class Naming:
             "target": {
                 "name": target.name,
                 "schema": target.schema,
-                "type": target.adapter,
+                # models of other adapters will run on Spark too
+                "type": target.adapter if target.adapter == "databricks" else "spark",
                 "database": target.catalog,
                 "catalog": target.catalog,
             },

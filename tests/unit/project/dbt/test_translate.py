@@ -376,6 +376,22 @@ def test_a_database_that_is_empty_for_spark_needs_no_hand():
     assert [*notes(project, "models/s.yml", Fate.BY_HAND)] == ["sources[b].database"]
 
 
+@pytest.mark.parametrize("adapter", ["", "spark", "databricks", "snowflake"])
+def test_what_depends_on_the_adapter_is_what_spark_needs(adapter):
+    kind = "{{ 'string' if target.type in ['spark', 'databricks'] else 'varchar' }}"
+    files, _ = one(
+        {
+            "dbt_project.yml": (
+                f'name: shop\nseeds:\n  shop:\n    a:\n      +column_types: {{id: "{kind}"}}\n'
+            ),
+            "seeds/a.csv": "id\n1\n",
+        },
+        DbtTarget("dev", adapter, "x", ""),
+    )
+
+    assert "column_types: {id: string}" in files["seeds/schemas.yml"]
+
+
 def test_seeds_have_the_types_that_dbt_finds_in_their_values():
     files, project = one(
         {
