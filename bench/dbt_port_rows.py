@@ -34,6 +34,8 @@ def digest(frame: DataFrame) -> dict[str, Any]:
     for name, kind in frame.dtypes:
         column = f"`{name}`"
         text = f"to_json({column})" if kind.startswith(NESTED) else f"cast({column} as string)"
+        if kind.startswith("decimal"):  # a cast writes zero in two ways, by the mode of ANSI
+            text = f"format_string('%s', {column})"
         text = TEXTS.get(kind, text).replace("{c}", column)
         made.append(f"{DIGEST.format(text=text, name=name.lower())} as {column}")
     row = frame.selectExpr(*made).first()
