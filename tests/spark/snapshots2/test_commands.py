@@ -142,7 +142,7 @@ def test_of_three_snapshots_the_good_one_is_updated_and_the_last_line_resumes(br
     assert report["copied"].error.code == "duplicate-keys"
     assert report["early"].error.code == "upstream-not-built"
     assert report["early"].error.hint == "run: penstock run --select clean"
-    assert report.resume == "penstock snapshot run --select 'copied early' --as-of 2024-05-01"
+    assert report.resume == "penstock snapshot run --select 'early copied' --as-of 2024-05-01"
 
 
 def test_what_is_no_history_table_of_ours_is_never_taken_for_a_first_run(broken) -> None:
