@@ -13,7 +13,7 @@ SMALL = {
     # Each exchange is a job of its own otherwise; processes that tests start have them.
     "spark.sql.adaptive.enabled": "false",
     # Delta keeps what it knows of ten thousand tables for an hour: collecting took a tenth.
-    "spark.databricks.delta.delta.log.cacheSize": "16",
+    "spark.databricks.delta.delta.log.cacheSize": "32",
     # A description of each plan for a UI that is not there took a sixth of the time.
     "spark.sql.ui.explainMode": "simple",
     # What a scan says of its files names their folder, which may be a long one.
