@@ -25,9 +25,6 @@ SCRIPTS: tuple[tuple[str, ...], ...] = (
     ("append.py", "500000"),
     ("merge.py", "500000"),
     ("nodes.py",),
-    ("history_dbt.py", "--keys", "50000", "--repeat", "3"),
-    ("checks_block.py", "500000"),
-    ("replace_locality.py", "20"),
 )
 _LINE = re.compile(r"\s*(.+?)\s+[\d.]+ s\b.*\bratio\s+([\d.]+)")
 
