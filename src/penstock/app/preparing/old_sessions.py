@@ -165,11 +165,8 @@ def _count(services: Services, session: StepSession, run: PassRun, bound: dt.dat
     try:
         session.define(LATE, union)
         row = session.row(late_counts(run.sql, bound))
-    except (
-        DataError,
-        QueryError,
-        TableError,
-    ) as error:  # a file may be gone that was rewritten since
+    except (DataError, QueryError, TableError) as error:
+        # a file may be gone that was rewritten since
         run.late_error = error.sentence
         return 0
     run.late_loaded, run.beyond_horizon = int(row["late"] or 0), int(row["beyond"] or 0)

@@ -169,9 +169,8 @@ class DeltaPlaces:
                 continue
             paths = map(str, table.get_add_actions().column("path").to_pylist())
             inside = (unquote(path) for path in paths if not _OUTSIDE.match(path))
-            if all(tree.stat(f"{uri}/{path}") for path in inside) and not files.has_lost_vectors(
-                table
-            ):
+            is_whole = all(tree.stat(f"{uri}/{path}") for path in inside)
+            if is_whole and not files.has_lost_vectors(table):
                 complete.add(version)
         return frozenset(complete)
 
