@@ -4,9 +4,10 @@ import { useAwaited } from "../data/use";
 import { counted } from "../parts/numbers";
 import type { Values } from "../shell/route";
 import type { Go } from "../shell/router";
+import { projectGraph } from "./ahead";
 import { CopyAs } from "./CopyAs";
 import { GraphView } from "./GraphView";
-import { type Graph, graphOf } from "./graph";
+import type { Graph } from "./graph";
 import "./lineage.css";
 import { NodePanel } from "./NodePanel";
 import { groupNamed, type Scene } from "./scene";
@@ -24,7 +25,7 @@ interface LineagePageProps {
 
 /** The graph of models, seeds and sources: a selection, all by schemas, or all as dots. */
 export function LineagePage({ project, query, go, columns }: LineagePageProps) {
-  const graph = useMemo(() => graphOf(project), [project]);
+  const graph = projectGraph(project);
   const settings = readSettings(query, graph.nodes.length);
   const { scene, error } = useScene(project, graph, settings);
   const node = settings.node !== null && graph.parents.has(settings.node) ? settings.node : null;

@@ -59,7 +59,7 @@ function inLayers(labels: readonly Label[], edges: readonly Edge[]): Scene {
   return sceneOf(nodes, edges);
 }
 
-/** Return every node as a dot; a long layer takes several columns. `graph` has these edges. */
+/** Return nodes as dots; a long layer takes several columns. `graph` has these edges. */
 export function dots(
   labels: readonly Label[],
   edges: readonly Edge[],

@@ -2,6 +2,7 @@
 
 import type { ProjectDocument } from "../data/documents";
 import { decoded } from "../shell/route";
+import { allAsDots } from "./ahead";
 import { edgesAmong, type Graph, reach } from "./graph";
 import { dots, laidOut } from "./layout";
 import { grouped, labelOf, type Scene } from "./scene";
@@ -84,6 +85,7 @@ function around(graph: Graph, start: Iterable<string>, depth: number): Set<strin
 
 /** Return what the canvas shows. */
 export function sceneAsked(project: ProjectDocument, graph: Graph, settings: Settings): Scene {
+  if (settings.picture === "dots" && settings.select === "") return allAsDots(project);
   const nodes = nodesAsked(project, graph, settings);
   const edges = edgesAmong(graph, nodes);
   if (settings.picture === "schemas") {
@@ -91,6 +93,5 @@ export function sceneAsked(project: ProjectDocument, graph: Graph, settings: Set
     return laidOut(joined.labels, joined.edges);
   }
   const labels = [...nodes].map((node) => labelOf(project, node));
-  if (settings.picture !== "dots") return laidOut(labels, edges);
-  return dots(labels, edges, nodes.size === graph.nodes.length ? graph : undefined);
+  return settings.picture === "dots" ? dots(labels, edges) : laidOut(labels, edges);
 }

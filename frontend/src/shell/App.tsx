@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type Connection, followServer, isServed } from "../data/live";
 import { dataFolder } from "../data/load";
 import { useChunk } from "../data/use";
+import { makeAhead } from "../lineage/ahead";
 import { Waiting } from "../parts/Waiting";
 import { Frame } from "./Frame";
 import { Page } from "./Page";
@@ -19,6 +20,7 @@ export function App() {
   useEffect(() => {
     document.title = heading;
   }, [heading]);
+  useEffect(() => (project ? makeAhead(project) : undefined), [project]);
   const place = `${route.page}/${route.name}`;
   return (
     <Frame route={route} project={project} connection={connection}>
