@@ -21,8 +21,17 @@ channels:
   - {channel: Direct, when: "mkt is null"}
 users_by: stitched
 passthrough:
-  sessions: {agg: {paid: sum(amount)}}
-  users: {agg: {longest: max(absolute_time_in_s), paid: sum(paid)}}
+  page_views: [{mail: {sql: mkt, when: "mkt = 'mail'"}}]
+  sessions:
+    first:
+      - {bought: {sql: amount, when: "event_name = 'buy'"}}
+      - {home: {sql: page_url, when: "page_url = '/home'"}}
+    last: [{bought: {sql: amount, when: "event_name = 'buy'"}}]
+    agg: {paid: sum(amount)}
+  users:
+    first: [{bought: {when: cv_buy_converted}}]
+    last: [{last_bought: {when: cv_buy_converted}}]
+    agg: {longest: max(absolute_time_in_s), paid: sum(paid)}
 """
 FEW = """\
 select session_identifier, count(*) as events
@@ -75,6 +84,21 @@ def test_sessions_and_persons_have_their_goals_step_by_step_and_channel(spark, t
         ("s3", "basket", "01-01 13:05", "01-01 13:10", None, "Unassigned"),
     ]
     assert web.stored("sessions", name, "cv_ask_volume", "cv_ask_converted")[0] == ("s1", 0, False)
+    assert web.stored("sessions", name, "bought", "last_bought", "home") == [
+        ("s1", 30, 12, "/home"),
+        ("s2", 5, 5, "/home"),
+        ("s3", None, None, "/home"),
+    ]
+    assert web.stored("page_views", "page_view_id", "mail")[:3] == [
+        ("pb1", None),
+        ("pb3", None),
+        ("pb4", None),
+    ]
+    assert ("ph1", "mail") in web.stored("page_views", "page_view_id", "mail")
+    assert web.stored("users", "user_identifier", "first_bought", "last_bought") == [
+        ("Ann", 30, 5),
+        ("b", None, None),
+    ]
     assert web.stored("users", *USERS, "first_channel", "last_channel") == [
         ("Ann", ["a1", "a2"], 2, 1200, 47, "Mail", "Direct"),
         ("b", ["b"], 1, 600, None, "Unassigned", "Unassigned"),
@@ -94,6 +118,7 @@ def test_sessions_and_persons_have_their_goals_step_by_step_and_channel(spark, t
     assert web.stored("users", *USERS, "first_channel", "last_channel") == [
         ("Ann", ["a1", "a2", "b"], 4, 1200, 47, "Mail", "Mail"),
     ]
+    assert web.stored("users", "first_bought", "last_bought") == [(30, 5)]
     assert web.rows("few") == [("s2", 2), ("s4", 1)]
     web.package(KEYS.replace("users_by: stitched\n", ""))
     web.add(view("h6", "s5", "01-03 09:00", "/home", **other))

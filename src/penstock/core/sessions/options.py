@@ -74,11 +74,15 @@ class BackfillOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CarriedColumn:
-    """A column that a module copies; `sql` reads one event, or for `agg` is an aggregate."""
+    """A column that a module copies; `sql` reads one event, or for `agg` is an aggregate.
+
+    With `when`, SQL, it is that of the first or last event that fulfils it.
+    """
 
     name: str
     sql: str
     where: Location | None = field(default=None, compare=False)
+    when: str = ""
 
 
 def prefixed_name(word: str, name: str) -> str:

@@ -36,6 +36,16 @@ from penstock.project.files.values import Plain
 SQL = "SQL of one event"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TEXTS_BY_NAME: Plain = {"type": "object", "additionalProperties": {"type": "string"}}
+_CONDITIONAL: Plain = {
+    "type": "object",
+    "additionalProperties": {"type": "string"},
+    "propertyNames": {"enum": ["sql", "when"]},
+    "required": ["when"],
+}
+_COLUMNS_BY_NAME: Plain = {
+    "type": "object",
+    "additionalProperties": {"anyOf": [{"type": "string"}, _CONDITIONAL]},
+}
 
 
 def text_kind(expected: str) -> ValueKind[str | None]:
@@ -62,48 +72,69 @@ def _carried(section: Section, key: str) -> tuple[CarriedColumn, ...]:
         members = item.members
         if isinstance(item.value, str) and is_plain(item.value):
             members = {item.value: item}
-        if not members or not all(isinstance(each.value, str) for each in members.values()):
+        if not members or not all(each.members or _is_text(each) for each in members.values()):
             sentence = f"{section.dotted(key)} holds what names no column"
-            hint = "write a column, or {name: SQL}"
+            hint = "write a column, {name: SQL}, or {name: {sql: SQL, when: SQL}}"
             section.findings.append(Finding(item.where, "bad-value", sentence, hint))
             continue
-        found += _columns_of(members)
+        found += _columns_of(members, section.dotted(key), section.findings)
     return tuple(found)
+
+
+def _is_text(node: YamlNode) -> bool:
+    return isinstance(node.value, str)
 
 
 def _aggregates(section: Section, key: str) -> tuple[CarriedColumn, ...]:
     node = section.members[key]
-    fits = all(isinstance(each.value, str) for each in node.members.values())
+    fits = all(map(_is_text, node.members.values()))
     if not isinstance(node.value, Mapping) or not fits:
         section.bad(key, "a mapping of names to SQL")
         return ()
-    return tuple(_columns_of(node.members))
+    return tuple(_columns_of(node.members, section.dotted(key), section.findings))
 
 
-def _columns_of(members: Mapping[str, YamlNode]) -> Iterator[CarriedColumn]:
+def _columns_of(
+    members: Mapping[str, YamlNode], above: str, findings: list[Finding]
+) -> Iterator[CarriedColumn]:
     for name, node in members.items():
-        yield CarriedColumn(name, str(node.value).strip(), node.where)
+        if node.members:
+            found = read_section(CarriedSection, node, f"{above}.{name}", findings)
+            yield CarriedColumn(name, found.sql or name, node.where, found.when or "")
+        else:
+            yield CarriedColumn(name, str(node.value).strip(), node.where)
+
+
+EXPRESSION = text_kind(SQL)
+EXPRESSION_OR_NULL = or_null(EXPRESSION)
+
+
+class CarriedSection(KeyedSection):
+    """A column of the first or last event, or session, that fulfils a condition."""
+
+    sql = key(EXPRESSION_OR_NULL, "mkt_campaign")
+    """SQL of the column; without it, the column of its name."""
+    when = key(EXPRESSION, "event_name = 'purchase'", needed=True)
+    """SQL of the condition."""
 
 
 _CARRIED: PartKind[tuple[CarriedColumn, ...]] = PartKind(
     "a list of columns",
     as_read,
-    {"type": "array", "items": {"anyOf": [{"type": "string"}, _TEXTS_BY_NAME]}},
+    {"type": "array", "items": {"anyOf": [{"type": "string"}, _COLUMNS_BY_NAME]}},
     (),
     take=_carried,
 )
 _AGGREGATES = replace(_CARRIED, schema=_TEXTS_BY_NAME, take=_aggregates)
-EXPRESSION = text_kind(SQL)
-EXPRESSION_OR_NULL = or_null(EXPRESSION)
 
 
 class CarriedSessionsSection(KeyedSection):
     """What sessions take over."""
 
     first = key(_CARRIED, ["mkt_source"])
-    """Of the first event that has one."""
+    """Of the first page view or ping; with `when`, of the first event that fulfils it."""
     last = key(_CARRIED, ["geo_country"])
-    """Of the last one."""
+    """Of the last page view; with `when`, of the last event that fulfils it."""
     agg = key(_AGGREGATES, {"purchases": "count_if(event_name = 'purchase')"})
     """SQL over all events of a session, by name."""
 
@@ -112,7 +143,7 @@ class CarriedUsersSection(KeyedSection):
     """What users take over, of rows of sessions: no SQL of an event."""
 
     first = key(_CARRIED, ["mkt_source"])
-    """Of the first session that has one."""
+    """Of the first session; with `when`, of the first that fulfils it."""
     last = key(_CARRIED, ["geo_country"])
     """Of the last one."""
     agg = key(_AGGREGATES, {"purchases": "sum(purchases)"})
@@ -123,7 +154,7 @@ class PassthroughSection(KeyedSection):
     """The columns that modules take over."""
 
     page_views = key(_CARRIED, ["page_title", {"host": "parse_url(page_url, 'HOST')"}])
-    """Columns of page views: a name, or `{name: SQL}`."""
+    """Columns of page views: a name, `{name: SQL}`, or `{name: {sql: SQL, when: SQL}}`."""
     sessions = key(subsection(CarriedSessionsSection), {"first": ["mkt_source"]})
     """Columns of sessions."""
     users = key(subsection(CarriedUsersSection), {"first": ["mkt_source"]})

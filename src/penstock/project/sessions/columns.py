@@ -20,7 +20,7 @@ from penstock.core.sessions.package import SessionPackage
 from penstock.project.checks.scene import KnownColumns
 from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.files.values import did_you_mean
-from penstock.project.sessions.definition import GOALS, USERS_AGG, SessionFile, WrittenSql
+from penstock.project.sessions.definition import GOALS, OF_USERS, SessionFile, WrittenSql
 
 RESERVED = ("session_identifier", "user_identifier", "session_start_date")
 """The columns that penstock adds to the events of a run."""
@@ -179,7 +179,7 @@ def _counts(each: WrittenSql, options: SessionOptions) -> bool:
     of_views = ("event_name", "page_view_id", "page_url", "passthrough.page_views")
     if each.key in of_views:
         return _has_views(options)
-    if each.key == USERS_AGG:  # it reads sessions
+    if OF_USERS in each.key:  # it reads sessions
         return False
     carried = ("passthrough.first", "passthrough.last", "passthrough.agg")
     of_sessions = ("engaged_when", GOALS, *carried)
@@ -253,7 +253,9 @@ def _user_findings(file: SessionFile, options: SessionOptions, facts: Facts) -> 
     known = [*_SESSION_COLUMNS, *(each.name for each in said), *options.goal_columns]
     known += [last_name(each.name) for each in carried.sessions_last]
     read = [(each.sql, each) for each in (*carried.users_first, *carried.users_last)]
-    read += [(name, each) for each in carried.users_agg for name in facts(each.sql).reads]
+    texts = [(each.sql, each) for each in carried.users_agg]
+    texts += [(each.when, each) for _, each in read if each.when]
+    read += [(name, each) for text, each in texts for name in facts(text).reads]
     for name, each in read:
         if name.lower() not in map(str.lower, known):
             where = each.where or file.package.places.get("passthrough", file.events_at)

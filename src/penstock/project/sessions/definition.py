@@ -45,8 +45,8 @@ _HORIZON = (
 )
 
 
-USERS_AGG, GOALS = "passthrough.users.agg", "conversions, funnel and channels"
-"""The keys of SQL over the sessions of a user, and of SQL that tells what sessions reached."""
+OF_USERS, GOALS = "users.", "conversions, funnel and channels"
+"""What is in keys of SQL over the sessions of a user; the key of what sessions reached."""
 _OPTIONS = frozenset(each.name for each in fields(SessionOptions))
 
 
@@ -183,14 +183,15 @@ def _written_sql(section: PackageSection) -> Iterator[WrittenSql]:
             node, texts = section.members[key], (value,) if isinstance(value, str) else value
             for item, text in zip(node.items or (node,), texts, strict=False):
                 yield WrittenSql(key, text, item.where)
-    carried = section.passthrough
-    for key in ("page_views", "sessions_first", "sessions_last", "sessions_agg"):
-        name = f"passthrough.{key.removeprefix('sessions_')}"
-        for each in getattr(carried, key):
-            yield WrittenSql(name, each.sql, each.where, key == "sessions_agg")
     top = section.node.where
-    for column in carried.users_agg:
-        yield WrittenSql(USERS_AGG, column.sql, column.where or top, is_aggregate=True)
+    for part in fields(section.passthrough):
+        name = f"passthrough.{part.name.removeprefix('sessions_').replace('users_', OF_USERS)}"
+        for column in getattr(section.passthrough, part.name):
+            where = column.where or top
+            if part.name not in ("users_first", "users_last"):  # columns of sessions
+                yield WrittenSql(name, column.sql, where, part.name.endswith("agg"))
+            if column.when:
+                yield WrittenSql(name, column.when, where)
     texts = [(each.when, each.where) for each in section.conversions]
     texts += [(each.when, each.where) for each in section.funnel]
     texts += [(each.value, each.where) for each in section.conversions if each.value]

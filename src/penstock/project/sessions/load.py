@@ -174,8 +174,8 @@ def _fingerprint(file: SessionFile, facts: Callable[[str], ExpressionFacts]) -> 
                 return means.get(value, value)
             case tuple():
                 return [plain(each) for each in value]
-            case CarriedColumn(name, sql):
-                return [name, plain(sql)]
+            case CarriedColumn(name, sql, _, when):
+                return [name, plain(sql), *([plain(when)] if when else [])]
             case Passthrough():
                 named = {each.name: getattr(value, each.name) for each in fields(value)}
                 later = set[str]() if value.users_agg else {"users_agg"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.names import literal, quoted
@@ -102,7 +102,11 @@ def _stitching(run: SessionRun, part: SessionTable, user: str) -> tuple[str, str
 def session_aggregates(run: SessionRun) -> dict[str, str]:
     """Return the aggregates over the events of a session that the package adds, by column."""
     options = run.package.options
-    found = {each.name: f"({each.sql})" for each in options.passthrough.sessions_agg}
+    carried = options.passthrough
+    found = {each.name: f"({each.sql})" for each in carried.sessions_agg}
+    found |= _with_conditions(carried.sessions_first)
+    last = _with_conditions(carried.sessions_last, _BACKWARD)
+    found |= {f"last_{name}": sql for name, sql in last.items()}
     for each in options.conversions:
         terms = [f"count_if({each.when})", f"coalesce(bool_or({each.when}), false)"]
         terms.append(f"min(CASE WHEN {each.when} THEN _ps_d END)")
@@ -110,6 +114,20 @@ def session_aggregates(run: SessionRun) -> dict[str, str]:
             terms.append(f"coalesce(sum(CASE WHEN {each.when} THEN {each.value} END), 0)")
         found |= dict(zip(each.columns, terms, strict=True))
     return found
+
+
+def _with_conditions(columns: Sequence[CarriedColumn], order: str = _ORDER_V) -> dict[str, str]:
+    """Return the columns of the first events that fulfil a condition, as aggregates."""
+    return {
+        each.name: f"min_by({each.sql}, {order}) FILTER (WHERE NOT _ps_bot AND ({each.when}))"
+        for each in columns
+        if each.when
+    }
+
+
+def unconditional(columns: Sequence[CarriedColumn]) -> tuple[CarriedColumn, ...]:
+    """Return the columns without a condition."""
+    return tuple(each for each in columns if not each.when)
 
 
 def _funnel_times(run: SessionRun) -> list[tuple[str, str]]:
@@ -144,7 +162,7 @@ def with_defaults(run: SessionRun, carried: Sequence[CarriedColumn]) -> tuple[Ca
     """Return the carried columns, with `app_id` and `platform` if the events have them."""
     columns = carried_columns(run)
     usual = (CarriedColumn(name, quoted(name)) for name in _USUAL if columns.find(name))
-    return (*usual, *carried)
+    return (*usual, *unconditional(carried))
 
 
 def page_views(run: SessionRun) -> ModuleRows:
@@ -153,7 +171,8 @@ def page_views(run: SessionRun) -> ModuleRows:
     Views and pings are matched per session. With `compat: snowplow`, a page view is identified by
     its id alone, and the first session with the id keeps it, with its own pings.
     """
-    carried = with_defaults(run, run.package.options.passthrough.page_views)
+    own = run.package.options.passthrough.page_views
+    carried, more = with_defaults(run, own), _with_conditions(own)
     is_view = "FILTER (WHERE _ps_kind = 'view' AND NOT _ps_bot)"
     kept = [_ID, "user_identifier", "session_start_date", *map(quoted, _clocks(run))]
     kept += ["_ps_event", "_ps_known", "_ps_url", "_ps_d", *(f"_ps_x{n}" for n in _range(carried))]
@@ -161,14 +180,15 @@ def page_views(run: SessionRun) -> ModuleRows:
     pairs = (
         f"SELECT _ps_view, min_by(struct({', '.join(kept)}), {_ORDER_V}) {is_view} AS v, "
         f"min({_ORDER_V}) {is_view} AS place, max(_ps_d) {pings} AS last, "
-        f"size(collect_set(_ps_bucket) {pings}) AS buckets{_scroll_depth(run)} "
-        f"FROM ({module_events(run, carried)}) WHERE _ps_kind <> '' GROUP BY {_ID}, _ps_view"
+        f"size(collect_set(_ps_bucket) {pings}) AS buckets{_scroll_depth(run)}"
+        f"{''.join(f', {sql} AS {quoted(name)}' for name, sql in more.items())} FROM "
+        f"({module_events(run, carried)}) WHERE _ps_kind <> '' GROUP BY {_ID}, _ps_view"
     )
     first = "row_number() OVER (PARTITION BY _ps_view ORDER BY place) = 1"
     alone = f" QUALIFY {first}" if run.package.options.is_snowplow else ""
     known, join = _stitching(run, SessionTable.PAGE_VIEWS, "p.v.user_identifier")
     source = f"(SELECT * FROM ({pairs}) WHERE v IS NOT NULL{alone}) p{join}"
-    return ModuleRows(_page_view_columns(run, known, carried), source)
+    return ModuleRows(_page_view_columns(run, known, carried, more), source)
 
 
 def _range(carried: Sequence[CarriedColumn]) -> range:
@@ -184,7 +204,7 @@ def _clocks(run: SessionRun) -> tuple[str, ...]:
 
 
 def _page_view_columns(
-    run: SessionRun, user: str, carried: Sequence[CarriedColumn]
+    run: SessionRun, user: str, carried: Sequence[CarriedColumn], more: Iterable[str]
 ) -> dict[str, str]:
     options = run.package.options
     end = "coalesce(p.last, p.v._ps_d)" if options.is_snowplow else "greatest(p.v._ps_d, p.last)"
@@ -207,6 +227,7 @@ def _page_view_columns(
         "absolute_time_in_s": _seconds_between("p.v._ps_d", end),
         **({name: f"p.{name}" for name in _scroll_columns()} if has_scroll(run) else {}),
         **{each.name: f"p.v._ps_x{n}" for n, each in enumerate(carried)},
+        **{name: f"p.{quoted(name)}" for name in more},
         "session_start_date": "p.v.session_start_date",
         "run_id": run.run_id,
     }
@@ -242,7 +263,7 @@ def sessions(run: SessionRun) -> ModuleRows:
     """Return one row per session of this run that has a view or a ping; bots have none."""
     carried = run.package.options.passthrough
     first = (*with_defaults(run, carried.sessions_first), *channel(run))
-    chosen = (*first, *carried.sessions_last)
+    chosen = (*first, *unconditional(carried.sessions_last))
     events = f"SELECT * FROM ({module_events(run, chosen)}) WHERE NOT _ps_bot"
     kept = ["user_identifier", "session_start_date", "_ps_kind", "_ps_event", "_ps_known"]
     row = f"struct({', '.join([*kept, '_ps_url', *(f'_ps_x{n}' for n in _range(chosen))])})"
@@ -283,7 +304,7 @@ def _session_totals(run: SessionRun) -> str:
 def _session_columns(run: SessionRun, user: str, first: Sequence[CarriedColumn]) -> dict[str, str]:
     options = run.package.options
     visit, is_ping = options.min_visit_length, "w.f._ps_kind = 'ping'"
-    last, agg = options.passthrough.sessions_last, session_aggregates(run)
+    last, agg = unconditional(options.passthrough.sessions_last), session_aggregates(run)
     extra = f"CASE WHEN {is_ping} THEN {visit} ELSE 0 END"
     start = f"w.low - make_dt_interval(0, 0, 0, {extra})"
     engaged = f"w.pages >= 2 OR w.engaged / {options.heartbeat} >= 2 OR w.bought"

@@ -14,6 +14,7 @@ from penstock.strategies.sessions.modules import (
     module_events,
     page_views,
     sessions,
+    unconditional,
 )
 from penstock.strategies.sessions.reread import REPLACED, RESET_USERS
 from penstock.strategies.sessions.tables import MEMBERS, PAST_IDS
@@ -22,6 +23,8 @@ from penstock.strategies.sessions.window import in_dates
 GONE, LIES = "_ps_gone", "_ps_lies"
 """The columns of changes that mark deleted rows, and the date of their partition."""
 _ID, _USER = "session_identifier", "user_identifier"
+_FIRST = f"struct(-unix_micros(s.start_tstamp), s.{_ID})"
+_LAST = f"struct(s.end_tstamp, s.{_ID})"
 
 
 def touched_users(run: SessionRun) -> str:
@@ -81,7 +84,8 @@ def users(run: SessionRun) -> ModuleRows:
     """Return one row per affected user, or known person, from all of their sessions."""
     carried = run.package.options.passthrough
     came = tuple(CarriedColumn(each.name, each.name) for each in channel(run))
-    first, last = (*carried.users_first, *came), (*carried.users_last, *came)
+    first = (*unconditional(carried.users_first), *came)
+    last = (*unconditional(carried.users_last), *came)
     own = [_ID, "user_id", "first_page_url", "last_page_url"]
     own += [quoted(each.sql) for each in (*first, *last)]
     row = f"struct({', '.join(f's.{name}' for name in dict.fromkeys(own))})"
@@ -92,8 +96,7 @@ def users(run: SessionRun) -> ModuleRows:
         f"SELECT {run.hint('u')}{person} AS {_USER}, min(start_tstamp) AS low, "
         "max(end_tstamp) AS high, "
         "count(*) AS sessions, sum(page_views) AS pages, sum(engaged_time_in_s) AS engaged, "
-        f"max_by({row}, struct(-unix_micros(start_tstamp), s.{_ID})) AS f, "
-        f"max_by({row}, struct(end_tstamp, s.{_ID})) AS l{more} "
+        f"max_by({row}, {_FIRST}) AS f, max_by({row}, {_LAST}) AS l{more} "
         f"FROM {rows} s LEFT SEMI JOIN ({touched_users(run)}) u "
         f"ON u.{_USER} = {person} GROUP BY {person}"
     )
@@ -130,7 +133,19 @@ def _sessions_of_persons(run: SessionRun) -> tuple[str, str]:
 def _user_aggregates(run: SessionRun) -> dict[str, str]:
     """Return the aggregates over the sessions of a user that the package adds, by column."""
     options = run.package.options
-    found = {each.name: f"({each.sql})" for each in options.passthrough.users_agg}
+    carried = options.passthrough
+    found = {each.name: f"({each.sql})" for each in carried.users_agg}
+    for word, columns, order in (
+        ("first", carried.users_first, _FIRST),
+        ("last", carried.users_last, _LAST),
+    ):
+        found |= {
+            prefixed_name(word, each.name): (
+                f"max_by(s.{quoted(each.sql)}, {order}) FILTER (WHERE {each.when})"
+            )
+            for each in columns
+            if each.when
+        }
     for each in options.conversions:
         volume, converted, first, *total = (f"s.{quoted(name)}" for name in each.columns)
         terms = [f"coalesce(sum({volume}), 0)", f"coalesce(bool_or({converted}), false)"]

@@ -107,6 +107,70 @@ def test_what_cannot_be_built_is_a_finding_at_its_place(findings, text, sentence
     assert sentence in found(findings, text, columns="")
 
 
+CONDITIONAL = """\
+passthrough:
+  page_views: [{title: {sql: page_title, when: "page_title <> ''"}}]
+  sessions: {first: [mkt_source, {amount: {when: "event_name = 'buy'"}}]}
+  users: {last: [{paid: {sql: amount, when: "amount > 0"}}]}
+"""
+
+
+def test_a_condition_stands_beside_the_sql_of_its_column_or_its_name(load):
+    carried = load(files(CONDITIONAL, columns="")).packages["web"].options.passthrough
+
+    assert carried.page_views == (CarriedColumn("title", "page_title", when="page_title <> ''"),)
+    assert carried.sessions_first == (
+        CarriedColumn("mkt_source", "mkt_source"),
+        CarriedColumn("amount", "amount", when="event_name = 'buy'"),
+    )
+    assert carried.users_last == (CarriedColumn("paid", "amount", when="amount > 0"),)
+
+
+def test_a_condition_counts_as_code(load):
+    one, other = (
+        load(files(text, columns="")).models["web_sessions"].fingerprint
+        for text in (CONDITIONAL, CONDITIONAL.replace("'buy'", "'ask'"))
+    )
+
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "passthrough: {page_views: [{a: {sql: b}}]}",
+            "4:32: error: missing-key: 'when' is missing",
+        ),
+        (
+            "passthrough: {page_views: [{a: {of: b, when: c}}]}",
+            "4:33: error: unknown-key: unknown key 'of'",
+        ),
+        (
+            "passthrough: {sessions: {first: [{a: {when: max(b)}}]}}",
+            "4:38: error: bad-expression: passthrough.first is 'max(b)': max(b) reads many rows",
+        ),
+        (
+            "passthrough: {sessions: {agg: {a: {when: b}}}}",
+            "4:31: error: bad-value: passthrough.sessions.agg is a mapping; it must be a mapping",
+        ),
+    ],
+)
+def test_a_condition_that_cannot_be_built_is_a_finding(findings, text, sentence):
+    assert sentence in "\n".join(found(findings, text, columns=""))
+
+
+def test_conditions_read_events_and_those_of_users_read_sessions(findings):
+    said = "passthrough: {sessions: {first: [{a: {sql: event_id, when: b}}]}}"
+    users = "passthrough: {users: {first: [{a: {sql: user_id, when: b}}]}}"
+
+    both = (*found(findings, said), *found(findings, users))
+    assert [each.split("error: ")[1] for each in both] == [
+        "unknown-column: raw.events has no 'b'",
+        "unknown-column: web_sessions has no 'b'",
+    ]
+
+
 def test_sums_of_users_read_columns_of_sessions(findings):
     said = "passthrough: {users: {agg: {n: sum(page_views), m: sum(amount)}}}"
 
