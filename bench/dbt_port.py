@@ -18,7 +18,8 @@ sides build there once more, after the files of DIR replace those of both copies
 rows, for incremental models and snapshots.
 
 Rows are compared by their number and by the sum of the hashes of each column's values. Columns that
-hold the time of the run are left out (`dbt_valid_from` of first versions, and what is made of it).
+hold the time of the run are left out (`dbt_valid_from` of first versions, and what is made of it);
+of `dbt_valid_to` counts whether a version is closed.
 A floating-point number counts with nine digits, because sums are added in any order.
 """
 

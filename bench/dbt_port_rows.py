@@ -36,6 +36,8 @@ def digest(frame: DataFrame) -> dict[str, Any]:
         text = f"to_json({column})" if kind.startswith(NESTED) else f"cast({column} as string)"
         if kind.startswith("decimal"):  # a cast writes zero in two ways, by the mode of ANSI
             text = f"format_string('%s', {column})"
+        if name.lower() == "dbt_valid_to":  # the time of the run that closed a version
+            text = f"cast({column} is null as string)"
         text = TEXTS.get(kind, text).replace("{c}", column)
         made.append(f"{DIGEST.format(text=text, name=name.lower())} as {column}")
     row = frame.selectExpr(*made).first()
