@@ -263,7 +263,7 @@ def report(
     return {
         "versions": {
             "python": platform.python_version(),
-            **{name: version(name) for name in ("penstock", "pyspark", "delta-spark")},
+            **{name: version(name) for name in ("penstock-delta", "pyspark", "delta-spark")},
         },
         "machine": {"cores": os.cpu_count(), "system": platform.platform(), "driver": "4g"},
         "load": [round(each, 1) for each in os.getloadavg()],

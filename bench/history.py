@@ -294,7 +294,7 @@ def report(
     return {
         "versions": {
             "python": platform.python_version(),
-            **{name: version(name) for name in ("penstock", "pyspark", "delta-spark")},
+            **{name: version(name) for name in ("penstock-delta", "pyspark", "delta-spark")},
         },
         "machine": {"cores": os.cpu_count(), "system": platform.platform(), "driver": "4g"},
         "size": {"keys": keys, "changed": keys // 100, "closed": CLOSED, "rounds": repeat},

@@ -63,7 +63,6 @@ CELLS = [
     for point in POINTS
     if not (point == "during-staging" and name != "keyed")
 ]
-GATE = (("rerun", "keyed", "after-commit"),)
 
 
 class Killed:
@@ -152,10 +151,8 @@ def after_a_run(deed: str, name: str, *, is_committed: bool) -> dict[int, int]:
     return ANEW[name]
 
 
-@pytest.mark.parametrize(
-    ("deed", "name", "point"),
-    [pytest.param(*cell, marks=() if cell in GATE else pytest.mark.matrix) for cell in CELLS],
-)
+@pytest.mark.matrix
+@pytest.mark.parametrize(("deed", "name", "point"), CELLS)
 def test_a_killed_step_ends_as_undisturbed(killed, deed, name, point) -> None:
     killed.kill(deed, name, point)
 

@@ -124,11 +124,8 @@ REPLACING = ("silver_aw.full", "web_base_events_this_run")
 GATE_OF_KINDS = (
     ("kept", "DELETE", "at-statement"),
     ("silver_aw.x", "WRITE", "after-begin"),
-    ("silver_aw.y", "DELETE", "before-commit"),
     ("web_sessions", "DELETE", "before-commit"),
-    ("web_users", "WRITE", "after-commit"),
     ("silver_aw.full", "WRITE", "after-commit"),
-    ("web_base_events_this_run", "DELETE", "after-finish"),
 )
 
 

@@ -44,7 +44,7 @@ def site(project, tmp_path_factory):
     return root
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(params=["light", pytest.param("dark", marks=pytest.mark.matrix)])
 def page(request, browser, site):
     if not AXE.exists():
         pytest.skip("axe-core is not installed: cd frontend && npm ci")

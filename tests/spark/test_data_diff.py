@@ -70,6 +70,7 @@ def test_a_merge_is_told_row_by_row(place):
     assert differs(place, "users", from_="1").same == 4
 
 
+@pytest.mark.matrix
 def test_whole_rows_count_as_often_as_they_occur(place):
     insert(place, "(1, 'Ann', DATE'2024-03-01', 1.50, NULL, NULL)")
     run(place, select=["plain"])

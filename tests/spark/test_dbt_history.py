@@ -64,6 +64,7 @@ def test_a_table_of_dbts_timestamp_strategy_gets_the_versions_that_dbt_would_add
     assert place.snap(T2)["users"].reason == "current"
 
 
+@pytest.mark.matrix
 def test_dbts_check_strategy_with_other_names_deletes_and_an_end_of_current_versions(place) -> None:
     place.snapshot(
         "users",

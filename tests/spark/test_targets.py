@@ -77,6 +77,7 @@ def test_only_what_changed_is_built_and_the_rest_is_read_in_the_other_target(pla
     assert rows(place, "mine", "dev_m/report") == [(61,)]
 
 
+@pytest.mark.matrix
 def test_clones_are_current_and_go_on_from_where_the_other_target_is(place):
     place.write("penstock.yml", YML.replace("vars: {least: 1}, ", ""))
     run(place, "prod")

@@ -85,6 +85,7 @@ def test_a_history_places_late_events_in_time(spark, tmp_path, seed):
     assert all(sum(c[n] for n in parts) == c["recordsInSlice"] for c in told)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("seed", STORY)
 def test_a_history_without_times_ends_with_the_latest_event(spark, tmp_path, seed):
     slices = a_story(seed)

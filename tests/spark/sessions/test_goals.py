@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 MORE = Schema((*SCHEMA.columns, Column("amount", "int"), Column("mkt", "string")))
 KEYS = """\
 conversions:
-  - {name: buy, when: "event_name = 'buy'", value: amount}
+  - {name: buy, when: "event_name = 'buy' -- paid", value: amount}
   - {name: ask, when: "event_name = 'ask' or page_url rlike '/a{3}$'"}
 funnel:
   - {step: home, when: "page_url = '/home'"}
@@ -24,7 +24,7 @@ passthrough:
   page_views: [{mail: {sql: mkt, when: "mkt = 'mail'"}}]
   sessions:
     first:
-      - {bought: {sql: amount, when: "event_name = 'buy'"}}
+      - {bought: {sql: amount -- in EUR, when: "event_name = 'buy' -- paid"}}
       - {home: {sql: page_url, when: "page_url = '/home'"}}
     last: [{bought: {sql: amount, when: "event_name = 'buy'"}}]
     agg: {paid: sum(amount)}

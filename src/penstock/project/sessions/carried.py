@@ -7,7 +7,7 @@ name its channel.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -48,14 +48,20 @@ _COLUMNS_BY_NAME: Plain = {
 }
 
 
-def text_kind(expected: str) -> ValueKind[str | None]:
+def text_kind(expected: str, clean: Callable[[str], str] = str.strip) -> ValueKind[str | None]:
     """Return the kind of texts that are not empty, and no numbers."""
     return ValueKind(
         expected,
-        lambda value: (value.strip() or None) if isinstance(value, str) else None,
+        lambda value: (clean(value) or None) if isinstance(value, str) else None,
         {"type": "string"},
         None,
     )
+
+
+def stripped(sql: str) -> str:
+    """Return SQL without white space around it; a comment in it ends with its line."""
+    found = sql.strip()
+    return f"{found}\n" if "--" in found else found
 
 
 def as_read(value: object) -> Any:  # noqa: ANN401  what `take` reads instead
@@ -102,10 +108,10 @@ def _columns_of(
             found = read_section(CarriedSection, node, f"{above}.{name}", findings)
             yield CarriedColumn(name, found.sql or name, node.where, found.when or "")
         else:
-            yield CarriedColumn(name, str(node.value).strip(), node.where)
+            yield CarriedColumn(name, stripped(str(node.value)), node.where)
 
 
-EXPRESSION = text_kind(SQL)
+EXPRESSION = text_kind(SQL, stripped)
 EXPRESSION_OR_NULL = or_null(EXPRESSION)
 
 

@@ -40,6 +40,7 @@ from penstock.project.sessions.carried import (
     PASSTHROUGH,
     SQL,
     as_read,
+    stripped,
     text_kind,
 )
 
@@ -52,7 +53,8 @@ def _listed(what: str, least: int = 0) -> PartKind[tuple[str, ...] | None]:
 
     def take(section: Section, key: str) -> tuple[str, ...] | None:
         items = _items(section, key)
-        texts = tuple(str(item.value).strip() for item in items or ())
+        clean = stripped if what == SQL else str.strip
+        texts = tuple(clean(str(item.value)) for item in items or ())
         if items is not None and (not all(texts) or len(texts) < least):
             section.bad(key, f"a list of {what}")
             return None

@@ -135,17 +135,12 @@ def _user_aggregates(run: SessionRun) -> dict[str, str]:
     options = run.package.options
     carried = options.passthrough
     found = {each.name: f"({each.sql})" for each in carried.users_agg}
-    for word, columns, order in (
-        ("first", carried.users_first, _FIRST),
-        ("last", carried.users_last, _LAST),
-    ):
-        found |= {
-            prefixed_name(word, each.name): (
-                f"max_by(s.{quoted(each.sql)}, {order}) FILTER (WHERE {each.when})"
-            )
-            for each in columns
-            if each.when
-        }
+    ends = (("first", carried.users_first, _FIRST), ("last", carried.users_last, _LAST))
+    for word, columns, order in ends:
+        for column in columns:
+            if column.when:
+                value = f"max_by(s.{quoted(column.sql)}, {order}) FILTER (WHERE {column.when})"
+                found[prefixed_name(word, column.name)] = value
     for each in options.conversions:
         volume, converted, first, *total = (f"s.{quoted(name)}" for name in each.columns)
         terms = [f"coalesce(sum({volume}), 0)", f"coalesce(bool_or({converted}), false)"]

@@ -126,6 +126,17 @@ def test_a_condition_stands_beside_the_sql_of_its_column_or_its_name(load):
     assert carried.users_last == (CarriedColumn("paid", "amount", when="amount > 0"),)
 
 
+def test_a_comment_in_sql_ends_with_its_line(load):
+    said = "passthrough: {page_views: [{a: app_id -- b}]}\nfilters: [app_id = 'c' -- d]\n"
+    said += "conversions: [{name: e, when: app_id = 'f' -- g}]\nview_events: [h--i]\n"
+    options = load(files(said, columns="")).packages["web"].options
+
+    assert options.passthrough.page_views == (CarriedColumn("a", "app_id -- b\n"),)
+    assert options.filters == ("app_id = 'c' -- d\n",)
+    assert options.conversions == (Conversion("e", "app_id = 'f' -- g\n"),)
+    assert options.view_events == ("h--i",)
+
+
 def test_a_condition_counts_as_code(load):
     one, other = (
         load(files(text, columns="")).models["web_sessions"].fingerprint
