@@ -7,6 +7,7 @@ import datetime as dt
 import random
 from collections import defaultdict
 from itertools import groupby
+from zlib import crc32
 
 import pytest
 
@@ -21,6 +22,11 @@ session_timeout: 9 hours
 max_session_days: 1
 session_lookback_days: null
 page_view_stitching: true
+passthrough:
+  sessions:
+    first: [{hit: {sql: event_id, when: crc32(event_id) % 3 = 0}}]
+    last: [{hit: {sql: event_id, when: crc32(event_id) % 3 = 0}}]
+  users: {first: [{hit: {when: hit is not null}}]}
 """
 ENDS = ("01-03", "01-05", "01-07", "01-09", "01-12")
 
@@ -86,13 +92,15 @@ def hold(web, events):
     names = {(user, utc(low)): name for user, low, _, name in life}
     assert len({*names.values()}) == len(life)
     views, sessions, mapping = [], [], {}
-    users = defaultdict(int)
+    users, first = defaultdict(int), defaultdict(lambda: None)
     for user, own in expected:
         name = names[user, own[0]["collector_tstamp"]]
         kept = once(own)
         views += [(name, each["page_view_id"]) for each in kept]
-        sessions.append((name, user, len(kept)))
+        hits = [x["event_id"] for x in kept if crc32(x["event_id"].encode()) % 3 == 0] or [None]
+        sessions.append((name, user, len(kept), hits[0], hits[-1]))
         users[user] += 1
+        first[user] = first[user] or hits[0]
         known = [
             (each["collector_tstamp"], each["event_id"], each["user_id"])
             for each in kept
@@ -100,9 +108,10 @@ def hold(web, events):
         ]
         mapping[user] = max([*known, *([mapping[user]] if mapping.get(user) else [])], default=None)
     assert sorted(micros(web, "page_views", "session_identifier", "page_view_id")) == sorted(views)
-    columns = ("session_identifier", "user_identifier", "total_events")
+    columns = ("session_identifier", "user_identifier", "total_events", "hit", "last_hit")
     assert sorted(micros(web, "sessions", *columns)) == sorted(sessions)
     assert dict(micros(web, "users", "user_identifier", "sessions")) == users
+    assert dict(micros(web, "users", "user_identifier", "first_hit")) == dict(first)
     stitched = {user: best[2] for user, best in mapping.items() if best}
     assert dict(micros(web, "user_mapping", "user_identifier", "user_id")) == stitched
     for part in ("sessions", "page_views"):
