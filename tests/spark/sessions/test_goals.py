@@ -21,7 +21,7 @@ channels:
   - {channel: Direct, when: "mkt is null"}
 users_by: stitched
 passthrough:
-  page_views: [{mail: {sql: mkt, when: "mkt = 'mail'"}}]
+  page_views: [{place: {sql: mkt, when: "mkt = 'mail'"}}]
   sessions:
     first:
       - {bought: {sql: amount -- in EUR, when: "event_name = 'buy' -- paid"}}
@@ -89,12 +89,12 @@ def test_sessions_and_persons_have_their_goals_step_by_step_and_channel(spark, t
         ("s2", 5, 5, "/home"),
         ("s3", None, None, "/home"),
     ]
-    assert web.stored("page_views", "page_view_id", "mail")[:3] == [
+    assert web.stored("page_views", "page_view_id", "place")[:3] == [
         ("pb1", None),
         ("pb3", None),
         ("pb4", None),
     ]
-    assert ("ph1", "mail") in web.stored("page_views", "page_view_id", "mail")
+    assert ("ph1", "mail") in web.stored("page_views", "page_view_id", "place")
     assert web.stored("users", "user_identifier", "first_bought", "last_bought") == [
         ("Ann", 30, 5),
         ("b", None, None),

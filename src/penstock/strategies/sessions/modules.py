@@ -181,7 +181,7 @@ def page_views(run: SessionRun) -> ModuleRows:
         f"SELECT _ps_view, min_by(struct({', '.join(kept)}), {_ORDER_V}) {is_view} AS v, "
         f"min({_ORDER_V}) {is_view} AS place, max(_ps_d) {pings} AS last, "
         f"size(collect_set(_ps_bucket) {pings}) AS buckets{_scroll_depth(run)}"
-        f"{''.join(f', {sql} AS {quoted(name)}' for name, sql in more.items())} FROM "
+        f"{''.join(f', {sql} AS more{n}' for n, sql in enumerate(more.values()))} FROM "
         f"({module_events(run, carried)}) WHERE _ps_kind <> '' GROUP BY {_ID}, _ps_view"
     )
     first = "row_number() OVER (PARTITION BY _ps_view ORDER BY place) = 1"
@@ -227,7 +227,7 @@ def _page_view_columns(
         "absolute_time_in_s": _seconds_between("p.v._ps_d", end),
         **({name: f"p.{name}" for name in _scroll_columns()} if has_scroll(run) else {}),
         **{each.name: f"p.v._ps_x{n}" for n, each in enumerate(carried)},
-        **{name: f"p.{quoted(name)}" for name in more},
+        **{name: f"p.more{n}" for n, name in enumerate(more)},
         "session_start_date": "p.v.session_start_date",
         "run_id": run.run_id,
     }
