@@ -20,6 +20,7 @@ from penstock.core.steps.inputs import (
 )
 from penstock.engine.disk.disks import is_local, local_path
 from penstock.engine.functions import SharedFrames
+from penstock.engine.log.tables import transaction_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,9 +33,12 @@ def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = 
     match relation.read:
         case DeltaRead(uri, int() as version, changes_since=int() as since):
             frame = _changes(spark, uri, since, version)
-        case DeltaRead(uri, version):
-            reader = spark.read.format("delta")
-            frame = (reader if version is None else reader.option("versionAsOf", version)).load(uri)
+        case DeltaRead(uri, None):
+            frame = spark.read.format("delta").load(uri)
+        case DeltaRead(uri, int() as version):
+            frame = _small_table(spark, uri, version) or (
+                spark.read.format("delta").option("versionAsOf", version).load(uri)
+            )
         case FilesRead():
             frame = _read_files(spark, relation.read, str(relation.input))
         case QueryRead(sql):
@@ -44,6 +48,41 @@ def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = 
         case FunctionRead():
             frame = (frames or SharedFrames({})).frame(spark, relation.read)
     return frame.where(relation.window.condition) if relation.window else frame
+
+
+_SMALL = 16 << 20
+"""A table with fewer bytes is read faster than its log."""
+
+
+def _small_table(spark: SparkSession, uri: str, version: int) -> DataFrame | None:
+    """Return a small table by the list of its files in Delta's checksum of the version.
+
+    Otherwise Delta finds them with five Spark jobs on the log, which take half a second. None if
+    the table is larger, if the checksum is of another commit, or if this Delta has no such lists.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.sql import DataFrame
+
+    commit = transaction_of(uri, version) if is_local(uri) else None
+    if commit is None:
+        return None
+    java: Any = spark._jvm  # noqa: SLF001  no Python API of Delta takes files
+    session: Any = spark._jsparkSession  # noqa: SLF001
+    try:
+        nothing = java.scala.Option.empty()
+        log = java.org.apache.spark.sql.delta.DeltaLog.forTable(session, uri)
+        snapshot = log.getSnapshotAt(version, nothing, nothing, False)  # noqa: FBT003
+        found = snapshot.checksumOpt()
+        checksum = None if found.isEmpty() else found.get()
+        if checksum is None or checksum.txnId().isEmpty() or checksum.txnId().get() != commit:
+            return None
+        files = checksum.allFiles()
+        if files.isEmpty() or not 0 <= checksum.tableSizeBytes() < _SMALL:
+            return None
+        java.org.apache.spark.sql.classic.SparkSession.setActiveSession(session)
+        return DataFrame(log.createDataFrame(snapshot, files.get(), False, nothing), spark)  # noqa: FBT003
+    except (Py4JError, TypeError):
+        return None
 
 
 def _changes(spark: SparkSession, uri: str, since: int, version: int) -> DataFrame:
