@@ -20,7 +20,7 @@ from penstock.core.steps.inputs import (
 )
 from penstock.engine.disk.disks import is_local, local_path
 from penstock.engine.functions import SharedFrames
-from penstock.engine.log.tables import transaction_of
+from penstock.engine.log.files import files_in_checksum
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,7 +36,7 @@ def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = 
         case DeltaRead(uri, None):
             frame = spark.read.format("delta").load(uri)
         case DeltaRead(uri, int() as version):
-            frame = _small_table(spark, uri, version) or (
+            frame = _few_files(spark, relation) or (
                 spark.read.format("delta").option("versionAsOf", version).load(uri)
             )
         case FilesRead():
@@ -50,37 +50,42 @@ def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = 
     return frame.where(relation.window.condition) if relation.window else frame
 
 
-_SMALL = 16 << 20
-"""A table with fewer bytes is read faster than its log."""
+_SMALL = 32 << 20
+"""So many bytes of files are read faster than Delta finds the ones that are needed."""
 
 
-def _small_table(spark: SparkSession, uri: str, version: int) -> DataFrame | None:
-    """Return a small table by the list of its files in Delta's checksum of the version.
+def _few_files(spark: SparkSession, relation: Relation) -> DataFrame | None:
+    """Return a relation by the list of a version's files in Delta's checksum of it.
 
-    Otherwise Delta finds them with five Spark jobs on the log, which take half a second. None if
-    the table is larger, if the checksum is of another commit, or if this Delta has no such lists.
+    Otherwise Delta works them out from the log, with five jobs that take half a second. None if the
+    files are large, if there is no list, or if this Delta does not take one.
     """
     from py4j.protocol import Py4JError
     from pyspark.sql import DataFrame
 
-    commit = transaction_of(uri, version) if is_local(uri) else None
-    if commit is None:
+    match relation.read:
+        case DeltaRead(uri, int() as version) if is_local(uri):
+            listed = files_in_checksum(uri, version, relation.window)
+        case _:
+            return None
+    if listed is None or sum(listed.sizes.values()) >= _SMALL:
         return None
-    java: Any = spark._jvm  # noqa: SLF001  no Python API of Delta takes files
+    java: Any = spark._jvm  # noqa: SLF001  Delta has no Python API that takes files
     session: Any = spark._jsparkSession  # noqa: SLF001
     try:
         nothing = java.scala.Option.empty()
         log = java.org.apache.spark.sql.delta.DeltaLog.forTable(session, uri)
         snapshot = log.getSnapshotAt(version, nothing, nothing, False)  # noqa: FBT003
-        found = snapshot.checksumOpt()
-        checksum = None if found.isEmpty() else found.get()
-        if checksum is None or checksum.txnId().isEmpty() or checksum.txnId().get() != commit:
+        checksum = snapshot.checksumOpt().get()
+        if checksum.txnId().get() != listed.transaction:
             return None
-        files = checksum.allFiles()
-        if files.isEmpty() or not 0 <= checksum.tableSizeBytes() < _SMALL:
-            return None
+        files = checksum.allFiles().get()
+        if files.size() != len(listed.sizes):
+            each = map(files.apply, range(files.size()))
+            kept = [file for file in each if file.path() in listed.sizes]
+            files = java.org.apache.spark.api.python.PythonUtils.toSeq(kept)
         java.org.apache.spark.sql.classic.SparkSession.setActiveSession(session)
-        return DataFrame(log.createDataFrame(snapshot, files.get(), False, nothing), spark)  # noqa: FBT003
+        return DataFrame(log.createDataFrame(snapshot, files, False, nothing), spark)  # noqa: FBT003
     except (Py4JError, TypeError):
         return None
 

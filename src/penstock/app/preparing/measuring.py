@@ -17,8 +17,8 @@ from penstock.core.partitions.partition import position
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project, read_uri
 from penstock.core.records import ModelRecord
-from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Read
-from penstock.core.steps.window import Bound, Watermark
+from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Read, Relation
+from penstock.core.steps.window import Bound, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.windows import (
     Measured,
@@ -124,7 +124,8 @@ def measure(session: StepSession, what: Measuring) -> Opened:
     messages = {each.input: _measure_by_log(each, what) for each in what.inputs}
     asked = [each for each in what.inputs if messages[each.input] is None]
     if asked:
-        looks = [_aggregate(number, each, what) for number, each in enumerate(asked)]
+        views = [_new_rows(session, each, what) for each in asked]
+        looks = [_aggregate(n, each, what, views[n]) for n, each in enumerate(asked)]
         seen = session.row(f"SELECT * FROM {' CROSS JOIN '.join(looks)}")
         for n, each in enumerate(asked):
             nulls = int(seen[f"nulls_{n}"] or 0)
@@ -159,18 +160,30 @@ def _measure_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
     return Measured(each, high, sum(f.nulls[column] for f in files))
 
 
-def _aggregate(number: int, each: WindowedInput, what: Measuring) -> str:
-    column = quoted(each.column)
+def _new_rows(session: StepSession, each: WindowedInput, what: Measuring) -> str:
+    """Return a view of the rows above the watermark; of a table, only files that may have some."""
     known = None if what.initial else _last_value(what.watermarks, each.input)
-    where = f" WHERE {column} > {known.sql} OR {column} IS NULL" if known is not None else ""
+    if known is None:
+        return quoted(what.views[each.input])
+    above = Window(each.column, Bound(known, inclusive=False), nulls=True)
+    for name in what.model.query.inputs:
+        read = what.reads.by_name.get(name)
+        if name.name == each.input and isinstance(read, DeltaRead):
+            view = f"{what.views[each.input]}_new"
+            session.bind([Relation(name, view, read, above)])
+            return quoted(view)
+    return f"(SELECT * FROM {quoted(what.views[each.input])} WHERE {above.condition})"
+
+
+def _aggregate(number: int, each: WindowedInput, what: Measuring, rows: str) -> str:
+    column = quoted(each.column)
     limit, high, top = _upper_limit(each, what), column, ""
     if limit is not None:
         high = f"CASE WHEN {column} <= {limit.sql} THEN {column} END"
         top = f", CAST(max({column}) AS STRING) AS top_{number}"
-    view = quoted(what.views[each.input])
     return (
         f"(SELECT CAST(max({high}) AS STRING) AS high_{number}, "
-        f"count_if({column} IS NULL) AS nulls_{number}{top} FROM {view}{where})"
+        f"count_if({column} IS NULL) AS nulls_{number}{top} FROM {rows})"
     )
 
 

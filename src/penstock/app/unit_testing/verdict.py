@@ -18,9 +18,9 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.columns.types import ColumnType
 from penstock.core.errors import ModelFailedError, PenstockError, UsageError
 from penstock.core.model import Model
-from penstock.core.names import quoted
+from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.ports.engine import StepSession
-from penstock.core.steps.inputs import DeltaRead
+from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import read_intent
 from penstock.core.steps.window import Watermark
@@ -134,8 +134,17 @@ def source_of(session: StepSession, outcome: TestOutcome) -> tuple[Schema, str] 
     model = project.models[outcome.model.name]
     if not model.is_view:
         facts = outcome.services.log.facts(outcome.uri)
-        return None if facts is None else (facts.schema, f"delta.{quoted(outcome.uri)}")
-    reads = {name: DeltaRead(project.sources[name.name].path) for name in model.query.inputs}
+        if facts is None:
+            return None
+        this, read = InputName(InputKind.THIS, ""), DeltaRead(outcome.uri, facts.version)
+        session.bind([Relation(this, _VIEW, read)])
+        return facts.schema, quoted(_VIEW)
+    inputs = {name: project.sources[name.name].path for name in model.query.inputs}
+    heads = {name: outcome.services.log.head(uri) for name, uri in inputs.items()}
+    reads = {
+        name: DeltaRead(uri, h.version if (h := heads[name]) else None)
+        for name, uri in inputs.items()
+    }
     bind = bind_query(project, model.query, reads, outcome.services.clock.now())
     session.bind(bind.relations)
     return session.define(_VIEW, bind.sql), quoted(_VIEW)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from penstock.core.partitions.partition import Span, position
+from penstock.core.steps.window import Window
 from penstock.engine.disk.disks import disk_at
-from penstock.engine.log.tables import checksum
+from penstock.engine.log.folder import UNREADABLE, commit_file
+from penstock.engine.log.tables import Metadata, checksum
 
 if TYPE_CHECKING:
     from arro3.core import RecordBatch, Table
@@ -118,6 +120,71 @@ def live_files(
     paths = [unquote(path) for path in actions.column("path").to_pylist()]
     spans = [_spans(actions, each, len(paths)) for each in fields]
     return dict(zip(paths, zip(*spans, strict=True), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFiles:
+    """The bytes of files by their encoded path, and the id that Spark gave to the commit."""
+
+    transaction: str
+    sizes: Mapping[str, int]
+
+
+def files_in_checksum(uri: str, version: int, window: Window | None) -> ListedFiles | None:
+    """Return the files of a version that may have rows of a window, from Spark's checksum file.
+
+    None if that has no list of files, as for more than fifty, or belongs to another commit.
+    """
+    summary = checksum(uri, version)
+    try:
+        with disk_at(uri).open(commit_file(uri, version)) as file:
+            transaction = json.loads(file.readline())["commitInfo"]["txnId"]
+        adds = summary["allFiles"]
+        if summary["txnId"] != transaction or summary["numFiles"] != len(adds):
+            return None
+        column = _column_of(summary["metadata"], window.column) if window else None
+        if window and column:
+            adds = [add for add in adds if may_hold(add, column, window)]
+        return ListedFiles(transaction, {add["path"]: add["size"] for add in adds})
+    except (OSError, *UNREADABLE):
+        return None
+
+
+_OF_TIMES = ("date", "timestamp", "timestamp_ntz")
+
+
+def _column_of(metadata: Mapping[str, Any], name: str) -> LogColumn | None:
+    """Return a column of times, None if it has another type."""
+    fields = json.loads(metadata["schemaString"])["fields"]
+    kind = next(each["type"] for each in fields if each["name"].lower() == name.lower())
+    physical = Metadata.read(metadata).physical[name.lower()]
+    return LogColumn(name, physical, kind) if kind in _OF_TIMES else None
+
+
+def may_hold(add: Mapping[str, Any], column: LogColumn, window: Window) -> bool:
+    """Return whether a file may have rows of a window.
+
+    >>> from penstock.core.columns.typed import TypedValue
+    >>> from penstock.core.steps.window import Bound
+    >>> at, june = LogColumn("at", "at", "date"), Bound(TypedValue("DATE", "2024-06-01"), True)
+    >>> may = {"partitionValues": {"at": "2024-05-31"}}
+    >>> may_hold(may, at, Window("at", june)), may_hold(may, at, Window("at", None, june))
+    (False, True)
+    """
+    (span,) = spans_of(add, (column,))
+    counts = json.loads(add.get("stats") or "{}").get("nullCount") or {}
+    if span is None or (window.nulls and counts.get(column.physical) != 0):
+        return True
+    low, high = (
+        position(bound.value.text, bound.value.type.lower()) if bound else None
+        for bound in (window.lower, window.upper)
+    )
+    if low is not None and window.lower and not window.lower.inclusive:
+        low += 1
+    greatest = span[1] - (_DAY if column.kind == "date" else 1)
+    return (
+        span != NOWHERE and (low is None or low <= greatest) and (high is None or span[0] <= high)
+    )
 
 
 def hidden_files(table: DeltaTable) -> frozenset[str]:

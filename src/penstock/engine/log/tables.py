@@ -213,16 +213,6 @@ def checksum(uri: str, version: int) -> Mapping[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def transaction_of(uri: str, version: int) -> str | None:
-    """Return the id that Spark wrote into a commit and its checksum file, None if there is none."""
-    try:
-        with disk_at(uri).open(commit_file(uri, version)) as file:
-            found = json.loads(file.readline())["commitInfo"]["txnId"]
-    except (OSError, *UNREADABLE):
-        return None
-    return found if isinstance(found, str) else None
-
-
 def _checksum_name(version: int) -> str:
     return f"{version:020d}.crc"
 
