@@ -51,7 +51,7 @@ def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = 
 
 
 _SMALL = 32 << 20
-"""So many bytes of files are read faster than Delta finds the ones that are needed."""
+"""Files with fewer bytes are read faster than Delta finds the ones that are needed."""
 
 
 def _few_files(spark: SparkSession, relation: Relation) -> DataFrame | None:
