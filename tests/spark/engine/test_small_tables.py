@@ -67,7 +67,8 @@ def test_a_larger_table_is_left_to_delta(bench, monkeypatch):
 
 KINDS = {
     "deletion vectors": "'delta.enableDeletionVectors' = 'true'",
-    "mapped by name": "'delta.columnMapping.mode' = 'name', 'delta.enableTypeWidening' = 'true'",
+    "mapped by name": "'delta.columnMapping.mode' = 'name'",
+    "widened": "'delta.enableTypeWidening' = 'true'",
     "mapped by id": "'delta.columnMapping.mode' = 'id'",
     "newest": "'delta.enableRowTracking' = 'true', 'delta.enableInCommitTimestamps' = 'true', "
     "'delta.enableChangeDataFeed' = 'true', 'delta.checkpointPolicy' = 'v2'",
@@ -103,13 +104,14 @@ def test_every_version_reads_as_delta_reads_it(bench, kind):
         "name STRING COMMENT 'c', day DATE, at TIMESTAMP, price DOUBLE) USING delta "
         f"PARTITIONED BY (day) TBLPROPERTIES ({KINDS[kind]})"
     )
-    mapped = MAPPED * kind.startswith("mapped") + WIDENED * (kind == "mapped by name")
+    mapped = MAPPED * kind.startswith("mapped") + WIDENED * (kind == "widened")
     for statement in (*STATEMENTS[:-1], *mapped, STATEMENTS[-1]):
         bench.commit(statement)
     versions = range(bench.steps)
 
     assert [read(bench, each) for each in versions] == [by_delta(bench, each) for each in versions]
-    assert jobs_of_reading(bench, 4) == 1
+    if kind != "widened":  # deltalake does not read the deletion vectors of such a table
+        assert jobs_of_reading(bench, 4) == 1
 
 
 def test_a_column_without_a_type_stays(bench):
@@ -134,6 +136,16 @@ def test_the_checksum_of_another_commit_is_not_believed(bench):
 
     assert json.loads(left)["numFiles"] == len(DeltaTable(bench.at("copy")).file_uris())
     assert read(bench, 1, "copy")[1] == rows_of(*range(10), 77)
+
+    copy = f"delta.`{bench.at('copy')}`"
+    bench.session._spark.sql(
+        f"INSERT INTO {copy} VALUES (78)"
+    )  # its checksum is made of the old one
+    made = json.loads(log_of(bench, "copy", f"{2:020d}.crc").read_text())
+
+    live = {Path(uri).name for uri in DeltaTable(bench.at("copy")).file_uris()}
+    assert {file["path"] for file in made["allFiles"]} != live
+    assert read(bench, 2, "copy")[1] == rows_of(*range(10), 77, 78)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b'{"allFiles": [{}]}'])

@@ -10,11 +10,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from penstock.core.errors import TableError
 from penstock.core.partitions.partition import Span, position
 from penstock.core.steps.window import Window
 from penstock.engine.disk.disks import disk_at
 from penstock.engine.log.folder import UNREADABLE, commit_file
-from penstock.engine.log.tables import Metadata, checksum
+from penstock.engine.log.tables import Metadata, checksum, open_version
 
 if TYPE_CHECKING:
     from arro3.core import RecordBatch, Table
@@ -133,21 +134,33 @@ class ListedFiles:
 def files_in_checksum(uri: str, version: int, window: Window | None) -> ListedFiles | None:
     """Return the files of a version that may have rows of a window, from Spark's checksum file.
 
-    None if that has no list of files, as for more than fifty, or belongs to another commit.
+    None if that has no list of files, as for more than fifty, or belongs to another commit. The log
+    has to have the same files: Spark makes each list from the one before, which may be wrong.
     """
     summary = checksum(uri, version)
     try:
         with disk_at(uri).open(commit_file(uri, version)) as file:
             transaction = json.loads(file.readline())["commitInfo"]["txnId"]
         adds = summary["allFiles"]
-        if summary["txnId"] != transaction or summary["numFiles"] != len(adds):
+        vectors = {unquote(add["path"]): add.get("deletionVector") for add in adds}
+        listed = {path: each["cardinality"] if each else 0 for path, each in vectors.items()}
+        if summary["txnId"] != transaction or listed != _rows_hidden(uri, version):
             return None
         column = _column_of(summary["metadata"], window.column) if window else None
         if window and column:
             adds = [add for add in adds if may_hold(add, column, window)]
         return ListedFiles(transaction, {add["path"]: add["size"] for add in adds})
-    except (OSError, *UNREADABLE):
+    except (OSError, TableError, *UNREADABLE):
         return None
+
+
+def _rows_hidden(uri: str, version: int) -> Mapping[str, int] | None:
+    """Return how many rows of each live file are hidden, None if the log does not tell."""
+    table = open_version(uri, version)
+    if table is None or (hidden := _hidden_by_path(table, believed=False)) is None:
+        return None
+    paths = map(unquote, table.get_add_actions().column("path").to_pylist())
+    return {path: hidden.get(path, 0) for path in paths}
 
 
 _OF_TIMES = ("date", "timestamp", "timestamp_ntz")
@@ -221,13 +234,13 @@ def count_missing(table: DeltaTable) -> int:
     return missing or int(has_lost_vectors(table))
 
 
-def _hidden_by_path(table: DeltaTable) -> dict[str, int] | None:
+def _hidden_by_path(table: DeltaTable, *, believed: bool = True) -> dict[str, int] | None:
     from deltalake.exceptions import DeltaError
 
     root = unquote(table.table_uri).rstrip("/") + "/"
     hidden = {}
     try:
-        for batch in _vectors(table):
+        for batch in _vectors(table, believed=believed):
             paths = batch.column("filepath").to_pylist()
             kept = batch.column("selection_vector").to_pylist()
             for path, vector in zip(paths, kept, strict=True):
@@ -247,8 +260,9 @@ def has_lost_vectors(table: DeltaTable) -> bool:
         return "File not found" in str(error)  # else it is of a kind that deltalake does not read
 
 
-def _vectors(table: DeltaTable) -> Iterable[RecordBatch]:
-    has_none = _checksum_count(table, "numDeletionVectorsOpt") == 0
+def _vectors(table: DeltaTable, *, believed: bool = True) -> Iterable[RecordBatch]:
+    """Return the deletion vectors; none if Spark's checksum says so and is `believed`."""
+    has_none = believed and _checksum_count(table, "numDeletionVectorsOpt") == 0
     if has_none or "deletionVectors" not in (table.protocol().reader_features or ()):
         return ()
     return table.deletion_vectors()
