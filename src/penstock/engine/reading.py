@@ -61,6 +61,7 @@ def _few_files(spark: SparkSession, relation: Relation) -> DataFrame | None:
     files are large, if there is no list, or if this Delta does not take one.
     """
     from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame
 
     match relation.read:
@@ -81,12 +82,11 @@ def _few_files(spark: SparkSession, relation: Relation) -> DataFrame | None:
             return None
         files = checksum.allFiles().get()
         if files.size() != len(listed.sizes):
-            each = map(files.apply, range(files.size()))
-            kept = [file for file in each if file.path() in listed.sizes]
+            kept = [f for n in range(files.size()) if (f := files.apply(n)).path() in listed.sizes]
             files = java.org.apache.spark.api.python.PythonUtils.toSeq(kept)
         java.org.apache.spark.sql.classic.SparkSession.setActiveSession(session)
         return DataFrame(log.createDataFrame(snapshot, files, False, nothing), spark)  # noqa: FBT003
-    except (Py4JError, TypeError):
+    except (Py4JError, PySparkException, TypeError):
         return None
 
 

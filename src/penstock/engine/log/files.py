@@ -169,7 +169,7 @@ _OF_TIMES = ("date", "timestamp", "timestamp_ntz")
 def _column_of(metadata: Mapping[str, Any], name: str) -> LogColumn | None:
     """Return a column of times, None if it has another type."""
     fields = json.loads(metadata["schemaString"])["fields"]
-    kind = next(each["type"] for each in fields if each["name"].lower() == name.lower())
+    kind = {each["name"].lower(): each["type"] for each in fields}[name.lower()]
     physical = Metadata.read(metadata).physical[name.lower()]
     return LogColumn(name, physical, kind) if kind in _OF_TIMES else None
 
