@@ -18,6 +18,7 @@ from penstock.core.steps.inputs import (
     QueryRead,
     Relation,
 )
+from penstock.core.steps.window import Window
 from penstock.engine.disk.disks import is_local, local_path
 from penstock.engine.functions import SharedFrames
 from penstock.engine.log.files import files_in_checksum
@@ -36,7 +37,7 @@ def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = 
         case DeltaRead(uri, None):
             frame = spark.read.format("delta").load(uri)
         case DeltaRead(uri, int() as version):
-            frame = _few_files(spark, relation) or (
+            frame = _few_files(spark, uri, version, relation.window) or (
                 spark.read.format("delta").option("versionAsOf", version).load(uri)
             )
         case FilesRead():
@@ -54,8 +55,10 @@ _SMALL = 32 << 20
 """Files with fewer bytes are read faster than Delta finds the ones that are needed."""
 
 
-def _few_files(spark: SparkSession, relation: Relation) -> DataFrame | None:
-    """Return a relation by the list of a version's files in Delta's checksum of it.
+def _few_files(
+    spark: SparkSession, uri: str, version: int, window: Window | None
+) -> DataFrame | None:
+    """Return the rows of a version by the list of its files in Delta's checksum.
 
     Otherwise Delta works them out from the log, with five jobs that take half a second. None if the
     files are large, if there is no list, or if this Delta does not take one.
@@ -64,12 +67,8 @@ def _few_files(spark: SparkSession, relation: Relation) -> DataFrame | None:
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame
 
-    match relation.read:
-        case DeltaRead(uri, int() as version) if is_local(uri):
-            listed = files_in_checksum(uri, version, relation.window)
-        case _:
-            return None
-    if listed is None or sum(listed.sizes.values()) >= _SMALL:
+    listed = files_in_checksum(uri, version, window, _SMALL) if is_local(uri) else None
+    if listed is None:
         return None
     java: Any = spark._jvm  # noqa: SLF001  Delta has no Python API that takes files
     session: Any = spark._jsparkSession  # noqa: SLF001

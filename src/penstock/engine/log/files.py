@@ -131,25 +131,35 @@ class ListedFiles:
     sizes: Mapping[str, int]
 
 
-def files_in_checksum(uri: str, version: int, window: Window | None) -> ListedFiles | None:
+_FEW_ROWS = 1 << 18
+"""A deletion vector is read row by row; of files with more rows that takes too long."""
+
+
+def files_in_checksum(
+    uri: str, version: int, window: Window | None, below: int
+) -> ListedFiles | None:
     """Return the files of a version that may have rows of a window, from Spark's checksum file.
 
-    None if that has no list of files, as for more than fifty, or belongs to another commit. The log
-    has to have the same files: Spark makes each list from the one before, which may be wrong.
+    None unless they have fewer than `below` bytes, and the file has a list (of at most fifty) and
+    belongs to this commit. The log must have the same files, because Spark makes each list from the
+    one before, which may be wrong.
     """
     summary = checksum(uri, version)
     try:
         with disk_at(uri).open(commit_file(uri, version)) as file:
             transaction = json.loads(file.readline())["commitInfo"]["txnId"]
-        adds = summary["allFiles"]
-        vectors = {unquote(add["path"]): add.get("deletionVector") for add in adds}
-        listed = {path: each["cardinality"] if each else 0 for path, each in vectors.items()}
-        if summary["txnId"] != transaction or listed != _rows_hidden(uri, version):
-            return None
+        every = needed = summary["allFiles"]
         column = _column_of(summary["metadata"], window.column) if window else None
         if window and column:
-            adds = [add for add in adds if may_hold(add, column, window)]
-        return ListedFiles(transaction, {add["path"]: add["size"] for add in adds})
+            needed = [add for add in every if may_hold(add, column, window)]
+        sizes = {add["path"]: add["size"] for add in needed}
+        hiding = [add for add in every if add.get("deletionVector")]
+        rows = sum(json.loads(add["stats"])["numRecords"] for add in hiding)
+        if summary["txnId"] != transaction or sum(sizes.values()) >= below or rows > _FEW_ROWS:
+            return None
+        hidden = {unquote(add["path"]): add["deletionVector"]["cardinality"] for add in hiding}
+        listed = {path: hidden.get(path, 0) for path in (unquote(add["path"]) for add in every)}
+        return ListedFiles(transaction, sizes) if listed == _rows_hidden(uri, version) else None
     except (OSError, TableError, *UNREADABLE):
         return None
 
