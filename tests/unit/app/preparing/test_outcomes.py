@@ -1,6 +1,8 @@
 """Which version a step that failed is taken back to, and when it is not."""
 
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -71,7 +73,8 @@ def test_what_made_the_table_ready_for_the_step_is_taken_back_too(workshop):
 
 
 def test_what_a_first_try_made_ready_is_taken_back_too(workshop, monkeypatch):
-    monkeypatch.setattr("time.sleep", lambda _: None)
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None)
+    monkeypatch.setattr("penstock.app.commands.runner.time", clock)
     workshop.has(TOLD)
     lost = ConcurrentWriterError("concurrent-writer", "another writer committed")
     workshop.lake.trouble("log", "commit", lambda: None, lost)
