@@ -101,7 +101,7 @@ def test_clean_removes_caches_and_artifacts_and_no_table_or_state(services, call
     assert "removed 3 files of .penstock/target/compiled\n" in answer.out
     assert [path for path in kept if not path.is_file()] == []
     assert not (root / ".penstock/target/compiled/models").exists()
-    assert not (root / ".penstock/cache/parse.json").exists()
+    assert list((root / ".penstock/cache").iterdir()) == []
     assert call("clean").out == "nothing to remove\n"
 
 
@@ -109,12 +109,12 @@ def test_clean_needs_a_project_and_follows_no_link(services, call, tmp_path, mon
     root = services()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "parse.json").write_text("{}")
+    (elsewhere / "parse.jsonl").write_text("{}")
     (root / ".penstock").mkdir()
     (root / ".penstock" / "cache").symlink_to(elsewhere)
 
     assert call("clean").out == "nothing to remove\n"
-    assert (elsewhere / "parse.json").is_file()
+    assert (elsewhere / "parse.jsonl").is_file()
 
     monkeypatch.chdir(elsewhere)
     assert call("clean").err.startswith("error: no-project: ")

@@ -29,8 +29,8 @@ def projects(tmp_path_factory):
             (root / name / path).write_bytes(data)
         with contextlib.chdir(root / name):
             assert called("validate", "--json")[0] == 0, name
-        files[".penstock/cache/parse.json"] = (
-            root / name / ".penstock" / "cache" / "parse.json"
+        files[".penstock/cache/parse.jsonl"] = (
+            root / name / ".penstock" / "cache" / "parse.jsonl"
         ).read_bytes()
     return found
 

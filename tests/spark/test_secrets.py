@@ -136,7 +136,7 @@ def written(root):
     for path in (each for each in root.rglob("*") if each.is_file() and each not in own):
         content = path.read_bytes()
         yield path, content.decode("utf-8", "replace")
-        if path.name == "parse.json":
+        if path.name == "parse.jsonl":
             for packed in re.findall(r'"(eJ[\w+/=]+)"', content.decode()):
                 yield path, zlib.decompress(base64.b64decode(packed)).decode()
         if content.startswith(b"SQLite format 3"):
@@ -190,7 +190,7 @@ def test_commands_that_start_no_spark_show_and_keep_no_secret(shop):
     assert leaks((words, each.stdout + each.stderr) for words, each in told.items()) == []
     assert "at ***" in told["show by_sql --json"].stdout
     assert leaks(written(shop)) == []
-    assert stat.S_IMODE((shop / ".penstock/cache/parse.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE((shop / ".penstock/cache/parse.jsonl").stat().st_mode) == 0o600
 
 
 @pytest.mark.matrix
@@ -217,7 +217,7 @@ def test_nothing_that_a_run_writes_or_starts_shows_a_secret(shop):
     assert "Done: 4 steps" in says, says
     logs = [text for path, text in written(shop) if path.suffix == ".log"]
     assert any("no *** at x://***@h" in text for text in logs)
-    for name in ("target/manifest.json", "target/run_results.json", "cache/parse.json"):
+    for name in ("target/manifest.json", "target/run_results.json", "cache/parse.jsonl"):
         assert stat.S_IMODE((shop / ".penstock" / name).stat().st_mode) == 0o600
 
     # checksums are those of the true texts: nothing drifted, and another secret is a change

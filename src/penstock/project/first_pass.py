@@ -103,7 +103,7 @@ class Templates:
         """Return a digest of a query with all macros."""
         return digest(f"{content.digest} {self.macro_digest}")
 
-    def know(self, tables: KnownTables) -> None:
+    def know(self, tables: KnownTables | None) -> None:
         """Let templates ask for tables from now on."""
         self.render_context = replace(self.render_context, tables=tables)
         self.renderer = None

@@ -49,7 +49,7 @@ def parsed(monkeypatch):
 
 
 def stored(root: Path) -> Path:
-    return root / ".penstock/cache/parse.json"
+    return root / ".penstock/cache/parse.jsonl"
 
 
 def test_a_second_load_parses_nothing_and_is_equal(again, parsed, tmp_path):
@@ -122,9 +122,10 @@ def test_what_was_rendered_with_a_secret_is_in_no_cache(load, tmp_path):
     cold = load(files, environ={**environ, "API_TOKEN": "delta-3"}, use_cache=True)
     warm = load_project(tmp_path, environ={**environ, "API_TOKEN": "delta-3"})
 
-    kept = json.loads(stored(tmp_path).read_text())["files"]
-    assert not any(word in json.dumps(kept) for word in ("bravo-1", "charlie-2", "delta-3"))
-    assert {name for name in kept if name.endswith(".sql")} == {"models/a.sql"}
+    kept = stored(tmp_path).read_text()
+    assert not any(word in kept for word in ("bravo-1", "charlie-2", "delta-3"))
+    names = [json.loads(line)[0] for line in kept.split("\n")[1:]]
+    assert [name for name in names if name.endswith(".sql")] == ["models/a.sql"]
     assert stored(tmp_path).stat().st_mode & 0o777 == 0o600
     assert warm == cold
     assert warm.models["b"].query.text == "select 'bravo-1' as b"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from penstock.app.artifacts.write import FOLDER
@@ -14,6 +15,7 @@ from penstock.core.errors import UsageError
 from penstock.project.files.discovery import project_root
 
 _OF_TABLE = "_delta_log"
+_DOCUMENTS = ("*.json", "parse.jsonl", "project*.bin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class CleanReport:
 def clean(folder: Path) -> CleanReport:
     """Remove the files of caches and artifacts; links are not followed.
 
-    Only JSON documents beside each other, and compiled code: a state or a table that a project
+    Only the documents themselves, and compiled code: a state or a table that a project
     keeps in these folders stays. Raises `no-project`, and `bad-output` for what cannot be removed.
     """
     root, _ = project_root(folder, is_needed=True)
@@ -41,7 +43,7 @@ def clean(folder: Path) -> CleanReport:
         if deep and any(path.rglob(_OF_TABLE)):
             kept.append(str(name))
             continue
-        files = path.rglob("*") if deep else path.glob("*.json")
+        files = path.rglob("*") if deep else chain.from_iterable(map(path.glob, _DOCUMENTS))
         found = [each for each in files if each.is_file() or each.is_symlink()]
         _remove(found)
         if found:

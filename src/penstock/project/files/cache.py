@@ -1,8 +1,7 @@
-"""The parse cache: one JSON file by content hash, discarded if anything is wrong with it.
+"""The parse cache: results by content hash in lines of JSON, all discarded if one thing is wrong.
 
-Its first line is a checksum of the second, which holds the entries: damaged content may still be
-JSON and match the types. It contains no secret value of the environment: those are filled in on
-every load.
+The first line has a checksum of the others: damaged content may still be JSON and match the types.
+It contains no secret value of the environment: those are filled in on every load.
 """
 
 from __future__ import annotations
@@ -29,14 +28,17 @@ from penstock.core.errors import DISTRIBUTION
 from penstock.core.masking import SECRETS
 from penstock.project.files.parsed import Packed, Spots
 
-FORMAT = 14
+FORMAT = 15
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
 """The errors of reading a damaged cache."""
 T = TypeVar("T")
 
 
-Entry = tuple[str, Any]
-"""The cache entry of one file: its content hash, and the result as JSON."""
+Entry = tuple[str, str]
+"""The cache entry of one file: its content hash, and the result as JSON, read when it is asked for.
+
+As values the entries of 5,000 models take 60 MB.
+"""
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ class ParseCache:
         if entry is None or entry[0] != content:
             return None
         try:
-            value: T = codec_of(kind).read(entry[1])  # type: ignore[arg-type]  # mypy: no hash
+            value: T = codec_of(kind).read(json.loads(entry[1]))  # type: ignore[arg-type]  # mypy: no hash
         except DAMAGE:
             return None
         if not agrees(value):
@@ -69,7 +71,8 @@ class ParseCache:
 
     def keep(self, file: str, content: str, kind: type[T], value: T) -> None:
         """Remember a result for the next load."""
-        self.current[file] = (content, codec_of(kind).write(value))  # type: ignore[arg-type]
+        kept = codec_of(kind).write(value)  # type: ignore[arg-type]
+        self.current[file] = (content, json.dumps(kept, ensure_ascii=False))
 
     def save(self) -> None:
         """Write the results of this load, by rename; ignore a folder that is not writable.
@@ -80,16 +83,17 @@ class ParseCache:
             return
         if _holds_secret(text := self._text()):
             found = self.current.items()
-            self.current = {file: e for file, e in found if not _holds_secret(json.dumps(e))}
+            self.current = {file: e for file, e in found if not _holds_secret(e[1])}
             if self.current == self.earlier:
                 return
             text = self._text()
         data = text.encode("utf-8", "surrogatepass")
-        head = f'{{"key": {json.dumps(self.key)}, "sum": {zlib.crc32(data)},'.encode()
-        write_private(self.path, head + data)
+        head = {"key": self.key, "sum": zlib.crc32(data)}
+        write_private(self.path, json.dumps(head).encode() + data)
 
     def _text(self) -> str:
-        return f'\n"files": {json.dumps(self.current, ensure_ascii=False)}}}'
+        entries = ((json.dumps([name, e[0]]), e[1]) for name, e in self.current.items())
+        return "".join(f"\n{head[:-1]},\t{text}]" for head, text in entries)
 
 
 def write_private(path: Path, data: bytes) -> None:
@@ -120,7 +124,7 @@ def open_cache(
     """
     if not use:
         return ParseCache(None, versions())
-    path = root / ".penstock" / "cache" / "parse.json"
+    path = root / ".penstock" / "cache" / "parse.jsonl"
     return ParseCache(path, versions(), _Earlier(ready, path))
 
 
@@ -154,13 +158,22 @@ class _Earlier(Mapping[str, Entry]):
 
 def _read(path: Path) -> Mapping[str, Entry]:
     try:
-        data = path.read_bytes()
-        document = json.loads(data)
-        known = {name: (content, kept) for name, (content, kept) in document["files"].items()}
-        whole = document["sum"] == zlib.crc32(data[data.index(b"\n") :])
-        return known if whole and document["key"] == versions() else {}
+        head, *lines = path.read_bytes().split(b"\n")
+        said, whole = json.loads(head), 0
+        for line in lines:
+            whole = zlib.crc32(line, zlib.crc32(b"\n", whole))
+        if (said["sum"], said["key"]) != (whole, versions()):
+            return {}
+        return dict(map(_entry, lines))
     except (OSError, RecursionError, *DAMAGE):
         return {}
+
+
+def _entry(line: bytes) -> tuple[str, Entry]:
+    """Read a line up to its result, which follows the only tab: JSON escapes others."""
+    head, _, text = line.decode("utf-8", "surrogatepass").partition("\t")
+    name, content = json.loads(f"{head[:-1]}]")
+    return name, (content, text[:-1])
 
 
 def versions() -> str:

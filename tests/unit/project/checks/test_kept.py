@@ -93,7 +93,7 @@ def test_values_of_the_environment_are_in_no_file(tmp_path):
         for low in ("31415", "31415", "27182")
     ]
 
-    cache = (tmp_path / ".penstock/cache/parse.json").read_text()
+    cache = (tmp_path / ".penstock/cache/parse.jsonl").read_text()
     assert texts == ["a > 31415", "a > 31415", "a > 27182"]
     assert "31415" not in cache
     assert len(cache) > 100
@@ -102,7 +102,7 @@ def test_values_of_the_environment_are_in_no_file(tmp_path):
 def test_damage_in_kept_checks_is_thrown_away(tmp_path):
     write(tmp_path, {**ORDERS, "models/customers.sql": "select 1 as id"})
     cold = load_project(tmp_path, environ={})
-    path = tmp_path / ".penstock/cache/parse.json"
+    path = tmp_path / ".penstock/cache/parse.jsonl"
     whole = path.read_text()
     packed = sorted(set(re.findall(r'"(eJ[A-Za-z0-9+/]{40,}=*)"', whole)))
 

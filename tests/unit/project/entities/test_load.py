@@ -202,7 +202,7 @@ def test_no_password_of_a_setting_is_in_a_finding_or_the_cache(load, tmp_path):
     with pytest.raises(ProjectError) as caught:
         load(files(entity(settings=secret)), use_cache=True)
 
-    cache = tmp_path / ".penstock" / "cache" / "parse.json"
+    cache = tmp_path / ".penstock" / "cache" / "parse.jsonl"
     assert "s3cret" not in caught.value.render()
     assert not cache.exists() or "s3cret" not in cache.read_text()
 

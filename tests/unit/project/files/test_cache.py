@@ -75,7 +75,11 @@ def parsed(monkeypatch):
 
 
 def stored(root: Path) -> Path:
-    return root / ".penstock/cache/parse.json"
+    return root / ".penstock/cache/parse.jsonl"
+
+
+def kept_files(root: Path) -> list[str]:
+    return sorted(json.loads(line)[0] for line in stored(root).read_text().split("\n")[1:])
 
 
 def test_another_version_of_a_parser_parses_all_again(again, parsed, monkeypatch):
@@ -92,12 +96,13 @@ def test_another_version_of_a_parser_parses_all_again(again, parsed, monkeypatch
         lambda text: "",
         lambda text: text[: len(text) // 2],
         lambda text: "[]",
-        lambda text: text.replace('"files"', '"flies"'),
-        lambda text: json.dumps(json.loads(text)),
+        lambda text: text.replace("\t", " "),
+        lambda text: text.replace("\n", "\n\n"),
+        lambda text: text + "\n",
         lambda text: text.replace('"d"', '"e"'),
         lambda text: text.replace('["ref", ["a"]', '["ref", []'),
         lambda text: re.sub('"sum": [0-9]+', '"sum": 0', text),
-        lambda text: re.sub('"sum": [0-9]+,', "", text),
+        lambda text: re.sub(', "sum": [0-9]+', "", text),
     ],
 )
 def test_a_damaged_cache_is_thrown_away(again, tmp_path, damage):
@@ -115,7 +120,7 @@ def test_files_that_are_gone_leave_the_cache(again, tmp_path):
 
     again()
 
-    assert sorted(json.loads(stored(tmp_path).read_text())["files"]) == [
+    assert kept_files(tmp_path) == [
         "models/a.sql",
         "models/m.yml",
         "penstock.yml",
@@ -130,14 +135,14 @@ def test_a_file_with_an_error_is_not_kept(again, tmp_path):
     with pytest.raises(ProjectError):
         again()
 
-    assert "models/b.sql" not in json.loads(stored(tmp_path).read_text())["files"]
+    assert "models/b.sql" not in kept_files(tmp_path)
 
 
 def test_loading_writes_nothing_but_the_cache(load, tmp_path):
     load(FILES, use_cache=True)
 
     assert [str(p.relative_to(tmp_path)) for p in sorted(tmp_path.glob(".penstock/**/*.*"))] == [
-        ".penstock/cache/parse.json",
+        ".penstock/cache/parse.jsonl",
         ".penstock/cache/project.bin",
     ]
 

@@ -255,8 +255,12 @@ def test_the_cache_keeps_snapshots_of_yaml(load, tmp_path):
 
     assert again == first
     assert [f.code for f in first.findings] == ["volatile-change-column"]
-    kept = json.loads((tmp_path / ".penstock/cache/parse.json").read_text())["files"]
-    assert sorted(kept) == ["models/s.yml", "models/s.yml\nsnapshots\n0", "penstock.yml"]
+    lines = (tmp_path / ".penstock/cache/parse.jsonl").read_text().split("\n")[1:]
+    assert sorted(json.loads(line)[0] for line in lines) == [
+        "models/s.yml",
+        "models/s.yml\nsnapshots\n0",
+        "penstock.yml",
+    ]
 
 
 PASCAL = "system_columns={'prefix': 'dlf_', 'case': 'pascal'}"
