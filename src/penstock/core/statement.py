@@ -132,6 +132,9 @@ class Commit:
     - With `overwrite`, the SQL is a query whose rows become the table.
     - With a `feed`, the SQL reads its view, which is created and observed when the commit runs.
     - `breaches` returns contradictions between Delta's metrics and the observed values.
+    - `partitions` is the largest number of partitions in which it changes stored rows. If their
+      files are small, Delta rewrites them, which is faster than hiding rows. None leaves it to
+      Delta.
     """
 
     sql: str
@@ -143,6 +146,7 @@ class Commit:
     overwrite: TableOverwrite | None = None
     feed: Feed | None = None
     breaches: Callable[[Mapping[str, int]], Iterable[str]] | None = None
+    partitions: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

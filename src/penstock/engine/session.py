@@ -26,8 +26,10 @@ from penstock.core.statement import OBSERVED_ROWS, Commit, Feed, Passing, Row, S
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_token
+from penstock.engine.disk.disks import is_local
 from penstock.engine.functions import SharedFrames
 from penstock.engine.log.delta_log import DeltaLog
+from penstock.engine.log.files import bytes_in
 from penstock.engine.reading import bad_value, commented, read, replays, schema_of
 from penstock.engine.spark_errors import explaining
 from penstock.engine.staged_files import CONFS, count_rows, write_files, write_log
@@ -163,6 +165,9 @@ def agreed(observed: ObservedWrite | None, rows: int) -> Row | None:
 
 _TOKEN = "spark.databricks.delta.commitInfo.userMetadata"  # noqa: S105  # the name of a setting
 _TXN_APP = "spark.databricks.delta.write.txnAppId"
+_HIDES_ROWS = "spark.databricks.delta.merge.deletionVectors.persistent"
+_SMALL = 8 << 20
+"""Files with fewer bytes are rewritten faster than Delta hides rows in them."""
 _TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 
 Signature = Callable[[], tuple[str, str, str]]
@@ -309,6 +314,9 @@ class SparkStepSession:
             signed[_TXN_VERSION] = str(intent.step_seq)
         # Spark tells nothing of what was observed while a table was made from a query.
         makes_table = statement.sql.lstrip().upper().startswith("CREATE")
+        if statement.partitions and is_local(intent.uri):
+            is_small = bytes_in(intent.uri, statement.partitions) < _SMALL
+            signed |= {_HIDES_ROWS: "false"} if is_small else {}
         self._run(unwatched(statement) if makes_table else statement, signed)
 
     def observed(self, rows: int) -> Row | None:

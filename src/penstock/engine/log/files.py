@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +17,7 @@ from penstock.core.partitions.partition import Span, position
 from penstock.core.steps.window import Window
 from penstock.engine.disk.disks import disk_at
 from penstock.engine.log.folder import UNREADABLE, commit_file
-from penstock.engine.log.tables import Metadata, checksum, open_version
+from penstock.engine.log.tables import Metadata, checksum, open_table, open_version
 
 if TYPE_CHECKING:
     from arro3.core import RecordBatch, Table
@@ -208,6 +210,23 @@ def may_hold(add: Mapping[str, Any], column: LogColumn, window: Window) -> bool:
     return (
         span != NOWHERE and (low is None or low <= greatest) and (high is None or span[0] <= high)
     )
+
+
+def bytes_in(uri: str, partitions: float) -> float:
+    """Return the most bytes that a number of a table's partitions may have; infinite if unknown.
+
+    A table that is not partitioned is one partition.
+    """
+    table = open_table(uri)
+    if table is None:
+        return math.inf
+    actions = table.get_add_actions(flatten=True)
+    names = [name for name in actions.schema.names if name.startswith("partition.")]
+    size, *values = (actions.column(name).to_pylist() for name in ("size_bytes", *names))
+    held = Counter[tuple[Any, ...]]()
+    for count, *place in zip(size, *values, strict=True):
+        held[tuple(place)] += count
+    return min(held.total(), partitions * max(held.values(), default=0))
 
 
 def hidden_files(table: DeltaTable) -> frozenset[str]:

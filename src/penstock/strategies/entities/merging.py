@@ -122,6 +122,7 @@ def _merge_commit(
         + " ".join(_clauses(step)),
         {**HASH_JOIN, **_UNDERIVED},
         feed=feed,
+        partitions=len(step.counts.tuples or ()) or None if step.partition_is_known else None,
     )
 
 

@@ -8,6 +8,7 @@ not plan it again, and its counts come from the one action that computes it.
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -113,19 +114,19 @@ def lifecycle_work(run: SessionRun, build: Build) -> Work:
         if build.table is None:
             return _create_of(run, build, rows)
         dates = [each for each in str(row[_DATES] or "").split(",") if each]
-        return _merge_of(run, lifecycle_merge(run, build.target, dates), row)
+        return _merge_of(run, lifecycle_merge(run, build.target, dates), row, len(dates))
 
     return Work((known, replace(stage, rules=(doubled,))), decide, rows=lambda _: rows)
 
 
-def _merge_of(run: SessionRun, sql: str, row: Row) -> Commit | None:
+def _merge_of(run: SessionRun, sql: str, row: Row, partitions: float = math.inf) -> Commit | None:
     """Return the statement that merges the found rows; None without any.
 
     An unpartitioned table would otherwise get a file for each partition of the join, every day.
     """
     rows = int(row[_ROWS] or 0)
     few = replace(run, rows=rows).confs if run.is_small else {}
-    return Commit(sql, {**few, **_MERGED}) if rows else None
+    return Commit(sql, {**few, **_MERGED}, partitions=partitions) if rows else None
 
 
 def _create_of(run: SessionRun, build: Build, rows: str, *, scratch: bool = False) -> Commit:
@@ -207,7 +208,7 @@ def module_work(run: SessionRun, part: SessionTable, build: Build, dates: Sequen
     def decide(row: Row) -> Commit | None:
         if not is_there:
             return _create_of(run, build, new)
-        return _merge_of(run, merge, row)
+        return _merge_of(run, merge, row, len(dates) if is_pruned else math.inf)
 
     return Work((stage,), decide, rows=lambda _: new)
 

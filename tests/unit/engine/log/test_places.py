@@ -1,6 +1,7 @@
 """What Places of real folders know beyond their contract: other writers, mapped columns, losses."""
 
 import json
+import math
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from penstock.core.errors import TableError
 from penstock.core.partitions.partition import FIRST, LAST
 from penstock.core.steps.step import PartitionRows
 from penstock.engine.log.delta_log import DeltaLog
+from penstock.engine.log.files import bytes_in
 from penstock.engine.log.places import DeltaPlaces
 
 DAY = 86_400_000_000
@@ -293,3 +295,20 @@ def test_versions_without_a_file_or_a_log_entry_cannot_be_read(tmp_path):
     (tmp_path / "t/_delta_log/00000000000000000000.json").unlink()
 
     assert PLACES.readable(uri, range(7)) == {5}
+
+
+@pytest.mark.parametrize(
+    ("partition_by", "partitions", "most"),
+    [("d", 1, 300), ("d", 2, 500), ("d", math.inf, 500), ("", 1, 500)],
+)
+def test_a_number_of_partitions_has_at_most_the_bytes_of_the_largest(
+    world, partition_by, partitions, most
+):
+    files = [day("a", "2024-12-02", size=100), day("b", "2024-12-02", size=200)]
+    world.create(*files, day("c", "2024-12-03", size=200), partition_by=partition_by)
+
+    assert bytes_in(world.uri, partitions) == most
+
+
+def test_without_a_table_nobody_knows_its_bytes(tmp_path):
+    assert bytes_in(str(tmp_path / "none"), 1) == math.inf
