@@ -139,7 +139,7 @@ def _step(project: Project, name: str, number: int, pins: dict[str, Pin]) -> Reb
 
 
 def write_log(uri: str, table_id: str, token: str) -> None:
-    """Write a log of one commit that carries a token."""
+    """Write a log of one commit that carries a token, with the checksum that Spark leaves."""
     metadata = {
         "id": table_id,
         "format": {"provider": "parquet", "options": {}},
@@ -148,12 +148,15 @@ def write_log(uri: str, table_id: str, token: str) -> None:
         "configuration": {},
         "createdTime": 0,
     }
+    transaction = {"txnId": table_id}
     lines = [
-        {"commitInfo": {"timestamp": 0, "operation": "WRITE", "userMetadata": token}},
+        {"commitInfo": {"timestamp": 0, "operation": "WRITE", "userMetadata": token} | transaction},
         {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
         {"metaData": metadata},
     ]
     disk_at(uri).put(f"{uri}/_delta_log/{0:020d}.json", "\n".join(map(json.dumps, lines)).encode())
+    summary = {**transaction, "tableSizeBytes": 0, "numFiles": 0, "metadata": metadata}
+    disk_at(uri).put(f"{uri}/_delta_log/{0:020d}.crc", json.dumps(summary).encode())
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from penstock.core.errors import TableError
 from penstock.core.partitions.partition import Span, position
 from penstock.core.steps.window import Window
 from penstock.engine.disk.disks import disk_at
-from penstock.engine.log.folder import UNREADABLE, commit_file
-from penstock.engine.log.tables import Metadata, checksum, open_table, open_version
+from penstock.engine.log.folder import UNREADABLE
+from penstock.engine.log.tables import Metadata, checksum, open_table, open_version, own_checksum
 
 if TYPE_CHECKING:
     from arro3.core import RecordBatch, Table
@@ -146,10 +146,8 @@ def files_in_checksum(
     belongs to this commit. The log must have the same files, because Spark makes each list from the
     one before, which may be wrong.
     """
-    summary = checksum(uri, version)
+    summary = own_checksum(uri, version)
     try:
-        with disk_at(uri).open(commit_file(uri, version)) as file:
-            transaction = json.loads(file.readline())["commitInfo"]["txnId"]
         every = needed = summary["allFiles"]
         column = _column_of(summary["metadata"], window.column) if window else None
         if window and column:
@@ -157,11 +155,12 @@ def files_in_checksum(
         sizes = {add["path"]: add["size"] for add in needed}
         hiding = [add for add in every if add.get("deletionVector")]
         rows = sum(json.loads(add["stats"])["numRecords"] for add in hiding)
-        if summary["txnId"] != transaction or sum(sizes.values()) >= below or rows > _FEW_ROWS:
+        if sum(sizes.values()) >= below or rows > _FEW_ROWS:
             return None
         hidden = {unquote(add["path"]): add["deletionVector"]["cardinality"] for add in hiding}
         listed = {path: hidden.get(path, 0) for path in (unquote(add["path"]) for add in every)}
-        return ListedFiles(transaction, sizes) if listed == _rows_hidden(uri, version) else None
+        same = listed == _rows_hidden(uri, version)
+        return ListedFiles(summary["txnId"], sizes) if same else None
     except (OSError, TableError, *UNREADABLE):
         return None
 

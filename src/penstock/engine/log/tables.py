@@ -53,12 +53,16 @@ def open_table(uri: str) -> DeltaTable | None:
 
 
 def described(uri: str, hint: int | None = None) -> tuple[int, Mapping[str, Any]] | None:
-    """Return the version of a table in a bucket and its `metaData`, without opening it.
+    """Return the version of a table and its `metaData`, without opening it.
 
-    None if it is not in a bucket, or if the whole log is needed for that. With a `hint`, a version
-    that was seen before, `_last_checkpoint` is not read.
+    None if the whole log is needed for that. With a `hint`, a version that was seen before,
+    `_last_checkpoint` is not read.
     """
-    cached = _checked(uri, hint) if is_s3(uri) else None
+    if not is_s3(uri):
+        version = newest_version(uri, hint)
+        found = None if version is None else own_checksum(uri, version).get("metadata")
+        return (version, found) if version is not None and found else None
+    cached = _checked(uri, hint)
     return (cached.version, cached.metadata) if cached and cached.metadata else None
 
 
@@ -211,6 +215,20 @@ def checksum(uri: str, version: int) -> Mapping[str, Any]:
     except (OSError, *UNREADABLE):
         return {}
     return document if isinstance(document, dict) else {}
+
+
+def own_checksum(uri: str, version: int) -> Mapping[str, Any]:
+    """Return Spark's checksum file if it names the transaction of the commit; else it is empty.
+
+    The times of files alone do not tell in a table that was copied.
+    """
+    document = checksum(uri, version)
+    try:
+        with disk_at(uri).open(commit_file(uri, version)) as file:
+            said = json.loads(file.readline())["commitInfo"]["txnId"]
+    except (OSError, *UNREADABLE):
+        return {}
+    return document if document.get("txnId") == said else {}
 
 
 def _checksum_name(version: int) -> str:

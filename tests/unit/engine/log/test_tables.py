@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -97,6 +98,26 @@ def test_the_commit_that_creates_a_table_says_without_a_checksum_what_it_is(buck
     assert (facts, count) == (_opened(uri, 0), 2)  # listing, commit
     assert LOG.facts(uri, hint=0) == _opened(uri, 1)
     assert (described(uri), facts.version, facts.schema.names) == (None, 0, ("a",))
+
+
+@pytest.mark.parametrize(("named", "opens"), [("one", []), ("other", ["t"]), (None, ["t"])])
+def test_a_table_on_a_disk_is_opened_unless_its_checksum_names_the_newest_commit(
+    tmp_path, monkeypatch, named, opens
+):
+    uri = str(tmp_path / "t")
+    write_deltalake(uri, pa.table({"a": [1]}))
+    commit = Path(commit_file(uri, 0))
+    commit.write_text('{"commitInfo": {"txnId": "one"}}\n' + commit.read_text())
+    check(uri, 0, **({"txnId": named} if named else {}))
+    opened, seen = _opened(uri, 0), []
+
+    def look(uri):
+        seen.append(Path(uri).name)
+        return open_table(uri)
+
+    monkeypatch.setattr("penstock.engine.log.delta_log.open_table", look)
+
+    assert (LOG.facts(uri), seen) == (opened, opens)
 
 
 def test_a_table_that_begins_anew_is_found_below_the_version_that_was_read_before(table):
