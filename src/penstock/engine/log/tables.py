@@ -59,9 +59,11 @@ def described(uri: str, hint: int | None = None) -> tuple[int, Mapping[str, Any]
     `_last_checkpoint` is not read.
     """
     if not is_s3(uri):
-        version = newest_version(uri, hint)
-        found = None if version is None else own_checksum(uri, version).get("metadata")
-        return (version, found) if version is not None and found else None
+        newest, kept = newest_version(uri, hint), checkpointed(uri) or 0
+        if newest is None or newest < kept:  # a checkpoint outlived its commit
+            return None
+        found = own_checksum(uri, newest).get("metadata")
+        return (newest, found) if found else None
     cached = _checked(uri, hint)
     return (cached.version, cached.metadata) if cached and cached.metadata else None
 

@@ -120,6 +120,19 @@ def test_a_table_on_a_disk_is_opened_unless_its_checksum_names_the_newest_commit
     assert (LOG.facts(uri), seen) == (opened, opens)
 
 
+def test_a_checkpoint_that_outlived_its_commit_is_the_newest_version(tmp_path):
+    uri = str(tmp_path / "t")
+    for number in (1, 2):
+        write_deltalake(uri, pa.table({"a": [number]}), mode="append")
+    commit = Path(commit_file(uri, 0))
+    commit.write_text('{"commitInfo": {"txnId": "one"}}\n' + commit.read_text())
+    check(uri, 0, txnId="one")
+    DeltaTable(uri).create_checkpoint()
+    Path(commit_file(uri, 1)).unlink()
+
+    assert LOG.facts(uri) == _opened(uri, 1)
+
+
 def test_a_table_that_begins_anew_is_found_below_the_version_that_was_read_before(table):
     before = LOG.facts(table)
     disk_at(table).drop(table)
