@@ -165,10 +165,10 @@ def agreed(observed: ObservedWrite | None, rows: int) -> Row | None:
 
 _TOKEN = "spark.databricks.delta.commitInfo.userMetadata"  # noqa: S105  # the name of a setting
 _TXN_APP = "spark.databricks.delta.write.txnAppId"
+_TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 _HIDES_ROWS = "spark.databricks.delta.merge.deletionVectors.persistent"
 _SMALL = 8 << 20
 """Files with fewer bytes are rewritten faster than Delta hides rows in them."""
-_TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 
 Signature = Callable[[], tuple[str, str, str]]
 """Returns the signature of commits: penstock's version, the store's id and the project."""
@@ -314,9 +314,9 @@ class SparkStepSession:
             signed[_TXN_VERSION] = str(intent.step_seq)
         # Spark tells nothing of what was observed while a table was made from a query.
         makes_table = statement.sql.lstrip().upper().startswith("CREATE")
-        if statement.partitions and is_local(intent.uri):
-            is_small = bytes_in(intent.uri, statement.partitions) < _SMALL
-            signed |= {_HIDES_ROWS: "false"} if is_small else {}
+        most = statement.partitions if is_local(intent.uri) else None
+        if most and bytes_in(intent.uri, most) < _SMALL:
+            signed[_HIDES_ROWS] = "false"
         self._run(unwatched(statement) if makes_table else statement, signed)
 
     def observed(self, rows: int) -> Row | None:

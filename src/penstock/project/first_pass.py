@@ -104,7 +104,7 @@ class Templates:
         return digest(f"{content.digest} {self.macro_digest}")
 
     def know(self, tables: KnownTables | None) -> None:
-        """Let templates ask for tables from now on."""
+        """Let templates ask for tables from now on; None ends that."""
         self.render_context = replace(self.render_context, tables=tables)
         self.renderer = None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 from penstock.app.artifacts.write import FOLDER
@@ -29,8 +28,8 @@ class CleanReport:
 def clean(folder: Path) -> CleanReport:
     """Remove the files of caches and artifacts; links are not followed.
 
-    Only the documents themselves, and compiled code: a state or a table that a project
-    keeps in these folders stays. Raises `no-project`, and `bad-output` for what cannot be removed.
+    Only caches, JSON documents and compiled code: a state or a table that a project keeps in these
+    folders stays. Raises `no-project`, and `bad-output` for what cannot be removed.
     """
     root, _ = project_root(folder, is_needed=True)
     removed: dict[str, int] = {}
@@ -43,7 +42,7 @@ def clean(folder: Path) -> CleanReport:
         if deep and any(path.rglob(_OF_TABLE)):
             kept.append(str(name))
             continue
-        files = path.rglob("*") if deep else chain.from_iterable(map(path.glob, _DOCUMENTS))
+        files = path.rglob("*") if deep else (f for name in _DOCUMENTS for f in path.glob(name))
         found = [each for each in files if each.is_file() or each.is_symlink()]
         _remove(found)
         if found:

@@ -212,14 +212,18 @@ def may_hold(add: Mapping[str, Any], column: LogColumn, window: Window) -> bool:
 
 
 def bytes_in(uri: str, partitions: float) -> float:
-    """Return the most bytes that a number of a table's partitions may have; infinite if unknown.
+    """Return the most bytes that a number of a table's partitions may have.
 
-    A table that is not partitioned is one partition.
+    A table that is not partitioned is one partition. Infinite if the log cannot be read.
     """
-    table = open_table(uri)
-    if table is None:
+    from deltalake.exceptions import DeltaError
+
+    try:
+        actions = table.get_add_actions(flatten=True) if (table := open_table(uri)) else None
+    except (DeltaError, TableError):
         return math.inf
-    actions = table.get_add_actions(flatten=True)
+    if actions is None:
+        return math.inf
     names = [name for name in actions.schema.names if name.startswith("partition.")]
     size, *values = (actions.column(name).to_pylist() for name in ("size_bytes", *names))
     held = Counter[tuple[Any, ...]]()

@@ -55,8 +55,8 @@ def open_table(uri: str) -> DeltaTable | None:
 def described(uri: str, hint: int | None = None) -> tuple[int, Mapping[str, Any]] | None:
     """Return the version of a table and its `metaData`, without opening it.
 
-    None if the whole log is needed for that. With a `hint`, a version that was seen before,
-    `_last_checkpoint` is not read.
+    None if the whole log is needed for that. In a bucket, a `hint`, a version that was seen before,
+    saves the request for `_last_checkpoint`.
     """
     if not is_s3(uri):
         newest, kept = newest_version(uri, hint), checkpointed(uri) or 0

@@ -62,7 +62,7 @@ class ParseCache:
             return None
         try:
             value: T = codec_of(kind).read(json.loads(entry[1]))  # type: ignore[arg-type]  # mypy: no hash
-        except DAMAGE:
+        except (RecursionError, *DAMAGE):
             return None
         if not agrees(value):
             return None
@@ -158,13 +158,10 @@ class _Earlier(Mapping[str, Entry]):
 
 def _read(path: Path) -> Mapping[str, Entry]:
     try:
-        head, *lines = path.read_bytes().split(b"\n")
-        said, whole = json.loads(head), 0
-        for line in lines:
-            whole = zlib.crc32(line, zlib.crc32(b"\n", whole))
-        if (said["sum"], said["key"]) != (whole, versions()):
-            return {}
-        return dict(map(_entry, lines))
+        data = path.read_bytes()
+        head, *lines = data.split(b"\n")
+        own = {"key": versions(), "sum": zlib.crc32(data[len(head) :])}
+        return dict(map(_entry, lines)) if json.loads(head) == own else {}
     except (OSError, RecursionError, *DAMAGE):
         return {}
 

@@ -310,5 +310,9 @@ def test_a_number_of_partitions_has_at_most_the_bytes_of_the_largest(
     assert bytes_in(world.uri, partitions) == most
 
 
-def test_without_a_table_nobody_knows_its_bytes(tmp_path):
+def test_without_a_log_that_can_be_read_nobody_knows_the_bytes(world, tmp_path):
+    world.create(day("a", "2024-12-02", size=100))
+    rewrite(world, 0, lambda action: action.pop("metaData", None))
+
+    assert bytes_in(world.uri, 1) == math.inf
     assert bytes_in(str(tmp_path / "none"), 1) == math.inf
